@@ -1,0 +1,55 @@
+package contract
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// MaxUnavailable reads the annotation of that name. White space around the
+// value is ignored. What is invalid means one pod and is kept for the report,
+// shortened.
+func MaxUnavailable(annotations map[string]string) plan.Budget {
+	text, present := annotations[MaxUnavailableAnnotation]
+	if !present {
+		return plan.Budget{}
+	}
+	value := strings.TrimSpace(text)
+	if digits, isPercent := strings.CutSuffix(value, "%"); isPercent {
+		if percent, ok := positive(digits, 100); ok {
+			return plan.Budget{Percent: percent}
+		}
+		return plan.Budget{Invalid: shorten(text)}
+	}
+	if pods, ok := positive(value, 1<<31-1); ok {
+		return plan.Budget{Pods: pods}
+	}
+	return plan.Budget{Invalid: shorten(text)}
+}
+
+// Paused tells whether the annotation of that name is exactly true.
+func Paused(annotations map[string]string) bool {
+	return annotations[PausedAnnotation] == "true"
+}
+
+// positive reads a plain decimal number from 1 to limit.
+func positive(text string, limit int) (int, bool) {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && 1 <= n && n <= limit
+}
+
+// shorten makes a tenant's text fit to be quoted. An empty text becomes visible.
+func shorten(text string) string {
+	const longest = 40
+	quoted := strconv.QuoteToASCII(text)
+	if len(quoted) > longest {
+		return quoted[:longest] + "..."
+	}
+	return quoted
+}

@@ -1,0 +1,197 @@
+// Package hold has the rules of a group's lock as functions of values: what the
+// Lease must say before a plan may be carried out, and in which form.
+//
+//	free ──take (after a live look)──► rollout/zone-a ──release──► free
+//	                                      │      ▲
+//	                                      └──────┘ note, settle, renew
+//
+// Exclusion never rests on a clock: an expired hold is taken over under the
+// same conditions as one that has not expired. Floor 2: no I/O, no clock, no
+// client; internal/lease stores what is decided here.
+package hold
+
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	// Duration is how long a hold counts as fresh after its last renewal.
+	Duration = 60 * time.Second
+	// RenewEvery is how often whoever works on a hold renews it.
+	RenewEvery = 20 * time.Second
+	// Margin is how long before a hold could expire its writers stop. It is
+	// longer than RequestTimeout.
+	Margin = 15 * time.Second
+	// RequestTimeout bounds every single request made under a hold.
+	RequestTimeout = 10 * time.Second
+)
+
+// Verdict says what has to happen to the Lease before a plan's steps.
+type Verdict int
+
+const (
+	// Carry: carry the steps out; the Lease needs no write.
+	Carry Verdict = iota
+	// Look: read Lease and group live and plan again before anything is done.
+	Look
+	// Write: write Record by compare-and-swap, then carry the steps out.
+	Write
+	// Remove: the group is gone; delete the Lease.
+	Remove
+)
+
+// Decision is a verdict with what is to be written.
+type Decision struct {
+	Verdict Verdict
+	Record  plan.Hold // for Write
+}
+
+// Cover decides how a plan's steps are covered by the group's hold. Takedowns
+// are always covered. The repair of a pod that is down is covered where it can
+// be, and needs no cover in a zone that does not have the hold: its delete
+// requires the very version that was seen to be down.
+func Cover(s plan.Snapshot, steps []plan.Action) Decision {
+	deeds := deletions(steps)
+	switch {
+	case len(deeds) > 0:
+		return coverDeeds(s, deeds)
+	case releases(steps):
+		return Decision{Write, settle(s, "", nil)}
+	case len(s.Zones) == 0 && s.Hold.Exists && idle(s.Hold):
+		return Decision{Verdict: Remove}
+	case renewalDue(s):
+		return Decision{Write, settle(s, s.Hold.Holder, nil)}
+	}
+	return Decision{}
+}
+
+// Deadline returns until when requests may be sent under a record.
+func Deadline(record plan.Hold) time.Time {
+	return record.Renewed.Add(record.Duration - Margin)
+}
+
+// RenewAt returns when the hold has to be renewed next, or the zero time when
+// it is none of a rollout's.
+func RenewAt(h plan.Hold) time.Time {
+	if h.Holder.Operation() != plan.Rollout {
+		return time.Time{}
+	}
+	return h.Renewed.Add(RenewEvery)
+}
+
+func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod) Decision {
+	holder := holderFor(s.Hold, deeds)
+	if !s.Live && needsLook(s.Hold, holder, deeds) {
+		return Decision{Verdict: Look}
+	}
+	covered := inZone(deeds, holder.Zone())
+	if len(covered) == 0 || holder.Foreign() || s.Hold.Unreadable != "" {
+		return Decision{}
+	}
+	return Decision{Write, settle(s, holder, covered)}
+}
+
+// holderFor names the holder under which the deeds are done. A takedown is
+// always the rollout's. A repair alone joins whatever holds its zone, takes a
+// free hold, and leaves every other hold as it is.
+func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
+	for _, d := range deeds {
+		if d.Up {
+			return plan.Rollout.For(d.Zone)
+		}
+	}
+	if h.Holder.Free() && h.Unreadable == "" {
+		return plan.Rollout.For(deeds[0].Zone)
+	}
+	return h.Holder
+}
+
+// needsLook tells whether the caches do not suffice: a hold is taken, the
+// record was inherited from another process, or a pod that is down is judged
+// (its revision may be newer than the cached StatefulSet).
+func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
+	if h.Holder != holder || !h.Own {
+		return true
+	}
+	for _, d := range deeds {
+		if !d.Up {
+			return true
+		}
+	}
+	return false
+}
+
+// settle returns the record as it must read next: intents that have ended are
+// left out, new ones are added, the time is renewed.
+func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Hold {
+	next := s.Hold
+	next.Exists, next.Own = true, true
+	next.Renewed, next.Duration = s.Now, Duration
+	if holder != s.Hold.Holder && !holder.Free() {
+		next.Transitions++
+	}
+	next.Holder = holder
+	next.Intents = intents(s, deeds)
+	return next
+}
+
+func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
+	renewed := map[string]bool{}
+	for _, d := range deeds {
+		renewed[d.Pod] = !d.Noted
+	}
+	var next []plan.Intent
+	for _, i := range s.Hold.Intents {
+		if s.Fate(i).Counts() && !renewed[i.Pod] {
+			next = append(next, i)
+		}
+	}
+	for _, d := range deeds {
+		if !d.Noted {
+			next = append(next, plan.Intent{
+				Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: s.Now,
+			})
+		}
+	}
+	return next
+}
+
+func renewalDue(s plan.Snapshot) bool {
+	at := RenewAt(s.Hold)
+	return !at.IsZero() && s.Hold.Unreadable == "" && !s.Now.Before(at)
+}
+
+func idle(h plan.Hold) bool {
+	return h.Holder.Free() && len(h.Intents) == 0 && h.Unreadable == ""
+}
+
+func deletions(steps []plan.Action) []plan.DeletePod {
+	var deeds []plan.DeletePod
+	for _, step := range steps {
+		if d, ok := step.(plan.DeletePod); ok {
+			deeds = append(deeds, d)
+		}
+	}
+	return deeds
+}
+
+func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {
+	var here []plan.DeletePod
+	for _, d := range deeds {
+		if d.Zone == zone {
+			here = append(here, d)
+		}
+	}
+	return here
+}
+
+func releases(steps []plan.Action) bool {
+	for _, step := range steps {
+		if _, ok := step.(plan.Release); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+// Package invariant has lockstep's safety rules as named checks, written apart
+// from the planner that must obey them: what is counted here is counted anew.
+//
+// Check judges one plan against the snapshot it was made from; the controller
+// asks it before anything is done, and so do property tests and the explorer.
+// Each name appears in docs/guarantees.md. Floor 2: pure.
+package invariant
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Violation says which rule a plan breaks, and how.
+type Violation struct {
+	Name   string
+	Detail string
+}
+
+// Error implements error.
+func (v *Violation) Error() string { return fmt.Sprintf("%s: %s", v.Name, v.Detail) }
+
+// Rule is a named statement about a snapshot, the plan made from it, and the
+// decision about the group's hold that goes with the plan.
+type Rule struct {
+	Name      string
+	Guarantee int // its number in docs/guarantees.md
+	Statement string
+	broken    func(plan.Snapshot, []plan.DeletePod, hold.Decision) string
+}
+
+// Rules returns the catalogue in the order of the guarantees.
+func Rules() []Rule { return append([]Rule(nil), rules...) }
+
+var rules = []Rule{
+	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", twoZones},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", unnoted},
+	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", restBroken},
+	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", strategyIgnored},
+	{"StandStill", 3, "no pod of a paused zone is deleted", pauseIgnored},
+	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", overBudget},
+	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", strangeTarget},
+}
+
+// Check returns the first rule that the plan breaks, or nil.
+func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violation {
+	if covered.Verdict == hold.Look {
+		return nil // nothing is done on this snapshot
+	}
+	var deletes []plan.DeletePod
+	for _, step := range steps {
+		if d, ok := step.(plan.DeletePod); ok {
+			deletes = append(deletes, d)
+		}
+	}
+	for _, rule := range rules {
+		if detail := rule.broken(s, deletes, covered); detail != "" {
+			return &Violation{Name: rule.Name, Detail: detail}
+		}
+	}
+	return nil
+}
+
+func twoZones(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, d := range deletes {
+		if !d.Up {
+			continue
+		}
+		for _, other := range deletes {
+			if other.Up && other.Zone != d.Zone {
+				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
+			}
+		}
+		for _, i := range s.Hold.Intents {
+			if i.Zone != d.Zone && s.Fate(i).Counts() {
+				return fmt.Sprintf("%s is taken down while %s of zone %s is noted", d.Pod, i.Pod, i.Zone)
+			}
+		}
+	}
+	return ""
+}
+
+func unnoted(_ plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
+	for _, d := range deletes {
+		if d.Up && (covered.Verdict != hold.Write || !notes(covered.Record, d)) {
+			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
+		}
+	}
+	return ""
+}
+
+func notes(record plan.Hold, d plan.DeletePod) bool {
+	if record.Holder != plan.Rollout.For(d.Zone) {
+		return false
+	}
+	for _, i := range record.Intents {
+		if i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version {
+			return true
+		}
+	}
+	return false
+}
+
+func restBroken(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, d := range deletes {
+		if !d.Up {
+			continue
+		}
+		for _, z := range s.Zones {
+			if z.Name == d.Zone {
+				continue
+			}
+			if n := len(available(s, z)); n < z.Replicas {
+				return fmt.Sprintf("%s is taken down while zone %s has %d of %d pods available", d.Pod, z.Name, n, z.Replicas)
+			}
+		}
+	}
+	return ""
+}
+
+// available returns the ordinals that the spec asks for and that are available.
+func available(s plan.Snapshot, z plan.Zone) map[int]bool {
+	set := map[int]bool{}
+	for _, p := range z.Pods {
+		if z.Owns(p.Ordinal) && p.Available(z.MinReady, s.Now) {
+			set[p.Ordinal] = true
+		}
+	}
+	return set
+}
+
+func strategyIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, z := range s.Zones {
+		if !z.OnDelete && len(deletes) > 0 {
+			return fmt.Sprintf("%s is deleted while zone %s is not OnDelete", deletes[0].Pod, z.Name)
+		}
+	}
+	return ""
+}
+
+func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, d := range deletes {
+		if z, _ := s.Zone(d.Zone); z.Paused {
+			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
+		}
+	}
+	return ""
+}
+
+// overBudget counts the ordinals that would be unavailable after the deeds, and
+// objects only where a deed of ours adds to them.
+func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, z := range s.Zones {
+		up := available(s, z)
+		for _, i := range s.Hold.Intents {
+			if ordinal, ok := plan.OrdinalOf(z.Name, i.Pod); ok && s.Fate(i).Counts() {
+				delete(up, ordinal)
+			}
+		}
+		before := len(up)
+		for _, d := range deletes {
+			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
+				delete(up, ordinal)
+			}
+		}
+		down := z.Replicas - len(up)
+		if len(up) < before && down > z.MaxUnavailable.Of(z.Replicas) {
+			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, z.MaxUnavailable.Of(z.Replicas))
+		}
+	}
+	return ""
+}
+
+func strangeTarget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+	for _, d := range deletes {
+		z, _ := s.Zone(d.Zone)
+		if !has(z, d) {
+			return fmt.Sprintf("%s (%s at %d) is not what zone %s shows", d.Pod, d.UID, d.Version, d.Zone)
+		}
+	}
+	return ""
+}
+
+func has(z plan.Zone, d plan.DeletePod) bool {
+	for _, p := range z.Pods {
+		if p.Name == d.Pod {
+			return p.UID == d.UID && p.Version == d.Version && p.Up() == d.Up && p.Phase != plan.Leaving
+		}
+	}
+	return false
+}

@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// board is a snapshot with everything counted that guards ask about. Zones
+// stand in the order of the snapshot.
+type board struct {
+	Snapshot
+	standings []standing
+	counting  map[string]Intent // intents that still count, by pod
+	noted     int               // how many those are, with the ones this plan adds
+	turn      string
+}
+
+// standing is what matters about one zone.
+type standing struct {
+	Zone
+	budget     int
+	down       int       // pods the spec asks for that are missing, not available or noted
+	problem    Refusal   // what keeps the zone from being whole; none: it is whole
+	culprit    Refusal   // the pod that is down and says most
+	surplus    Refusal   // a pod beyond what the spec asks for
+	stableAt   time.Time // when the next pod that is Ready becomes available
+	candidates []candidate
+}
+
+// candidate is an outdated pod that could be replaced now.
+type candidate struct {
+	Pod
+	counted bool // among those that are down: not available, or noted
+	noted   bool // an intent for a pod of this name counts
+	pending bool // an intent for exactly this pod at this version exists
+}
+
+func (z standing) whole() bool { return z.problem.None() }
+
+func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
+
+func newBoard(s Snapshot) *board {
+	b := &board{Snapshot: s, counting: map[string]Intent{}}
+	b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
+	for _, intent := range b.Hold.Intents {
+		if s.Fate(intent).Counts() {
+			b.counting[intent.Pod] = intent
+		}
+	}
+	b.noted = len(b.counting)
+	for _, zone := range s.Zones {
+		b.standings = append(b.standings, b.survey(zone))
+	}
+	b.turn = b.chooseTurn()
+	return b
+}
+
+// survey counts one zone. Pods that are down and pods that are noted are
+// counted once per ordinal; the work is proportional to pods that exist.
+func (b *board) survey(zone Zone) standing {
+	z := standing{Zone: zone, budget: zone.MaxUnavailable.Of(zone.Replicas)}
+	present, firstGap := 0, zone.Start
+	for _, pod := range zone.Pods {
+		intent, noted := b.counting[pod.Name]
+		if !zone.Owns(pod.Ordinal) {
+			z.surplus = Refusal{Code: reason.SurplusPods, Pod: pod.Name}
+			continue
+		}
+		present++
+		if pod.Ordinal == firstGap {
+			firstGap++
+		}
+		objection := b.unavailable(zone, pod, noted)
+		if !objection.None() {
+			z.down++
+			z.blame(objection)
+		}
+		if c, ok := b.candidate(zone, pod, intent, noted); ok {
+			c.counted = !objection.None()
+			z.candidates = append(z.candidates, c)
+		}
+	}
+	if missing := zone.Replicas - present; missing > 0 {
+		z.down += missing
+		z.blame(Refusal{Code: reason.PodMissing, Pod: PodName(zone.Name, firstGap)})
+	}
+	z.problem = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
+	slices.SortStableFunc(z.candidates, cheapestFirst)
+	return z
+}
+
+// blame keeps the objection that says most: a failing pod before all others,
+// then the first one found.
+func (z *standing) blame(r Refusal) {
+	z.stableAt = earlier(z.stableAt, r.Until)
+	if z.culprit.None() || (r.Code == reason.PodFailing && z.culprit.Code != reason.PodFailing) {
+		z.culprit = r
+	}
+}
+
+// unavailable says why a pod must be counted as down.
+func (b *board) unavailable(zone Zone, pod Pod, noted bool) Refusal {
+	switch pod.Phase {
+	case Leaving:
+		return Refusal{Code: reason.PodLeaving, Pod: pod.Name}
+	case Failing:
+		return Refusal{Code: reason.PodFailing, Pod: pod.Name, Detail: pod.Why}
+	case Starting:
+		return Refusal{Code: reason.PodStarting, Pod: pod.Name}
+	case Ready:
+	}
+	if !pod.Available(zone.MinReady, b.Now) {
+		return Refusal{Code: reason.PodNotYetStable, Pod: pod.Name, Until: pod.StableAt(zone.MinReady)}
+	}
+	if noted {
+		return Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name}
+	}
+	return Refusal{}
+}
+
+// candidate tells whether a pod could be replaced now: outdated, not leaving,
+// and not older in this view than what is noted about it.
+func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
+	if !zone.Outdated(pod) || pod.Phase == Leaving {
+		return candidate{}, false
+	}
+	if noted && pod.Version < intent.Version {
+		return candidate{}, false
+	}
+	return candidate{Pod: pod, noted: noted, pending: noted && b.Fate(intent) == Pending}, true
+}
+
+// cheapestFirst orders candidates: what is down already, then what does not
+// count as available, then the rest; equals by ascending ordinal.
+func cheapestFirst(a, b candidate) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Ordinal, b.Ordinal))
+}
+
+func (c candidate) rank() int {
+	switch {
+	case c.Phase == Failing:
+		return 0
+	case !c.Up():
+		return 1
+	case c.counted:
+		return 2
+	}
+	return 3
+}
+
+// lifecycle says what keeps a zone from being judged at all.
+func lifecycle(z Zone) Refusal {
+	switch {
+	case z.Deleting:
+		return Refusal{Code: reason.ZoneDeleting}
+	case !z.Observed:
+		return Refusal{Code: reason.StatusBehind}
+	}
+	return Refusal{}
+}
+
+// leftover finds an intent of this zone that no pod of the spec answers for,
+// such as that of a pod beyond a reduced spec.replicas which is not gone yet.
+func (b *board) leftover(zone Zone) Refusal {
+	for _, intent := range b.Hold.Intents {
+		if _, counts := b.counting[intent.Pod]; counts && intent.Zone == zone.Name {
+			return Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}
+		}
+	}
+	return Refusal{}
+}
+
+// earlier returns the earlier of two times; the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+func firstOf(refusals ...Refusal) Refusal {
+	for _, r := range refusals {
+		if !r.None() {
+			return r
+		}
+	}
+	return Refusal{}
+}
+
+// chooseTurn names the one zone whose pods may be taken down: the zone that
+// the rollout is in, else the zone that is not whole, else the first one.
+func (b *board) chooseTurn() string {
+	first := ""
+	for _, z := range b.standings {
+		if len(z.candidates) == 0 || !canRoll(z.Zone) {
+			continue
+		}
+		if b.Hold.Holder == Rollout.For(z.Name) {
+			return z.Name
+		}
+		if first == "" {
+			first = z.Name
+		}
+	}
+	for _, z := range b.standings {
+		if len(z.candidates) > 0 && canRoll(z.Zone) && !z.whole() {
+			return z.Name
+		}
+	}
+	return first
+}
+
+// canRoll tells whether a rollout of the zone can go on at all.
+func canRoll(z Zone) bool { return z.OnDelete && !z.Paused && !z.Deleting }

@@ -1,0 +1,157 @@
+package plan
+
+import "github.com/lockstep-dev/lockstep/internal/reason"
+
+// Group returns what should happen next to a rollout group. The result is
+// empty exactly when the goal is reached: every zone is whole, runs its update
+// revision as its current one, and nothing is held.
+//
+// Deletes come first, in the order in which they should be sent; then what
+// follows from a finished zone; then one Wait per zone that is not finished.
+func Group(s Snapshot) []Action {
+	b := newBoard(s)
+	var deeds, after, waits []Action
+	for _, z := range b.standings {
+		replacements, objection := b.replace(z)
+		deeds = append(deeds, replacements...)
+		after = append(after, b.adopt(z)...)
+		waits = append(waits, b.wait(z, replacements, objection)...)
+	}
+	deeds = append(b.withdrawals(deeds), deeds...)
+	after = append(after, b.release(deeds)...)
+	if len(waits) == 0 {
+		waits = b.waitForHold()
+	}
+	return append(append(deeds, after...), waits...)
+}
+
+// replace proposes every outdated pod of a zone and returns those that no
+// guard objects to, and the first objection.
+func (b *board) replace(z standing) ([]Action, Refusal) {
+	var deletes []Action
+	var first Refusal
+	for _, c := range z.candidates {
+		if r := b.mayReplace(disruption{zone: z, pod: c}); !r.None() {
+			first = firstOf(first, r)
+			continue
+		}
+		deletes = append(deletes, deletion(z.Name, c))
+		if !c.counted {
+			z.down++
+			z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+		}
+		if !c.noted {
+			b.noted++
+		}
+	}
+	return deletes, first
+}
+
+func deletion(zone string, c candidate) DeletePod {
+	because := reason.OutdatedRevision
+	if !c.Up() {
+		because = reason.OutdatedAndDown
+	}
+	return DeletePod{
+		Zone: zone, Pod: c.Name, UID: c.UID, Version: c.Version,
+		Up: c.Up(), Noted: c.pending, Because: because,
+	}
+}
+
+// withdrawals returns the intents that could still be carried out but are not
+// among the deeds any more.
+func (b *board) withdrawals(deeds []Action) []Action {
+	wanted := map[string]bool{}
+	for _, deed := range deeds {
+		if d, ok := deed.(DeletePod); ok && d.Noted {
+			wanted[d.Pod] = true
+		}
+	}
+	var withdrawn []Action
+	for _, intent := range b.Hold.Intents {
+		if b.Fate(intent) == Pending && !wanted[intent.Pod] {
+			withdrawn = append(withdrawn, Withdraw{Intent: intent, Since: b.against(intent)})
+		}
+	}
+	return withdrawn
+}
+
+// against says what speaks against a pending intent now.
+func (b *board) against(intent Intent) Refusal {
+	for _, z := range b.standings {
+		for _, c := range z.candidates {
+			if c.Name == intent.Pod {
+				return b.mayReplace(disruption{zone: z, pod: c})
+			}
+		}
+	}
+	return Refusal{Code: reason.NoLongerWanted}
+}
+
+// adopt makes the update revision the current one when every pod of the zone
+// runs it and is available.
+func (b *board) adopt(z standing) []Action {
+	if !z.unadopted() || !b.againstAdoption(z).None() {
+		return nil
+	}
+	return []Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
+}
+
+// unadopted tells whether a zone is finished but for its current revision.
+func (z standing) unadopted() bool {
+	return z.whole() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
+}
+
+func (b *board) againstAdoption(z standing) Refusal {
+	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}))
+}
+
+// release gives a rollout's hold back once no intent counts, its zone is
+// whole, and the rollout of the zone is finished or cannot go on.
+func (b *board) release(deeds []Action) []Action {
+	holder := b.Hold.Holder
+	if holder.Operation() != Rollout || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
+		return nil
+	}
+	for _, z := range b.standings {
+		if z.Name == holder.Zone() && (!z.whole() || b.goesOn(z)) {
+			return nil
+		}
+	}
+	return []Action{Release{Holder: holder}}
+}
+
+// goesOn tells whether outdated pods are left and nothing but other zones and
+// budgets keeps them from being replaced.
+func (b *board) goesOn(z standing) bool {
+	return len(z.candidates) > 0 && canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
+}
+
+// wait says what an unfinished zone waits for, if anything.
+func (b *board) wait(z standing, replacements []Action, objection Refusal) []Action {
+	because := firstOf(objection, z.problem)
+	if because.None() && z.unadopted() {
+		because = b.againstAdoption(z)
+	}
+	if len(replacements) > 0 || because.None() {
+		return nil
+	}
+	because.Until = earlier(because.Until, z.stableAt)
+	return []Action{Wait{Zone: z.Name, Because: because}}
+}
+
+// waitForHold says what is waited for beyond the zones of the group: intents
+// that cannot be read, or a noted pod whose zone left the group.
+func (b *board) waitForHold() []Action {
+	if b.Hold.Unreadable != "" {
+		return []Action{Wait{Zone: b.Hold.Holder.Zone(), Because: Refusal{Code: reason.HoldUnreadable}}}
+	}
+	var waits []Action
+	for _, intent := range b.Hold.Intents {
+		_, counts := b.counting[intent.Pod]
+		if _, exists := b.Zone(intent.Zone); counts && !exists {
+			waits = append(waits, Wait{Zone: intent.Zone, Because: Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}})
+		}
+	}
+	return waits
+}

@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// maxIntents bounds the open intents of a group: they live in one annotation.
+const maxIntents = 100
+
+// disruption is a pod that somebody wants to take down.
+type disruption struct {
+	zone standing
+	pod  candidate
+}
+
+// A guard objects to a disruption or, by returning no Refusal, lets it pass.
+type guard func(*board, disruption) Refusal
+
+// replaceGuards bind every replacement of an outdated pod; the first
+// objection is the one told.
+var replaceGuards = []guard{
+	wrongUpdateStrategy, // guarantee 3: another controller would interfere
+	paused,              // somebody asked this zone to stand still
+	zoneInTransition,    // what is outdated is judged against the newest spec only
+	roomForIntent,       // the hold can only carry so many
+}
+
+// takedownGuards bind the replacement of a pod that is up, beyond the above.
+var takedownGuards = []guard{
+	notItsTurn,        // one zone after the other, in order
+	heldElsewhere,     // guarantee 1: one operation in one zone at a time
+	otherZoneNotWhole, // guarantee 2: the rest of the group serves
+	shrinking,         // a downscale of this zone settles first
+	budgetSpent,       // guarantee 4: at most so many pods of a zone
+}
+
+// mayReplace asks the guards about one candidate.
+func (b *board) mayReplace(d disruption) Refusal {
+	if r := firstObjection(b, d, replaceGuards); !r.None() {
+		return r
+	}
+	if !d.pod.Up() {
+		return Refusal{}
+	}
+	return firstObjection(b, d, takedownGuards)
+}
+
+func firstObjection(b *board, d disruption, guards []guard) Refusal {
+	for _, object := range guards {
+		if r := object(b, d); !r.None() {
+			return r
+		}
+	}
+	return Refusal{}
+}
+
+func wrongUpdateStrategy(b *board, _ disruption) Refusal {
+	for _, z := range b.Zones {
+		if !z.OnDelete {
+			return Refusal{Code: reason.WrongUpdateStrategy, Zone: z.Name}
+		}
+	}
+	return Refusal{}
+}
+
+func paused(_ *board, d disruption) Refusal {
+	if d.zone.Paused {
+		return Refusal{Code: reason.Paused}
+	}
+	return Refusal{}
+}
+
+func zoneInTransition(_ *board, d disruption) Refusal { return lifecycle(d.zone.Zone) }
+
+func roomForIntent(b *board, d disruption) Refusal {
+	if b.noted >= maxIntents && !d.pod.noted {
+		return Refusal{Code: reason.TooManyIntents}
+	}
+	return Refusal{}
+}
+
+// heldElsewhere lets pass what joins the zone of the holder, and what could
+// take over: no intent counts and the holder's zone is whole. The takeover
+// itself is decided again on a live read.
+func heldElsewhere(b *board, d disruption) Refusal {
+	h := b.Hold
+	switch noted := b.notedElsewhere(d.zone.Name); {
+	case h.Unreadable != "":
+		return Refusal{Code: reason.HoldUnreadable}
+	case !noted.None():
+		return noted
+	case h.Holder.Free():
+		return Refusal{}
+	case h.Holder.Foreign():
+		return b.foreignHold()
+	case h.Holder.Zone() == d.zone.Name:
+		return Refusal{}
+	case b.settled(h.Holder.Zone()):
+		return Refusal{}
+	}
+	return b.held(h.Holder.Zone(), "")
+}
+
+// notedElsewhere objects while an intent of another zone counts, whoever holds.
+func (b *board) notedElsewhere(zone string) Refusal {
+	for _, intent := range b.Hold.Intents {
+		if _, counts := b.counting[intent.Pod]; counts && intent.Zone != zone {
+			return b.held(intent.Zone, intent.Pod)
+		}
+	}
+	return Refusal{}
+}
+
+// held says that another zone has the hold, and whether it is overdue.
+func (b *board) held(zone, pod string) Refusal {
+	code := reason.GroupHeld
+	if b.Hold.Expired(b.Now) {
+		code = reason.StaleHold
+	}
+	return Refusal{Code: code, Zone: zone, Pod: pod, Detail: string(b.Hold.Holder)}
+}
+
+func (b *board) foreignHold() Refusal {
+	if b.Hold.Expired(b.Now) {
+		return Refusal{} // its intents were asked about before
+	}
+	until := b.Hold.Renewed.Add(b.Hold.Duration)
+	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: until}
+}
+
+// settled tells whether a zone is whole. One that left the group is.
+func (b *board) settled(zone string) bool {
+	for _, z := range b.standings {
+		if z.Name == zone {
+			return z.whole()
+		}
+	}
+	return true
+}
+
+func otherZoneNotWhole(b *board, d disruption) Refusal {
+	for _, z := range b.standings {
+		if z.Name != d.zone.Name && !z.whole() {
+			return Refusal{
+				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.problem.Pod,
+				Detail: string(z.problem.Code), Until: z.problem.Until,
+			}
+		}
+	}
+	return Refusal{}
+}
+
+func notItsTurn(b *board, d disruption) Refusal {
+	if b.turn != d.zone.Name {
+		return Refusal{Code: reason.NotItsTurn, Zone: b.turn}
+	}
+	return Refusal{}
+}
+
+func shrinking(_ *board, d disruption) Refusal { return d.zone.surplus }
+
+// budgetSpent objects when the deed would leave more pods down than the budget
+// allows, counting each once. It names a pod that spends the budget, since
+// that is what a person wants to know.
+func budgetSpent(_ *board, d disruption) Refusal {
+	after := d.zone.down
+	if !d.pod.counted {
+		after++
+	}
+	if after <= d.zone.budget {
+		return Refusal{}
+	}
+	r := d.zone.culprit
+	r.Detail = fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
+	return r
+}

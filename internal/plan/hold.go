@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Hold is the group's lock as its Lease records it. See docs/guarantees.md,
+// "The hold", for what it promises.
+type Hold struct {
+	Exists      bool   // there is a Lease
+	Own         bool   // this process wrote the record that is shown here
+	Holder      Holder // what is going on; empty when free
+	Intents     []Intent
+	Renewed     time.Time
+	Duration    time.Duration
+	Transitions int
+	Trace       string // W3C traceparent of the rollout
+	Unreadable  string // why the intents could not be read; such a hold is respected
+}
+
+// Expired tells whether nobody renewed the hold in time. That alone never
+// allows anybody to take it.
+func (h Hold) Expired(now time.Time) bool {
+	return now.After(h.Renewed.Add(h.Duration))
+}
+
+// Holder names an operation in a zone, never a process: "rollout/zone-a".
+type Holder string
+
+// Operation is the first part of a Holder.
+type Operation string
+
+// The operations that exist.
+const (
+	Rollout   Operation = "rollout"
+	Downscale Operation = "downscale"
+	Eviction  Operation = "eviction"
+)
+
+// For returns the holder of an operation in a zone.
+func (o Operation) For(zone string) Holder { return Holder(string(o) + "/" + zone) }
+
+// Free tells whether nobody holds.
+func (h Holder) Free() bool { return h == "" }
+
+// Operation returns what the holder does.
+func (h Holder) Operation() Operation {
+	operation, _, _ := strings.Cut(string(h), "/")
+	return Operation(operation)
+}
+
+// Zone returns where the holder does it.
+func (h Holder) Zone() string {
+	_, zone, _ := strings.Cut(string(h), "/")
+	return zone
+}
+
+// Foreign tells whether the holder is none of lockstep's operations, such as
+// manual/maintenance. A foreign holder is respected until it expires.
+func (h Holder) Foreign() bool {
+	switch h.Operation() {
+	case Rollout, Downscale, Eviction:
+		return false
+	}
+	return !h.Free()
+}
+
+// Intent notes a pod that is about to be taken down or on its way back. It is
+// written to the Lease before the deed.
+type Intent struct {
+	Zone    string
+	Pod     string
+	UID     string
+	Version Version // the resourceVersion that the deed requires
+	Cause   reason.Code
+	Since   time.Time
+	Trace   string // W3C traceparent of the deed
+}
+
+// Fate is what the snapshot shows of an intent.
+type Fate int
+
+const (
+	// Open: the deed is under way, or its end has not been seen.
+	Open Fate = iota
+	// Pending: the pod stands exactly as noted; the deed can still happen.
+	Pending
+	// Done: the end of the deed is seen.
+	Done
+	// Void: the deed can never happen, since the pod has moved past the noted version.
+	Void
+)
+
+// Counts tells whether the pod must be counted as down.
+func (f Fate) Counts() bool { return f == Open || f == Pending }
+
+// Fate compares what was noted with what is seen. It is a question of versions:
+// the noted one against the pod's own, or against that of the whole view of
+// pods; the absence of a UID proves nothing (ADR 0004).
+func (s Snapshot) Fate(i Intent) Fate {
+	pod, present := s.Pod(i.Pod)
+	switch {
+	case !present:
+		return s.fateOfAbsent(i)
+	case pod.UID == i.UID:
+		return fateOfSame(pod, i)
+	case pod.Version <= i.Version:
+		return Open // an older incarnation: this view is behind
+	}
+	zone, _ := s.Zone(i.Zone)
+	if pod.Available(zone.MinReady, s.Now) {
+		return Done
+	}
+	return Open
+}
+
+func fateOfSame(pod Pod, i Intent) Fate {
+	switch {
+	case pod.Phase == Leaving || pod.Version < i.Version:
+		return Open
+	case pod.Version == i.Version:
+		return Pending
+	}
+	return Void
+}
+
+func (s Snapshot) fateOfAbsent(i Intent) Fate {
+	zone, exists := s.Zone(i.Zone)
+	stillWanted := exists && zone.wants(i.Pod)
+	if !stillWanted && s.PodsAt >= i.Version {
+		return Done
+	}
+	return Open
+}
+
+// wants tells whether the spec asks for a pod of that name.
+func (z Zone) wants(pod string) bool {
+	ordinal, ok := OrdinalOf(z.Name, pod)
+	return ok && z.Owns(ordinal)
+}

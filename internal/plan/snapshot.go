@@ -1,0 +1,128 @@
+package plan
+
+import "time"
+
+// Key names a group: the value of the rollout-group label within a namespace.
+// The name may be empty and need not be a valid object name.
+type Key struct {
+	Namespace string
+	Group     string
+}
+
+// String returns namespace/group.
+func (k Key) String() string { return k.Namespace + "/" + k.Group }
+
+// Version is a resourceVersion as a number. Versions of one kind of object are
+// ordered; zero is older than every object.
+type Version uint64
+
+// Snapshot is everything a decision may depend on, as observed at Now.
+type Snapshot struct {
+	Key    Key
+	Now    time.Time
+	Live   bool    // read from the API server just now, not from caches
+	Hold   Hold    // the group's lock
+	Zones  []Zone  // in natural order of names
+	Strays []Pod   // pods with an intent that belong to no zone of the group any more
+	PodsAt Version // no pod state older than this is shown as present or absent
+}
+
+// Zone is one StatefulSet of the group.
+type Zone struct {
+	Name            string
+	UID             string
+	Version         Version
+	Replicas        int
+	Start           int // first ordinal
+	UpdateRevision  string
+	CurrentRevision string
+	Observed        bool // status belongs to the newest spec and names its revision
+	Deleting        bool
+	OnDelete        bool
+	Paused          bool
+	MaxUnavailable  Budget
+	MinReady        time.Duration // minReadySeconds
+	Pods            []Pod         // owned by the StatefulSet, by ascending ordinal
+}
+
+// Pod is one pod of a zone.
+type Pod struct {
+	Name       string
+	Ordinal    int
+	UID        string
+	Version    Version
+	Revision   string
+	Phase      Phase
+	ReadySince time.Time // when Phase is Ready
+	Why        string    // the waiting reason of a container, when Phase is Failing
+}
+
+// Phase is the part of a pod's state that decisions depend on.
+type Phase int
+
+const (
+	// Starting: the pod exists and is not Ready.
+	Starting Phase = iota
+	// Failing: not Ready, and a container waits for a reason that does not pass by itself.
+	Failing
+	// Ready: the Ready condition is true and the pod is not terminating.
+	Ready
+	// Leaving: the pod is terminating, whatever its conditions say.
+	Leaving
+)
+
+// Up tells whether the pod serves: taking it down costs availability.
+func (p Pod) Up() bool { return p.Phase == Ready }
+
+// StableAt returns when a Ready pod has been so for minReady.
+func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Add(minReady) }
+
+// Available tells whether the pod is Ready and has been so for minReady.
+func (p Pod) Available(minReady time.Duration, now time.Time) bool {
+	return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))
+}
+
+// Owns tells whether the ordinal is one that the spec asks for.
+func (z Zone) Owns(ordinal int) bool {
+	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
+}
+
+// Outdated tells whether the pod runs another revision than the zone asks for.
+// Nothing is outdated while the zone has no update revision yet.
+func (z Zone) Outdated(p Pod) bool {
+	return z.UpdateRevision != "" && p.Revision != z.UpdateRevision
+}
+
+// Zone returns the zone of that name.
+func (s Snapshot) Zone(name string) (Zone, bool) {
+	for _, z := range s.Zones {
+		if z.Name == name {
+			return z, true
+		}
+	}
+	return Zone{}, false
+}
+
+// Pod returns the pod of that name, in whichever zone or outside all of them.
+func (s Snapshot) Pod(name string) (Pod, bool) {
+	for _, z := range s.Zones {
+		if p, ok := z.pod(name); ok {
+			return p, true
+		}
+	}
+	for _, p := range s.Strays {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Pod{}, false
+}
+
+func (z Zone) pod(name string) (Pod, bool) {
+	for _, p := range z.Pods {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Pod{}, false
+}

@@ -1,0 +1,44 @@
+package reason
+
+const nothing = "Nothing; it ends by itself."
+
+var catalogue = []Entry{
+	{OutdatedRevision, 1, Deed, "the pod runs another revision than its StatefulSet asks for", "Nothing; this is what a rollout does."},
+	{OutdatedAndDown, 2, Deed, "the pod runs another revision than its StatefulSet asks for and is not Ready, so replacing it costs no availability", "Nothing; this is how a broken revision heals."},
+	{RevisionComplete, 3, Deed, "every pod of the zone runs the update revision and is available, so it becomes the current revision", "Nothing."},
+	{NoLongerWanted, 4, Deed, "a pod was noted to be taken down, which is no longer wanted or allowed; the pod is touched so that a delete in flight cannot succeed", "Nothing."},
+	{ZoneSettled, 5, Deed, "the operation in this zone is over and the zone is whole, so the group's hold is given back", "Nothing."},
+
+	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
+	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
+	{PodFailing, 103, Wait, "a container of the pod cannot run (crash loop, image pull, configuration)", "Look at the pod. A corrected template replaces it at once, without waiting for it."},
+	{PodLeaving, 104, Wait, "a pod is terminating", "If it lasts: look for a finalizer or a node that does not answer."},
+	{PodNotYetStable, 105, Wait, "a pod is Ready for less than minReadySeconds", nothing},
+	{PodAboutToLeave, 106, Wait, "a pod is noted in the hold as about to be taken down, or its replacement has not been seen yet", nothing},
+	{SurplusPods, 107, Wait, "pods beyond spec.replicas still exist", "If it lasts: look at the named pod."},
+	{OtherZoneNotWhole, 108, Wait, "another zone of the group is not whole: it misses pods, or pods of it are not available", "Usually nothing; look at the named pod of the other zone if it lasts."},
+	{NotItsTurn, 109, Wait, "another zone of the group comes first", nothing},
+	{GroupHeld, 110, Wait, "another operation holds the group", "Usually nothing; the holder's identity says which operation in which zone."},
+	{StatusBehind, 111, Wait, "the StatefulSet controller has not observed the newest spec yet", "If it lasts: see whether the kube-controller-manager works."},
+	{CacheBehind, 112, Wait, "lockstep has not yet seen in its cache what it or another replica has written", "If it lasts: see whether lockstep's watches work (lockstep_cache_* metrics, log)."},
+	{ZoneDeleting, 113, Wait, "the StatefulSet is being deleted", "If it lasts: look for finalizers on the StatefulSet."},
+	{TooManyIntents, 114, Wait, "the group has as many pods noted as a hold may carry (100)", nothing},
+
+	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
+	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
+	{StaleHold, 203, Attention, "the group's hold has expired and cannot be taken over: it has open intents, or its zone is not whole", "Bring the named zone to health. Never delete a Lease that has intents."},
+	{HoldUnreadable, 204, Attention, "the group's Lease carries intents in a form that this version does not know, or that are damaged; they are respected", "Run the version that wrote them, or repair the annotation lockstep.dev/intents by hand."},
+	{InvalidMaxUnavailable, 205, Attention, "the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used", "Correct the annotation."},
+	{EmptyGroupName, 206, Attention, "the label rollout-group is empty, so all such StatefulSets of the namespace form one group", "Give the group a name."},
+	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
+}
+
+var byCode = index(catalogue)
+
+func index(entries []Entry) map[Code]Entry {
+	m := make(map[Code]Entry, len(entries))
+	for _, e := range entries {
+		m[e.Code] = e
+	}
+	return m
+}

@@ -1,0 +1,69 @@
+package reason
+
+import "errors"
+
+// Class says what the loop should do about an error.
+type Class int
+
+const (
+	// Again is the class of an error nobody classified: retry with back-off.
+	Again Class = iota
+	// Moved means that the world changed under a plan (a conflict, a failed
+	// precondition, an object that is gone): plan again soon. Not a failure.
+	Moved
+	// Human means that retrying is pointless until something changes.
+	Human
+)
+
+// String returns the class as it appears in logs and metrics.
+func (c Class) String() string {
+	switch c {
+	case Moved:
+		return "moved"
+	case Human:
+		return "human"
+	case Again:
+		return "again"
+	}
+	return "unknown"
+}
+
+// WithClass returns err with a class that ClassOf finds again through any
+// number of wrappings. It returns nil for a nil error.
+func WithClass(c Class, err error) error {
+	if err == nil {
+		return nil
+	}
+	return classified{class: c, error: err}
+}
+
+// ClassOf returns the class that was given to err or to an error it wraps; of
+// several joined errors the most careful class counts: Again before Moved
+// before Human.
+func ClassOf(err error) Class {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return mostCareful(joined.Unwrap())
+	}
+	if c, ok := err.(classified); ok {
+		return c.class
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return ClassOf(inner)
+	}
+	return Again
+}
+
+func mostCareful(errs []error) Class {
+	class := Human
+	for _, err := range errs {
+		class = min(class, ClassOf(err))
+	}
+	return class
+}
+
+type classified struct {
+	class Class
+	error
+}
+
+func (c classified) Unwrap() error { return c.error }

@@ -1,0 +1,99 @@
+// Package reason is the closed catalogue of everything lockstep can give as a
+// reason: for a deed, for a wait, or for asking a person to step in.
+//
+// One code serves every output: Event, metric label, log field, span attribute,
+// webhook message and docs/reasons.md. Codes are therefore bounded, searchable
+// and never built from a tenant's text. Floor 0: it imports nothing of the
+// house and performs no I/O.
+package reason
+
+import "fmt"
+
+// Code names one entry of the catalogue, in the CamelCase that Kubernetes
+// conditions and Events use. The zero Code means "no objection".
+type Code string
+
+// Codes for deeds: why something was done.
+const (
+	OutdatedRevision Code = "OutdatedRevision"
+	OutdatedAndDown  Code = "OutdatedAndDown"
+	RevisionComplete Code = "RevisionComplete"
+	NoLongerWanted   Code = "NoLongerWanted"
+	ZoneSettled      Code = "ZoneSettled"
+)
+
+// Codes for waits that end by themselves.
+const (
+	PodMissing        Code = "PodMissing"
+	PodStarting       Code = "PodStarting"
+	PodFailing        Code = "PodFailing"
+	PodLeaving        Code = "PodLeaving"
+	PodNotYetStable   Code = "PodNotYetStable"
+	PodAboutToLeave   Code = "PodAboutToLeave"
+	SurplusPods       Code = "SurplusPods"
+	OtherZoneNotWhole Code = "OtherZoneNotWhole"
+	NotItsTurn        Code = "NotItsTurn"
+	GroupHeld         Code = "GroupHeld"
+	StatusBehind      Code = "StatusBehind"
+	CacheBehind       Code = "CacheBehind"
+	ZoneDeleting      Code = "ZoneDeleting"
+	TooManyIntents    Code = "TooManyIntents"
+)
+
+// Codes for waits that only a person ends.
+const (
+	Paused                Code = "Paused"
+	WrongUpdateStrategy   Code = "WrongUpdateStrategy"
+	StaleHold             Code = "StaleHold"
+	HoldUnreadable        Code = "HoldUnreadable"
+	InvalidMaxUnavailable Code = "InvalidMaxUnavailable"
+	EmptyGroupName        Code = "EmptyGroupName"
+	InvariantViolated     Code = "InvariantViolated"
+)
+
+// Kind tells what a code asks of its reader.
+type Kind int
+
+const (
+	// Deed explains something that was done.
+	Deed Kind = iota
+	// Wait ends without anybody's help.
+	Wait
+	// Attention lasts until a person changes something.
+	Attention
+)
+
+// String returns the word used in docs/reasons.md.
+func (k Kind) String() string {
+	switch k {
+	case Deed:
+		return "deed"
+	case Wait:
+		return "wait"
+	case Attention:
+		return "needs a person"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// Entry is one row of the catalogue.
+type Entry struct {
+	Code     Code
+	Number   int    // printed as LS-NNN; never used for another code
+	Kind     Kind   // what it asks of its reader
+	Sentence string // what is the case
+	ToDo     string // what a person should do about it
+}
+
+// ID returns the number as it is printed: LS-104.
+func (e Entry) ID() string { return fmt.Sprintf("LS-%03d", e.Number) }
+
+// Explain returns the entry of a code. The second result is false for a code
+// that is not in the catalogue.
+func Explain(c Code) (Entry, bool) {
+	e, ok := byCode[c]
+	return e, ok
+}
+
+// All returns the whole catalogue in the order of its numbers.
+func All() []Entry { return append([]Entry(nil), catalogue...) }
