@@ -1,0 +1,91 @@
+package config
+
+import "time"
+
+// register is the table of flags: where the value goes, name, default, meaning.
+func (c *Config) register(t *table) {
+	t.section("Cluster")
+	t.add(text(&c.Kubernetes.ConfigFile), "kubernetes.config-file", "", "FILE",
+		"Kubeconfig with the cluster to work on. Without one, the service account of the pod is used.").
+		or("KUBECONFIG", "`$KUBECONFIG`, else in-cluster")
+	t.add(address(&c.Kubernetes.APIURL), "kubernetes.api-url", "", "URL",
+		"Address of the API server, instead of the one in the kubeconfig.")
+	t.add(namespace(&c.Kubernetes.Namespace), "kubernetes.namespace", "", "NAME",
+		"Manage exactly this namespace; it needs no opt-in label, and a Role is enough.")
+	t.add(selector(&c.Namespaces.Selector), "namespaces.selector", "lockstep.dev/enabled=true", "SELECTOR",
+		"Label selector over Namespace objects: who opted in. Label changes take effect at once, both ways. Without meaning beside -kubernetes.namespace.")
+	t.add(namespace(&c.Operator.Namespace), "operator.namespace", "", "NAME",
+		"Home of the operator's own objects, such as the leader Lease.").
+		or("POD_NAMESPACE", "`$POD_NAMESPACE`, else the service account's, else `"+fallbackNamespace+"`")
+
+	t.section("Work")
+	t.add(count(&c.Workers, 1, 1024), "workers", "8", "N",
+		"How many groups are worked on at the same time. Waiting occupies no worker.")
+	t.add(boolean(&c.DryRun), "dry-run", "false", "",
+		"Decide, log, measure and trace, but change nothing in the cluster.")
+
+	t.section("Leader election")
+	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
+		"Let replicas agree by the Lease `lockstep-leader` which of them works.")
+	t.add(duration(&c.LeaderElection.LeaseDuration, time.Second), "leader-election.lease-duration", "10s", "DURATION",
+		"How long the others wait for a leader that gives no sign of life; whole seconds.")
+	t.add(duration(&c.LeaderElection.RenewDeadline, time.Millisecond), "leader-election.renew-deadline", "6s", "DURATION",
+		"How long a leader tries to renew before it stops working; less than the lease duration.")
+	t.add(duration(&c.LeaderElection.RetryPeriod, time.Millisecond), "leader-election.retry-period", "1s", "DURATION",
+		"Pause between two attempts to take or renew; 1.2 times this is less than the renew deadline.")
+
+	t.section("Observation")
+	t.add(count(&c.Server.Port, 0, 65535), "server.port", "8001", "PORT",
+		"Plain HTTP for `/metrics`, `/ready`, `/healthz` and `/debug/...`; 0 picks a free port and logs it.")
+	t.add(choice(&c.Log.Format, "logfmt", "json"), "log.format", "logfmt", "FORMAT",
+		"How a log line is written: `logfmt` or `json`.")
+	t.add(choice(&c.Log.Level, "debug", "info", "warn", "error"), "log.level", "info", "LEVEL",
+		"The least important level that is logged: `debug`, `info`, `warn` or `error`.")
+	t.add(boolean(&c.Version), "version", "false", "",
+		"Print the version and end.")
+}
+
+// An ignored flag of the predecessor is accepted with any value, so that its
+// command line still starts, and answered with one warning.
+type ignored struct {
+	name string
+	bare bool // may stand without a value
+	why  string
+}
+
+const (
+	noTick      = "there is no tick: every change is acted on when it is seen"
+	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
+	noLabels    = "there is no cluster validation"
+	noTracker   = "zones need no tracker: what happens in a group is recorded in its Lease"
+	noWebhooks  = "this version has no webhooks"
+	noPodCalls  = "this version makes no calls to pods"
+	ownTimeouts = "every request has a limit of its own, and watches have none"
+)
+
+var ignoredFlags = []ignored{
+	{"reconcile.interval", false, noTick},
+	{"kubernetes.client-timeout", false, ownTimeouts},
+	{"kubernetes.client-qps", false, noLimit},
+	{"kubernetes.client-burst", false, noLimit},
+	{"kubernetes.cluster-domain", false, noPodCalls},
+	{"pods.client-timeout", false, noPodCalls},
+	{"server.cluster-validation.http.enabled", true, noLabels},
+	{"server.cluster-validation.http.soft-validation", true, noLabels},
+	{"server.cluster-validation.http.excluded-paths", false, noLabels},
+	{"server.cluster-validation.http.excluded-user-agents", false, noLabels},
+	{"server-tls.enabled", true, noWebhooks},
+	{"server-tls.port", false, noWebhooks},
+	{"server-tls.cert-file", false, noWebhooks},
+	{"server-tls.key-file", false, noWebhooks},
+	{"server-tls.request-timeout", false, noWebhooks},
+	{"server-tls.self-signed-cert.enabled", true, noWebhooks},
+	{"server-tls.self-signed-cert.secret-name", false, noWebhooks},
+	{"server-tls.self-signed-cert.dns-name", false, noWebhooks},
+	{"server-tls.self-signed-cert.org", false, noWebhooks},
+	{"server-tls.self-signed-cert.expiration", false, noWebhooks},
+	{"webhooks.update-ca-bundle", true, noWebhooks},
+	{"use-zone-tracker", true, noTracker},
+	{"zone-tracker.config-map-name", false, noTracker},
+	{"zpdb.pod-ready-annotation-patch-timeout", false, "this version reads no ZoneAwarePodDisruptionBudget"},
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	purpose = "lockstep rolls groups of StatefulSets zone by zone, one zone at a time, in every namespace that opted in."
+
+	helpWidth = 96
+)
+
+// Help returns the text for -h: all flags by area, with defaults.
+func Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage: lockstep [flags]\n", purpose)
+	area := ""
+	for _, o := range newTable(&Config{}).options {
+		if o.area != area {
+			area = o.area
+			fmt.Fprintf(&b, "\n%s\n", area)
+		}
+		fmt.Fprintf(&b, "  %s\n", o.usage())
+		for _, line := range wrap(plain(o.help), helpWidth-6) {
+			fmt.Fprintf(&b, "      %s\n", line)
+		}
+		if d := plain(o.defaultText()); d != "" && d != "false" {
+			fmt.Fprintf(&b, "      Default: %s\n", d)
+		}
+	}
+	fmt.Fprintf(&b, "\n%s", strings.Join(wrap(
+		"Every flag can be given by a variable as well, "+example+"; the flag wins. "+
+			"Flags of rollout-operator that mean nothing here are accepted, each with a warning. "+
+			"Traces follow the standard OTEL_* variables.", helpWidth), "\n"))
+	b.WriteString("\n\nExit codes: 0 after a clean end, 2 for unusable flags, 1 otherwise.\n")
+	return b.String()
+}
+
+const example = "-server.port by LOCKSTEP_SERVER_PORT"
+
+// usage is the flag as one would type it.
+func (o *option) usage() string {
+	if o.operand == "" {
+		return "-" + o.name
+	}
+	return "-" + o.name + " " + o.operand
+}
+
+// defaultText is empty where the default is nothing.
+func (o *option) defaultText() string {
+	if o.shown != "" {
+		return o.shown
+	}
+	if o.standard == "" {
+		return ""
+	}
+	return "`" + o.standard + "`"
+}
+
+// Markdown returns docs/configuration.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("<!-- Written by `go test ./internal/config -update`; do not edit. -->\n\n# Configuration\n\n")
+	b.WriteString("Flags follow Go's syntax: `-name=value`, `-name value` (not for switches), one dash or two.\n" +
+		"Every flag can be given by the variable beside it; the flag wins, and an empty variable counts as\n" +
+		"unset. All problems are reported at once, with exit code 2.\n")
+	area := ""
+	for _, o := range newTable(&Config{}).options {
+		if o.area != area {
+			area = o.area
+			fmt.Fprintf(&b, "\n## %s\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", area)
+		}
+		fmt.Fprintf(&b, "| `-%s` | `%s` | %s | %s |\n", o.name, variable(o.name), o.defaultText(), o.help)
+	}
+	b.WriteString("\n## Tracing\n\n" +
+		"Traces are exported when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or\n" +
+		"`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, and cost nothing otherwise. The other standard `OTEL_*`\n" +
+		"variables mean what OpenTelemetry says; `OTEL_SDK_DISABLED=true` turns tracing off.\n")
+	b.WriteString("\n## Accepted and ignored\n\n" +
+		"Flags of rollout-operator that have no effect here. Any value is accepted; each is answered with one\n" +
+		"warning.\n\n| flag | why it has no effect |\n|---|---|\n")
+	for _, i := range ignoredFlags {
+		fmt.Fprintf(&b, "| `-%s` | %s |\n", i.name, i.why)
+	}
+	return b.String()
+}
+
+func plain(markdown string) string { return strings.ReplaceAll(markdown, "`", "") }
+
+// wrap breaks text into lines of at most width bytes, words apart that are longer.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,283 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/config"
+)
+
+// defaults is what an empty command line in an empty environment means.
+func defaults(changes ...func(*config.Config)) config.Config {
+	c := config.Config{
+		Namespaces: config.Namespaces{Selector: "lockstep.dev/enabled=true"},
+		Operator:   config.Operator{Namespace: "lockstep-system"},
+		Server:     config.Server{Port: 8001},
+		LeaderElection: config.LeaderElection{
+			Enabled: true, LeaseDuration: 10 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second,
+		},
+		Log:     config.Log{Format: "logfmt", Level: "info"},
+		Workers: 8,
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args     []string
+		env      []string
+		account  string
+		want     config.Config
+		warnings []string
+	}{
+		"an empty command line means the defaults": {
+			want: defaults(),
+		},
+		"one dash or two, with an equals sign or a space": {
+			args: []string{"--server.port=0", "-log.level", "debug", "--log.format", "json"},
+			want: defaults(func(c *config.Config) { c.Server.Port, c.Log = 0, config.Log{Format: "json", Level: "debug"} }),
+		},
+		"a switch needs no value": {
+			args: []string{"-dry-run", "-leader-election.enabled=false"},
+			want: defaults(func(c *config.Config) { c.DryRun, c.LeaderElection.Enabled = true, false }),
+		},
+		"a variable sets a flag": {
+			env: []string{"LOCKSTEP_SERVER_PORT=9000", "LOCKSTEP_LEADER_ELECTION_LEASE_DURATION=30s", "LOCKSTEP_DRY_RUN=true"},
+			want: defaults(func(c *config.Config) {
+				c.Server.Port, c.DryRun, c.LeaderElection.LeaseDuration = 9000, true, 30*time.Second
+			}),
+		},
+		"the flag wins over the variable, even over one that is wrong": {
+			args: []string{"-server.port=1"},
+			env:  []string{"LOCKSTEP_SERVER_PORT=many"},
+			want: defaults(func(c *config.Config) { c.Server.Port = 1 }),
+		},
+		"an empty variable counts as unset": {
+			env:  []string{"LOCKSTEP_NAMESPACES_SELECTOR=", "KUBECONFIG=", "POD_NAMESPACE="},
+			want: defaults(),
+		},
+		"KUBECONFIG and POD_NAMESPACE give defaults": {
+			env:     []string{"KUBECONFIG=/a:/b", "POD_NAMESPACE=ours"},
+			account: "theirs",
+			want:    defaults(func(c *config.Config) { c.Kubernetes.ConfigFile, c.Operator.Namespace = "/a:/b", "ours" }),
+		},
+		"a flag wins over KUBECONFIG, even when empty": {
+			args: []string{"-kubernetes.config-file="},
+			env:  []string{"KUBECONFIG=/a"},
+			want: defaults(),
+		},
+		"a variable of ours wins over POD_NAMESPACE": {
+			env:  []string{"POD_NAMESPACE=theirs", "LOCKSTEP_OPERATOR_NAMESPACE=ours"},
+			want: defaults(func(c *config.Config) { c.Operator.Namespace = "ours" }),
+		},
+		"without POD_NAMESPACE the service account knows the namespace": {
+			account: "ours\n",
+			want:    defaults(func(c *config.Config) { c.Operator.Namespace = "ours" }),
+		},
+		"flags of the predecessor are accepted with any value and one warning each": {
+			args: []string{"-use-zone-tracker", "-reconcile.interval=5s", "-kubernetes.client-qps", "fast", "-use-zone-tracker=false", "-workers=2"},
+			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=8443"},
+			want: defaults(func(c *config.Config) { c.Workers = 2 }),
+			warnings: []string{
+				"-reconcile.interval: accepted and ignored: there is no tick: every change is acted on when it is seen",
+				"-kubernetes.client-qps: accepted and ignored: requests are not limited by the client; API priority and fairness protects the API server",
+				"LOCKSTEP_SERVER_TLS_PORT: accepted and ignored: this version has no webhooks",
+				"-use-zone-tracker: accepted and ignored: zones need no tracker: what happens in a group is recorded in its Lease",
+			},
+		},
+		"an unknown variable of ours is named with the nearest one": {
+			env:  []string{"LOCKSTEP_SERVR_PORT=1", "LOCKSTEP_COLOUR_OF_THE_SKY=blue", "OTHER=1"},
+			want: defaults(),
+			warnings: []string{
+				"LOCKSTEP_COLOUR_OF_THE_SKY: unknown variable, ignored",
+				"LOCKSTEP_SERVR_PORT: unknown variable, ignored; did you mean LOCKSTEP_SERVER_PORT?",
+			},
+		},
+		"variables that Kubernetes sets for a Service named lockstep say nothing": {
+			env: []string{
+				"LOCKSTEP_SERVICE_HOST=10.0.0.1", "LOCKSTEP_SERVICE_PORT=8001", "LOCKSTEP_SERVICE_PORT_HTTP_METRICS=8001",
+				"LOCKSTEP_PORT=tcp://10.0.0.1:8001", "LOCKSTEP_PORT_8001_TCP=tcp://10.0.0.1:8001",
+				"LOCKSTEP_PORT_8001_TCP_PROTO=tcp", "LOCKSTEP_PORT_8001_TCP_PORT=8001", "LOCKSTEP_PORT_8001_TCP_ADDR=10.0.0.1",
+			},
+			want: defaults(),
+		},
+		"a Service named lockstep-server does not set the port": {
+			env:      []string{"LOCKSTEP_SERVER_PORT=tcp://10.0.0.1:80"},
+			want:     defaults(),
+			warnings: []string{`LOCKSTEP_SERVER_PORT: ignored: "tcp://10.0.0.1:80" was set by Kubernetes for a Service; enableServiceLinks: false in the pod avoids that`},
+		},
+		"a selector beside a single namespace has no effect": {
+			args:     []string{"-kubernetes.namespace=mimir", "-namespaces.selector=a=b"},
+			want:     defaults(func(c *config.Config) { c.Kubernetes.Namespace, c.Namespaces.Selector = "mimir", "a=b" }),
+			warnings: []string{"-namespaces.selector: has no effect beside -kubernetes.namespace"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, warnings, err := config.Parse(tc.args, config.Environment{Variables: tc.env, ServiceAccountNamespace: tc.account})
+			if err != nil {
+				t.Fatalf("parse %q: %v", tc.args, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("config (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.warnings, lines(warnings)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		env  []string
+		want []string
+	}{
+		"a port that is none": {
+			args: []string{"-server.port=65536"},
+			want: []string{`-server.port="65536": want a whole number from 0 to 65535`},
+		},
+		"a value in a variable, by the variable's name": {
+			env:  []string{"LOCKSTEP_WORKERS=0"},
+			want: []string{`LOCKSTEP_WORKERS="0": want a whole number from 1 to 1024`},
+		},
+		"a default of another variable, by that variable's name": {
+			env:  []string{"POD_NAMESPACE=Kube_System"},
+			want: []string{`POD_NAMESPACE="Kube_System": want the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends`},
+		},
+		"a word that is no level": {
+			args: []string{"-log.level=loud"},
+			want: []string{`-log.level="loud": want debug, info, warn or error`},
+		},
+		"an empty selector, which would select every namespace": {
+			args: []string{"-namespaces.selector="},
+			want: []string{`-namespaces.selector="": want a label selector such as "team=a,stage in (test,prod)"; for all namespaces say "kubernetes.io/metadata.name"`},
+		},
+		"an address without a scheme": {
+			args: []string{"-kubernetes.api-url=10.0.0.1:6443"},
+			want: []string{`-kubernetes.api-url="10.0.0.1:6443": want a URL such as https://10.0.0.1:6443`},
+		},
+		"a lease that ends before its renewal": {
+			args: []string{"-leader-election.lease-duration=6s"},
+			want: []string{`-leader-election.lease-duration=6s: want more than -leader-election.renew-deadline, which is 6s`},
+		},
+		"a renewal that leaves no time for a retry": {
+			args: []string{"-leader-election.retry-period=5s"},
+			want: []string{`-leader-election.renew-deadline=6s: want more than 1.2 times -leader-election.retry-period, which makes 6s`},
+		},
+		"a lease of a fraction of a second": {
+			args: []string{"-leader-election.lease-duration=1500ms", "-leader-election.renew-deadline=1s", "-leader-election.retry-period=100ms"},
+			want: []string{`-leader-election.lease-duration="1500ms": want a duration such as 10s or 1m30s, in steps of 1s, at least 1s`},
+		},
+		"an unknown flag, and skips its value": {
+			args: []string{"-servr.port", "9000", "-workers=4"},
+			want: []string{`unknown flag -servr.port: did you mean -server.port? (-h lists all)`},
+		},
+		"an argument that is no flag": {
+			args: []string{"-dry-run", "false"},
+			want: []string{`unexpected argument "false": flags begin with a dash, and switches take their value behind an equals sign`},
+		},
+		"a flag without its value": {
+			args: []string{"-server.port"},
+			want: []string{`argument "-server.port": flag needs an argument: -server.port`},
+		},
+		"malformed flags, and goes on behind them": {
+			args: []string{"---x", "-=", "-workers=0"},
+			want: []string{
+				`argument "---x": bad flag syntax: ---x`,
+				`argument "-=": bad flag syntax: -=`,
+				`-workers="0": want a whole number from 1 to 1024`,
+			},
+		},
+		"all problems at once": {
+			args: []string{"-nonsense", "-workers=x", "stray", "-server.port=y", "-leader-election.lease-duration=2s"},
+			env:  []string{"LOCKSTEP_LOG_FORMAT=xml"},
+			want: []string{
+				`unknown flag -nonsense (-h lists all)`,
+				`unexpected argument "stray": flags begin with a dash, and switches take their value behind an equals sign`,
+				`-workers="x": want a whole number from 1 to 1024`,
+				`-server.port="y": want a whole number from 0 to 65535`,
+				`LOCKSTEP_LOG_FORMAT="xml": want logfmt or json`,
+				`-leader-election.lease-duration=2s: want more than -leader-election.renew-deadline, which is 6s`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := config.Parse(tc.args, config.Environment{Variables: tc.env})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			want, got := sortedLines(tc.want), sortedLines(strings.Split(err.Error(), "\n"))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefusesASelectorAsTheAPIServerWould(t *testing.T) {
+	_, _, err := config.Parse([]string{"-namespaces.selector=a in b"}, config.Environment{})
+	if err == nil || !strings.HasPrefix(err.Error(), `-namespaces.selector="a in b": want a label selector`) {
+		t.Errorf("got %v, want an objection to the selector", err)
+	}
+}
+
+func TestHelpWinsOverEverything(t *testing.T) {
+	for _, h := range []string{"-h", "--help"} {
+		_, _, err := config.Parse([]string{"-nonsense", "-server.port=x", h}, config.Environment{})
+		if !errors.Is(err, flag.ErrHelp) || err.Error() != flag.ErrHelp.Error() {
+			t.Errorf("%s: got %v, want flag.ErrHelp alone", h, err)
+		}
+	}
+}
+
+func TestSettingsParseToTheSameConfig(t *testing.T) {
+	want := defaults(func(c *config.Config) {
+		c.Kubernetes = config.Kubernetes{APIURL: "https://a:1", ConfigFile: "/f", Namespace: "n"}
+		c.DryRun, c.Workers, c.LeaderElection.RetryPeriod = true, 3, 1500*time.Millisecond
+	})
+	var args []string
+	for _, s := range want.Settings() {
+		args = append(args, "-"+s.Name+"="+s.Value)
+	}
+	got, _, err := config.Parse(args, config.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseNeverPanicsNorLoops(f *testing.F) {
+	f.Add("-server.port=1 -h", "LOCKSTEP_SERVER_PORT=1")
+	f.Add("--- -= -- x -use-zone-tracker", "LOCKSTEP_=1")
+	f.Fuzz(func(t *testing.T, line, variable string) {
+		got, _, err := config.Parse(strings.Fields(line), config.Environment{Variables: []string{variable}})
+		if err != nil {
+			if diff := cmp.Diff(config.Config{}, got); diff != "" {
+				t.Errorf("an unusable command line gave a config:\n%s", diff)
+			}
+			return
+		}
+		if got.Namespaces.Selector == "" || got.Workers < 1 || got.Operator.Namespace == "" {
+			t.Errorf("%q is not usable and was accepted", line)
+		}
+	})
+}
+
+func lines(warnings []config.Warning) []string {
+	var all []string
+	for _, w := range warnings {
+		all = append(all, w.String())
+	}
+	return all
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// text accepts anything.
+func text(to *string) value {
+	return value{
+		store:   func(text string) error { *to = text; return nil },
+		current: func() string { return *to },
+	}
+}
+
+// checked accepts what check has no objection to.
+func checked(to *string, check func(text string) error) value {
+	v := text(to)
+	v.store = func(text string) error {
+		if err := check(text); err != nil {
+			return err
+		}
+		*to = text
+		return nil
+	}
+	return v
+}
+
+// choice accepts one of the words.
+func choice(to *string, words ...string) value {
+	return checked(to, func(text string) error {
+		if slices.Contains(words, text) {
+			return nil
+		}
+		last := len(words) - 1
+		return fmt.Errorf("want %s or %s", strings.Join(words[:last], ", "), words[last])
+	})
+}
+
+// namespace accepts the name of a namespace, or nothing.
+func namespace(to *string) value {
+	return checked(to, func(text string) error {
+		if text == "" {
+			return nil
+		}
+		if problems := validation.IsDNS1123Label(text); len(problems) > 0 {
+			return errors.New("want the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends")
+		}
+		return nil
+	})
+}
+
+// selector accepts a label selector that does not select everything by accident.
+func selector(to *string) value {
+	return checked(to, func(text string) error {
+		if strings.TrimSpace(text) == "" {
+			return errors.New(`want a label selector such as "team=a,stage in (test,prod)"; for all namespaces say "kubernetes.io/metadata.name"`)
+		}
+		if _, err := labels.Parse(text); err != nil {
+			return fmt.Errorf(`want a label selector such as "team=a,stage in (test,prod)": %w`, err)
+		}
+		return nil
+	})
+}
+
+// address accepts the URL of an API server, or nothing.
+func address(to *string) value {
+	return checked(to, func(text string) error {
+		if text == "" {
+			return nil
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return errors.New("want a URL such as https://10.0.0.1:6443")
+		}
+		return nil
+	})
+}
+
+// count accepts a whole number within bounds, both included.
+func count(to *int, least, most int) value {
+	return value{
+		store: func(text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < least || n > most {
+				return fmt.Errorf("want a whole number from %d to %d", least, most)
+			}
+			*to = n
+			return nil
+		},
+		current: func() string { return strconv.Itoa(*to) },
+	}
+}
+
+// duration accepts a positive multiple of the unit.
+func duration(to *time.Duration, unit time.Duration) value {
+	return value{
+		store: func(text string) error {
+			d, err := time.ParseDuration(text)
+			if err != nil || d < unit || d%unit != 0 {
+				return fmt.Errorf("want a duration such as 10s or 1m30s, in steps of %v, at least %v", unit, unit)
+			}
+			*to = d
+			return nil
+		},
+		current: func() string { return to.String() },
+	}
+}
+
+// boolean accepts what Go accepts as one, and nothing for true.
+func boolean(to *bool) value {
+	return value{
+		store: func(text string) error {
+			b, err := strconv.ParseBool(text)
+			if err != nil {
+				return errors.New("want true or false")
+			}
+			*to = b
+			return nil
+		},
+		current: func() string { return strconv.FormatBool(*to) },
+		bare:    true,
+	}
+}

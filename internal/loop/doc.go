@@ -1,0 +1,14 @@
+// Package loop is the engine of a controller: keys come in, workers reconcile
+// them, and what came of it decides when a key is looked at again.
+//
+// What it promises:
+//   - one key is never reconciled by two workers at the same time, and a key
+//     that is added meanwhile is reconciled once more;
+//   - namespaces take turns: before a namespace is served twice, every other
+//     one that waits is served once, however many keys it has;
+//   - errors back off, waits have a duration, and a key has one timer at most;
+//   - a panic costs its own key a back-off, and nobody else anything.
+//
+// Floor 4. It knows the class of an error and nothing else about the work; it
+// neither reads nor writes the cluster, and a controller never touches the queue.
+package loop

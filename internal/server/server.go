@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	stdlog "log" //nolint:depguard // net/http knows no other log, see errorLog
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+const (
+	readLimit   = 10 * time.Second
+	writeLimit  = 30 * time.Second // pprof adds the seconds it was asked for
+	idleLimit   = 3 * time.Minute
+	mostHeaders = 32 << 10
+	drainLimit  = 5 * time.Second
+)
+
+// Options say what is served. Log is required; a handler that is not set is not
+// served, and not listed.
+type Options struct {
+	// Host is the address to listen on; all interfaces when empty.
+	Host string
+	// Port is 0 to 65535; 0 picks a free one.
+	Port int
+	Log  logrus.FieldLogger
+
+	Metrics http.Handler // /metrics
+	Ready   []Check      // /ready
+	Healthy []Check      // /healthz
+	Config  http.Handler // /debug/config
+	// Groups serves /debug/groups and /debug/groups/{namespace}/{group}. In the
+	// second form the request's PathValue knows namespace and group; the group may
+	// be empty, as its name may be.
+	Groups http.Handler
+}
+
+// Server is a listener that is open already.
+type Server struct {
+	log      logrus.FieldLogger
+	listener net.Listener
+	http     *http.Server
+}
+
+// Listen opens the port, so that a port in use is known before anything else
+// begins, and logs the address. Requests wait until Serve.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	where := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", where)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", where, err)
+	}
+	s := &Server{
+		log:      o.Log,
+		listener: listener,
+		http: &http.Server{
+			Handler:           o.routes(),
+			ReadTimeout:       readLimit,
+			ReadHeaderTimeout: readLimit,
+			WriteTimeout:      writeLimit,
+			IdleTimeout:       idleLimit,
+			MaxHeaderBytes:    mostHeaders,
+			ErrorLog:          stdlog.New(errorLog{o.Log}, "", 0),
+		},
+	}
+	s.announce()
+	return s, nil
+}
+
+// Address returns host:port, such that a client on this machine can dial it.
+func (s *Server) Address() string {
+	address, ok := s.listener.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return s.listener.Addr().String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
+}
+
+func (s *Server) announce() {
+	log := s.log.WithField("address", s.Address())
+	if open := s.listener.Addr().String(); open != s.Address() {
+		log = log.WithField("listen", open)
+	}
+	log.Info("listening")
+}
+
+// Serve answers requests until ctx ends, then lets those in progress finish, for
+// five seconds at most. It returns nil after such an end.
+func (s *Server) Serve(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve on %s: %w", s.Address(), err)
+	case <-ctx.Done():
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLimit)
+	defer cancel()
+	err := s.http.Shutdown(limit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.WithField("address", s.Address()).Warn("requests were cut short at the end")
+		err = s.http.Close()
+	}
+	if gone := <-failed; !errors.Is(gone, http.ErrServerClosed) {
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return fmt.Errorf("close %s: %w", s.Address(), err)
+	}
+	return nil
+}
+
+// errorLog is where net/http complains about clients.
+type errorLog struct{ log logrus.FieldLogger }
+
+func (e errorLog) Write(text []byte) (int, error) {
+	e.log.WithField("component", "http").Debug(strings.TrimSpace(string(text)))
+	return len(text), nil
+}

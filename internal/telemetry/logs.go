@@ -1,0 +1,116 @@
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/bombsimon/logrusr/v4"
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/klog/v2"
+)
+
+// timestamps are in UTC and of one width, so that lines sort as text.
+const timestamps = "2006-01-02T15:04:05.000Z"
+
+// NewLogger returns a logger that writes one line per entry to out. The format
+// is logfmt or json; the level is debug, info, warn or error. An entry with a
+// context carries the ids of the context's span. No value, and no key, can
+// break a line in two or pass for another field.
+func NewLogger(format, level string, out io.Writer) (*logrus.Logger, error) {
+	l, err := logrus.ParseLevel(level)
+	if err != nil {
+		return nil, fmt.Errorf("parse log level %q: want debug, info, warn or error", level)
+	}
+	f, err := formatter(format)
+	if err != nil {
+		return nil, err
+	}
+	log := logrus.New()
+	log.SetOutput(out)
+	log.SetLevel(l)
+	log.SetFormatter(f)
+	log.AddHook(spanIDs{})
+	return log, nil
+}
+
+func formatter(format string) (logrus.Formatter, error) {
+	names := logrus.FieldMap{logrus.FieldKeyTime: "ts"}
+	switch format {
+	case "logfmt":
+		return strict{&logrus.TextFormatter{
+			DisableColors: true, FullTimestamp: true, QuoteEmptyFields: true,
+			TimestampFormat: timestamps, FieldMap: names,
+		}}, nil
+	case "json":
+		return strict{&logrus.JSONFormatter{TimestampFormat: timestamps, FieldMap: names}}, nil
+	}
+	return nil, fmt.Errorf("parse log format %q: want logfmt or json", format)
+}
+
+// strict writes times in UTC, and keys that are made of safe characters only:
+// logrus quotes values, but writes the keys of logfmt as they are.
+type strict struct{ logrus.Formatter }
+
+func (f strict) Format(entry *logrus.Entry) ([]byte, error) {
+	e := *entry
+	e.Time = entry.Time.UTC()
+	for key := range entry.Data {
+		if safeKey(key) != key {
+			e.Data = safeKeys(entry.Data)
+			break
+		}
+	}
+	return f.Formatter.Format(&e)
+}
+
+func safeKeys(data logrus.Fields) logrus.Fields {
+	safe := make(logrus.Fields, len(data))
+	for key, v := range data {
+		safe[safeKey(key)] = v
+	}
+	return safe
+}
+
+func safeKey(key string) string {
+	if key == "" {
+		return "_"
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("_.-/", r):
+			return r
+		}
+		return '_'
+	}, key)
+}
+
+// spanIDs is the hook that joins logs and traces.
+type spanIDs struct{}
+
+func (spanIDs) Levels() []logrus.Level { return logrus.AllLevels }
+
+func (spanIDs) Fire(entry *logrus.Entry) error {
+	if entry.Context == nil {
+		return nil
+	}
+	if span := trace.SpanContextFromContext(entry.Context); span.IsValid() {
+		entry.Data["trace_id"] = span.TraceID().String()
+		entry.Data["span_id"] = span.SpanID().String()
+	}
+	return nil
+}
+
+// RouteLibraryLogs sends what klog (so client-go) and OpenTelemetry have to say
+// into log, for the whole process. Call it once, before any client exists.
+// What OpenTelemetry cannot report elsewhere is logged as a warning, the same
+// text at most once a minute.
+func RouteLibraryLogs(log *logrus.Logger) {
+	klog.SetLoggerWithOptions(logrusr.New(log.WithField("component", "client-go")), klog.ContextualLogger(true))
+	component := log.WithField("component", "opentelemetry")
+	otel.SetLogger(logrusr.New(component))
+	otel.SetErrorHandler(&seldom{log: component, every: time.Minute, last: map[string]time.Time{}})
+}

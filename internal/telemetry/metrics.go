@@ -1,0 +1,65 @@
+package telemetry
+
+import (
+	"net/http"
+	"runtime"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/sirupsen/logrus"
+)
+
+// Metrics is everything that is measured, in a registry of its own. All methods
+// may be called from any goroutine.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	process processMetrics
+	group   groupMetrics
+	queue   queueMetrics
+	client  clientMetrics
+
+	mu     sync.Mutex
+	groups map[groupKey]*GroupMetrics
+}
+
+// NewMetrics returns metrics with nothing counted yet.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		process:  newProcessMetrics(),
+		group:    newGroupMetrics(),
+		queue:    newQueueMetrics(),
+		client:   newClientMetrics(),
+		groups:   map[groupKey]*GroupMetrics{},
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	for _, area := range [][]prometheus.Collector{
+		m.process.all(), m.group.all(), m.queue.all(), m.client.all(),
+	} {
+		m.registry.MustRegister(area...)
+	}
+	m.process.buildInfo.WithLabelValues(version, runtime.Version()).Set(1)
+	return m
+}
+
+// Handler serves the metrics to Prometheus, with exemplars to those who ask for
+// OpenMetrics. What cannot be collected is logged and left out.
+func (m *Metrics) Handler(log logrus.FieldLogger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry:          m.registry,
+		ErrorLog:          scrapeLog{log},
+		ErrorHandling:     promhttp.ContinueOnError,
+		EnableOpenMetrics: true,
+	})
+}
+
+// scrapeLog is promhttp's idea of a log.
+type scrapeLog struct{ log logrus.FieldLogger }
+
+func (s scrapeLog) Println(v ...any) { s.log.WithField("component", "metrics").Error(v...) }

@@ -1,0 +1,124 @@
+package telemetry
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/metrics"
+)
+
+// clientMetrics is about requests to the API server. There is one API server,
+// so no label names it.
+type clientMetrics struct {
+	duration *prometheus.HistogramVec
+	throttle *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+	retries  *prometheus.CounterVec
+}
+
+func newClientMetrics() clientMetrics {
+	return clientMetrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_kubernetes_request_duration_seconds",
+			Help:    "Time until the API server answered, by verb and resource; for a watch, until it began.",
+			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10, 30},
+		}, []string{"verb", "resource"}),
+		throttle: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_kubernetes_throttle_duration_seconds",
+			Help:    "Time that requests waited for a rate limit of ours before they were sent.",
+			Buckets: []float64{0.001, 0.01, 0.1, 1, 10},
+		}, []string{"verb"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_kubernetes_requests_total",
+			Help: "Answers of the API server by verb and HTTP status; \"error\" when there was none.",
+		}, []string{"verb", "code"}),
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_kubernetes_request_retries_total",
+			Help: "Requests that client-go sent again, by verb and HTTP status.",
+		}, []string{"verb", "code"}),
+	}
+}
+
+func (c clientMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{c.duration, c.throttle, c.requests, c.retries}
+}
+
+// ObserveClients lets all clients of the process report here. client-go keeps
+// the first registration of a process and ignores others.
+func (m *Metrics) ObserveClients() {
+	metrics.Register(metrics.RegisterOpts{
+		RequestLatency:     latencies(func(verb, resource string, d time.Duration) { m.client.observeRequest(verb, resource, d) }),
+		RateLimiterLatency: latencies(func(verb, _ string, d time.Duration) { m.client.throttle.WithLabelValues(verb).Observe(d.Seconds()) }),
+		RequestResult:      results{m.client.requests},
+		RequestRetry:       results{m.client.retries},
+	})
+}
+
+func (c clientMetrics) observeRequest(verb, resource string, took time.Duration) {
+	c.duration.WithLabelValues(verb, resource).Observe(took.Seconds())
+}
+
+// latencies implements metrics.LatencyMetric.
+type latencies func(verb, resource string, took time.Duration)
+
+func (f latencies) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
+	f(bounded(verb), resourceOf(u.Path), took)
+}
+
+// results implements metrics.ResultMetric and metrics.RetryMetric.
+type results struct{ counter *prometheus.CounterVec }
+
+func (r results) Increment(_ context.Context, code, verb, _ string) {
+	if code == "<error>" {
+		code = "error"
+	}
+	r.counter.WithLabelValues(bounded(verb), code).Inc()
+}
+
+func (r results) IncrementRetry(ctx context.Context, code, verb, host string) {
+	r.Increment(ctx, code, verb, host)
+}
+
+// bounded is the verb if it is one that clients send.
+func bounded(verb string) string {
+	switch verb {
+	case "GET", "POST", "PUT", "PATCH", "DELETE":
+		return verb
+	}
+	return "other"
+}
+
+// resourceOf makes apps/v1/statefulsets/status of a path of the API, without
+// the names of namespaces and objects; so there are as many values as resources
+// that lockstep touches. Paths of another shape are "other".
+func resourceOf(path string) string {
+	part := strings.Split(strings.Trim(path, "/"), "/")
+	var version []string
+	switch {
+	case len(part) >= 3 && part[0] == "api":
+		version, part = []string{"core", part[1]}, part[2:]
+	case len(part) >= 4 && part[0] == "apis":
+		version, part = part[1:3], part[3:]
+	default:
+		return "other"
+	}
+	if inNamespace(part) {
+		part = part[2:]
+	}
+	resource := append(version[:2:2], part[0])
+	if len(part) == 3 {
+		resource = append(resource, part[2])
+	}
+	return strings.Join(resource, "/")
+}
+
+// inNamespace tells the objects of a namespace from the Namespace itself.
+func inNamespace(part []string) bool {
+	if part[0] != "namespaces" || len(part) < 3 {
+		return false
+	}
+	return len(part) > 3 || part[2] != "status" && part[2] != "finalize"
+}

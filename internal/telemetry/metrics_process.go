@@ -1,0 +1,65 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// processMetrics is about this process alone.
+type processMetrics struct {
+	buildInfo     *prometheus.GaugeVec
+	leader        prometheus.Gauge
+	namespaces    prometheus.Gauge
+	optOuts       prometheus.Counter
+	traceFailures prometheus.Counter
+	panics        *prometheus.CounterVec
+}
+
+func newProcessMetrics() processMetrics {
+	return processMetrics{
+		buildInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_build_info",
+			Help: "Always 1; the labels say which version runs.",
+		}, []string{"version", "goversion"}),
+		leader: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lockstep_leader",
+			Help: "Whether this process is the one that works: 1, or 0 for those that stand by.",
+		}),
+		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lockstep_namespaces_managed",
+			Help: "Namespaces that opted in.",
+		}),
+		optOuts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lockstep_opt_outs_total",
+			Help: "Namespaces that were managed and withdrew their opt-in.",
+		}),
+		traceFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "lockstep_trace_export_failures_total",
+			Help: "Batches of spans that could not be sent to the collector.",
+		}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_panics_total",
+			Help: "Panics that were caught, each of which is a bug in lockstep.",
+		}, []string{"loop"}),
+	}
+}
+
+func (p processMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{p.buildInfo, p.leader, p.namespaces, p.optOuts, p.traceFailures, p.panics}
+}
+
+// Leader says whether this process is the one that works.
+func (m *Metrics) Leader(leads bool) { m.process.leader.Set(number(leads)) }
+
+// NamespacesManaged says how many namespaces opted in.
+func (m *Metrics) NamespacesManaged(n int) { m.process.namespaces.Set(float64(n)) }
+
+// OptedOut counts a namespace that withdrew its opt-in.
+func (m *Metrics) OptedOut() { m.process.optOuts.Inc() }
+
+// Panicked counts a panic that the named loop has caught.
+func (m *Metrics) Panicked(loop string) { m.process.panics.WithLabelValues(loop).Inc() }
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// queueMetrics is about the queues of the loops, each with a name of ours.
+type queueMetrics struct {
+	depth, unfinished, longest *prometheus.GaugeVec
+	adds, retries              *prometheus.CounterVec
+	latency, work              *prometheus.HistogramVec
+}
+
+func newQueueMetrics() queueMetrics {
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lockstep_workqueue_" + name, Help: help}, []string{"name"})
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lockstep_workqueue_" + name, Help: help}, []string{"name"})
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lockstep_workqueue_" + name, Help: help,
+			Buckets: []float64{0.0001, 0.001, 0.005, 0.01, 0.05, 0.25, 1, 5, 30},
+		}, []string{"name"})
+	}
+	return queueMetrics{
+		depth:      gauge("depth", "Keys that wait for a worker."),
+		unfinished: gauge("unfinished_work_seconds", "How long the work in progress has taken so far, in sum."),
+		longest:    gauge("longest_running_processor_seconds", "How long the oldest work in progress has taken so far."),
+		adds:       counter("adds_total", "Keys that were added."),
+		retries:    counter("retries_total", "Keys that were added again after an error."),
+		latency:    histogram("queue_duration_seconds", "How long a key waited for a worker."),
+		work:       histogram("work_duration_seconds", "How long a worker was busy with a key."),
+	}
+}
+
+func (q queueMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{q.depth, q.unfinished, q.longest, q.adds, q.retries, q.latency, q.work}
+}
+
+// Queues returns what client-go's work queues report to.
+func (m *Metrics) Queues() workqueue.MetricsProvider { return queueProvider{m.queue} }
+
+type queueProvider struct{ of queueMetrics }
+
+func (p queueProvider) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return p.of.depth.WithLabelValues(name)
+}
+
+func (p queueProvider) NewAddsMetric(name string) workqueue.CounterMetric {
+	return p.of.adds.WithLabelValues(name)
+}
+
+func (p queueProvider) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return p.of.latency.WithLabelValues(name)
+}
+
+func (p queueProvider) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return p.of.work.WithLabelValues(name)
+}
+
+func (p queueProvider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.of.unfinished.WithLabelValues(name)
+}
+
+func (p queueProvider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return p.of.longest.WithLabelValues(name)
+}
+
+func (p queueProvider) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return p.of.retries.WithLabelValues(name)
+}

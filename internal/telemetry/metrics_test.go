@@ -1,0 +1,268 @@
+package telemetry_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/metrics"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// scrape reads the metrics as Prometheus would: value by series.
+func scrape(t *testing.T, m *telemetry.Metrics) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(page(t, m, "text/plain")) {
+		line = strings.TrimSpace(line)
+		if cut := strings.LastIndex(line, " "); cut > 0 && !strings.HasPrefix(line, "#") {
+			all[line[:cut]] = line[cut+1:]
+		}
+	}
+	return all
+}
+
+func page(t *testing.T, m *telemetry.Metrics, accept string) string {
+	t.Helper()
+	log, out := newLogger(t, "logfmt", "info")
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	request.Header.Set("Accept", accept)
+	answer := httptest.NewRecorder()
+	m.Handler(log).ServeHTTP(answer, request)
+	if answer.Code != http.StatusOK || out.Len() > 0 {
+		t.Fatalf("scrape: status %d, log %q", answer.Code, out)
+	}
+	return answer.Body.String()
+}
+
+// only keeps the series whose name begins with the prefix.
+func only(all map[string]string, prefix string) map[string]string {
+	some := map[string]string{}
+	for name, v := range all {
+		if strings.HasPrefix(name, prefix) && !strings.Contains(name, "_seconds") {
+			some[name] = v
+		}
+	}
+	return some
+}
+
+func TestMetricsOfTheProcess(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	m.Leader(true)
+	m.NamespacesManaged(3)
+	m.OptedOut()
+	m.Panicked("group")
+	got := scrape(t, m)
+	for name, want := range map[string]string{
+		"lockstep_leader":                      "1",
+		"lockstep_namespaces_managed":          "3",
+		"lockstep_opt_outs_total":              "1",
+		"lockstep_trace_export_failures_total": "0",
+		`lockstep_panics_total{loop="group"}`:  "1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %s", name, got[name], want)
+		}
+	}
+	for _, prefix := range []string{"go_goroutines", "process_", `lockstep_build_info{goversion="go1.`} {
+		if len(some(got, prefix)) == 0 {
+			t.Errorf("no series %s...", prefix)
+		}
+	}
+	m.Leader(false)
+	if got := scrape(t, m)["lockstep_leader"]; got != "0" {
+		t.Errorf("lockstep_leader is %s after the leadership, want 0", got)
+	}
+}
+
+func some(all map[string]string, prefix string) []string {
+	var names []string
+	for name := range all {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestMetricsOfAGroup(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	g := m.Group("mimir", "ingester")
+	g.Reconciled(t.Context(), "done", true, time.Millisecond)
+	g.Reconciled(t.Context(), "again", false, time.Millisecond)
+	g.PodDeleted("zone-a", "OutdatedRevision")
+	g.PodDeleted("zone-a", "OutdatedRevision")
+	g.Show(telemetry.GroupState{
+		Zones: []telemetry.ZoneState{
+			{Name: "zone-a", Desired: 4, Ready: 3, Outdated: 2, Down: 1, Noted: 1, Budget: 2},
+			{Name: "zone-b", Waiting: []string{"NotItsTurn"}},
+		},
+		Waiting: []string{"WrongUpdateStrategy"},
+		Hold:    telemetry.HoldState{Operation: "rollout", Zone: "zone-a"},
+	})
+	want := map[string]string{
+		`lockstep_group_reconciles_total{group="ingester",namespace="mimir",result="again"}`:                            "1",
+		`lockstep_group_reconciles_total{group="ingester",namespace="mimir",result="done"}`:                             "1",
+		`lockstep_group_pods_deleted_total{group="ingester",namespace="mimir",reason="OutdatedRevision",zone="zone-a"}`: "2",
+		`lockstep_group_zone_budget{group="ingester",namespace="mimir",zone="zone-a"}`:                                  "2",
+		`lockstep_group_zone_budget{group="ingester",namespace="mimir",zone="zone-b"}`:                                  "0",
+		`lockstep_group_zone_waiting{group="ingester",namespace="mimir",reason="NotItsTurn",zone="zone-b"}`:             "1",
+		`lockstep_group_zone_waiting{group="ingester",namespace="mimir",reason="WrongUpdateStrategy",zone=""}`:          "1",
+		`lockstep_group_hold_held{group="ingester",namespace="mimir",operation="rollout",zone="zone-a"}`:                "1",
+	}
+	for state, n := range map[string]int{"desired": 4, "ready": 3, "outdated": 2, "down": 1, "noted": 1} {
+		want[fmt.Sprintf(`lockstep_group_zone_pods{group="ingester",namespace="mimir",state="%s",zone="zone-a"}`, state)] = fmt.Sprint(n)
+		want[fmt.Sprintf(`lockstep_group_zone_pods{group="ingester",namespace="mimir",state="%s",zone="zone-b"}`, state)] = "0"
+	}
+	got := scrape(t, m)
+	if diff := cmp.Diff(want, only(got, "lockstep_group_")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+	if n := got[`lockstep_group_reconcile_duration_seconds_count{group="ingester",namespace="mimir"}`]; n != "2" {
+		t.Errorf("%s durations, want 2", n)
+	}
+	if got[`lockstep_group_last_success_timestamp_seconds{group="ingester",namespace="mimir"}`] == "" {
+		t.Error("no time of the last success")
+	}
+}
+
+func TestShowTakesBackWhatIsNoMore(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	g := m.Group("n", "g")
+	g.Show(telemetry.GroupState{
+		Zones: []telemetry.ZoneState{{Name: "gone", Waiting: []string{"NotItsTurn"}}, {Name: "stays", Waiting: []string{"PodStarting"}}},
+		Hold:  telemetry.HoldState{Operation: "rollout", Zone: "gone"},
+	})
+	g.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "stays", Ready: 1}}})
+	for name := range only(scrape(t, m), "lockstep_group_") {
+		if strings.Contains(name, "gone") || strings.Contains(name, "waiting") || strings.Contains(name, "hold") {
+			t.Errorf("%s is still shown", name)
+		}
+	}
+	if got := scrape(t, m)[`lockstep_group_zone_pods{group="g",namespace="n",state="ready",zone="stays"}`]; got != "1" {
+		t.Errorf("the zone that stays has %q ready pods, want 1", got)
+	}
+}
+
+func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	speak := func(namespace, group string) *telemetry.GroupMetrics {
+		g := m.Group(namespace, group)
+		g.Reconciled(t.Context(), "done", true, time.Second)
+		g.PodDeleted("z", "OutdatedRevision")
+		g.Show(telemetry.GroupState{
+			Zones:   []telemetry.ZoneState{{Name: "z", Waiting: []string{"PodStarting"}}},
+			Waiting: []string{"GroupHeld"},
+			Hold:    telemetry.HoldState{Operation: "rollout", Zone: "z"},
+		})
+		return g
+	}
+	gone := speak("n", "gone")
+	speak("other", "gone")
+	speak("n", "stays")
+	before := len(some(scrape(t, m), "lockstep_group_"))
+
+	m.Forget("n", "gone")
+	m.Forget("n", "never-was")
+	gone.Reconciled(t.Context(), "done", true, time.Second)
+	gone.PodDeleted("z", "OutdatedRevision")
+	gone.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}})
+
+	after := scrape(t, m)
+	for name := range after {
+		if strings.Contains(name, `group="gone",namespace="n"`) {
+			t.Errorf("%s was not forgotten", name)
+		}
+	}
+	if got, want := len(some(after, "lockstep_group_")), before*2/3; got != want {
+		t.Errorf("%d series of groups are left, want %d", got, want)
+	}
+	speak("n", "gone")
+	if got := len(some(scrape(t, m), "lockstep_group_")); got != before {
+		t.Errorf("a group that came back has other series: %d in all, want %d", got, before)
+	}
+}
+
+func TestDurationsNameTheirTrace(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond)
+	if got := page(t, m, "application/openmetrics-text"); !strings.Contains(got, `# {trace_id="ab000000000000000000000000000001"} 0.001`) {
+		t.Errorf("no exemplar in\n%s", got)
+	}
+}
+
+func TestQueuesReport(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "group", MetricsProvider: m.Queues()})
+	defer q.ShutDown()
+	q.Add("a")
+	q.Add("b")
+	q.Get()
+	got := scrape(t, m)
+	for name, want := range map[string]string{
+		`lockstep_workqueue_depth{name="group"}`:                        "1",
+		`lockstep_workqueue_adds_total{name="group"}`:                   "2",
+		`lockstep_workqueue_queue_duration_seconds_count{name="group"}`: "1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %s", name, got[name], want)
+		}
+	}
+}
+
+// observed is the one Metrics that client-go lets register in this process.
+var observed = sync.OnceValue(func() *telemetry.Metrics {
+	m := telemetry.NewMetrics("v1")
+	m.ObserveClients()
+	return m
+})
+
+func TestClientsReportWithBoundedLabels(t *testing.T) {
+	m := observed()
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/{namespace}/pods/{name}":          "core/v1/pods",
+		"/api/v1/namespaces/{namespace}/pods/{name}/eviction": "core/v1/pods/eviction",
+		"/api/v1/pods":                                            "core/v1/pods",
+		"/api/v1/namespaces/{name}":                               "core/v1/namespaces",
+		"/api/v1/namespaces/{name}/status":                        "core/v1/namespaces/status",
+		"/apis/apps/v1/namespaces/{namespace}/statefulsets":       "apps/v1/statefulsets",
+		"/apis/apps/v1/namespaces/x/statefulsets/y/status":        "apps/v1/statefulsets/status",
+		"/apis/coordination.k8s.io/v1/namespaces/x/leases/{name}": "coordination.k8s.io/v1/leases",
+		"/version":       "other",
+		"/{prefix}":      "other",
+		"":               "other",
+		"/api/v1":        "other",
+		"/apis/apps/v1/": "other",
+	} {
+		name := fmt.Sprintf(`lockstep_kubernetes_request_duration_seconds_count{resource="%s",verb="GET"}`, want)
+		before := scrape(t, m)[name]
+		metrics.RequestLatency.Observe(t.Context(), "GET", url.URL{Path: path}, time.Millisecond)
+		if scrape(t, m)[name] == before {
+			t.Errorf("%s is not counted as %s", path, want)
+		}
+	}
+	before := scrape(t, m)
+	metrics.RequestResult.Increment(t.Context(), "<error>", "GET", "host")
+	metrics.RequestResult.Increment(t.Context(), "409", "BREW", "host")
+	metrics.RequestRetry.IncrementRetry(t.Context(), "429", "PUT", "host")
+	metrics.RateLimiterLatency.Observe(t.Context(), "PUT", url.URL{}, time.Millisecond)
+	got := scrape(t, m)
+	for _, name := range []string{
+		`lockstep_kubernetes_requests_total{code="error",verb="GET"}`,
+		`lockstep_kubernetes_requests_total{code="409",verb="other"}`,
+		`lockstep_kubernetes_request_retries_total{code="429",verb="PUT"}`,
+		`lockstep_kubernetes_throttle_duration_seconds_count{verb="PUT"}`,
+	} {
+		if got[name] == before[name] {
+			t.Errorf("%s is still %q", name, got[name])
+		}
+	}
+}

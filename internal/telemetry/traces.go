@@ -1,0 +1,122 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+const (
+	serviceName = "lockstep"
+
+	// flushLimit is how long the end of the process may wait for a collector.
+	flushLimit = 5 * time.Second
+)
+
+// StartTracing returns the provider of tracers, and a function that sends what
+// is left, waits at most five seconds for that, and ends tracing.
+//
+// Spans are exported when OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and OTEL_SDK_DISABLED is not
+// true; otherwise the provider does nothing and costs nothing. All standard
+// OTEL_* variables count; a value that none of the exporters knows is an error.
+// The service is called lockstep unless OTEL_SERVICE_NAME says otherwise.
+//
+// It never connects before the first export, so it does not fail because a
+// collector is away. Exports that fail are counted and, when they begin and
+// cease to fail, logged. The W3C propagator and the provider are made the
+// process's own.
+func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m *Metrics) (trace.TracerProvider, func(context.Context) error, error) {
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	if !tracingWanted() {
+		return noop.NewTracerProvider(), func(context.Context) error { return nil }, nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("set up the exporter for traces (OTEL_TRACES_EXPORTER=%q: want otlp, console or none; OTEL_EXPORTER_OTLP_PROTOCOL=%q: want http/protobuf or grpc): %w",
+			os.Getenv("OTEL_TRACES_EXPORTER"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), err)
+	}
+	if autoexport.IsNoneSpanExporter(exporter) {
+		return noop.NewTracerProvider(), func(context.Context) error { return nil }, nil
+	}
+	about, err := describeService(ctx, version)
+	if err != nil {
+		return nil, nil, err
+	}
+	counted := &countedExporter{SpanExporter: exporter, failed: m.process.traceFailures.Inc, log: log}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(counted), sdktrace.WithResource(about))
+	otel.SetTracerProvider(provider)
+	return provider, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, flushLimit)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			return fmt.Errorf("flush traces: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+// tracingWanted asks before autoexport does, whose default is to export.
+func tracingWanted() bool {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// describeService says who the spans come from. What the environment says is
+// read last, so it wins.
+func describeService(ctx context.Context, version string) (*resource.Resource, error) {
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithHost(),
+		resource.WithAttributes(attribute.String("service.name", serviceName), attribute.String("service.version", version)),
+		resource.WithFromEnv(),
+	)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("describe the service for traces: %w", err)
+	}
+	return about, nil
+}
+
+// countedExporter keeps an unreachable collector from being more than a number.
+type countedExporter struct {
+	sdktrace.SpanExporter
+	failed func()
+	log    logrus.FieldLogger
+	away   atomic.Bool
+}
+
+// ExportSpans never returns an error: nobody behind it could do more about it.
+func (e *countedExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	switch {
+	case err != nil:
+		e.failed()
+		if !e.away.Swap(true) {
+			e.log.WithError(err).WithField("spans", len(spans)).Warn("export of traces fails")
+		}
+	case e.away.Swap(false):
+		e.log.Info("export of traces works again")
+	}
+	return nil
+}
