@@ -1,0 +1,63 @@
+// Command lockstep is the operator: it reads its configuration, runs, and says
+// with its exit code how that went: 0 after a clean stop, 2 for an unusable
+// configuration, 1 for everything else.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/operator"
+)
+
+// version is set at build time.
+var version = "devel"
+
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUnusable = 2
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	c, warnings, err := config.Parse(args, environment())
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, config.Help())
+		return exitOK
+	case err != nil:
+		fmt.Fprintf(stderr, "%v\n\nlockstep -help lists every flag.\n", err)
+		return exitUnusable
+	case c.Version:
+		fmt.Fprintln(stdout, "lockstep", version)
+		return exitOK
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := operator.Main(ctx, c, warnings, stderr, version); err != nil {
+		fmt.Fprintln(stderr, "lockstep:", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func environment() config.Environment {
+	namespace, err := os.ReadFile(config.ServiceAccountNamespaceFile)
+	if err != nil {
+		namespace = nil // outside of a cluster there is none
+	}
+	return config.Environment{
+		Variables:               os.Environ(),
+		ServiceAccountNamespace: strings.TrimSpace(string(namespace)),
+	}
+}

@@ -1,0 +1,180 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// parallelDeletes bounds the deletes of one plan that are under way at a time.
+const parallelDeletes = 10
+
+// Executor writes to the API server. Its methods may be called concurrently
+// for different groups.
+type Executor struct {
+	Client kubernetes.Interface
+	Holds  *lease.Store
+	Fresh  *freshness.Log
+	Tracer trace.Tracer
+	DryRun bool // decide and report, write nothing
+}
+
+// Run carries out one plan that was made from s and is covered by d. The
+// receipts say what became of each step that was tried. An error of class
+// Moved means that the world has changed under the plan.
+func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	if e.DryRun {
+		return nil, nil
+	}
+	receipts, err := e.withdraw(ctx, s.Key, steps)
+	if err != nil {
+		return receipts, err
+	}
+	if err := e.cover(ctx, s, d); err != nil {
+		return receipts, err
+	}
+	if d.Verdict == hold.Write {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, hold.Deadline(d.Record))
+		defer stop()
+	}
+	deleted := e.deletePods(ctx, s.Key, steps)
+	adopted := e.adopt(ctx, s.Key, steps)
+	receipts = append(append(receipts, deleted...), adopted...)
+	return receipts, failures(receipts)
+}
+
+// cover brings the Lease into the state that was decided. While the group is
+// free, its next holder begins a trace of its own.
+func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
+	switch d.Verdict {
+	case hold.Write:
+		record := d.Record
+		traceContext := traceparent(ctx)
+		if s.Hold.Holder.Free() && traceContext != "" {
+			record.Trace = traceContext
+		}
+		for i := range record.Intents {
+			if record.Intents[i].Trace == "" {
+				record.Intents[i].Trace = traceContext
+			}
+		}
+		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
+			return e.Holds.Write(ctx, s.Key, record)
+		})
+	case hold.Remove:
+		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
+			return e.Holds.Remove(ctx, s.Key)
+		})
+	case hold.Carry, hold.Look:
+	}
+	return nil
+}
+
+// withdraw touches pods whose delete is no longer wanted, one after the other.
+func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Action) ([]plan.Receipt, error) {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		w, ok := step.(plan.Withdraw)
+		if !ok {
+			continue
+		}
+		err := e.request(ctx, "withdraw", key, w.Intent.Pod, func(ctx context.Context) error {
+			return e.touchPod(ctx, key, w.Intent)
+		})
+		receipts = append(receipts, plan.Receipt{Step: w, Err: err})
+		if err != nil {
+			return receipts, err
+		}
+	}
+	return receipts, nil
+}
+
+// deletePods sends the deletes of a plan, a bounded number at a time.
+func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+	var deletes []plan.DeletePod
+	for _, step := range steps {
+		if d, ok := step.(plan.DeletePod); ok {
+			deletes = append(deletes, d)
+		}
+	}
+	receipts := make([]plan.Receipt, len(deletes))
+	places := make(chan struct{}, parallelDeletes)
+	var sending sync.WaitGroup
+	for i, d := range deletes {
+		places <- struct{}{}
+		sending.Go(func() {
+			defer func() { <-places }()
+			err := e.request(ctx, "delete pod", key, d.Pod, func(ctx context.Context) error {
+				return e.deletePod(ctx, key, d)
+			})
+			receipts[i] = plan.Receipt{Step: d, Err: err}
+		})
+	}
+	sending.Wait()
+	return receipts
+}
+
+func (e *Executor) adopt(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		if a, ok := step.(plan.AdoptRevision); ok {
+			err := e.request(ctx, "adopt revision", key, a.Zone, func(ctx context.Context) error {
+				return e.adoptRevision(ctx, key, a)
+			})
+			receipts = append(receipts, plan.Receipt{Step: a, Err: err})
+		}
+	}
+	return receipts
+}
+
+// request wraps one request with its span and its time limit.
+func (e *Executor) request(ctx context.Context, name string, key plan.Key, object string, send func(context.Context) error) error {
+	ctx, span := e.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("k8s.namespace.name", key.Namespace),
+		attribute.String("lockstep.group", key.Group),
+		attribute.String("lockstep.object", object),
+	))
+	defer span.End()
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	err := send(ctx)
+	if err != nil && reason.ClassOf(err) != reason.Moved {
+		span.RecordError(err)
+		span.SetStatus(codes.Error, name)
+	}
+	return err
+}
+
+func failures(receipts []plan.Receipt) error {
+	var errs []error
+	for _, r := range receipts {
+		errs = append(errs, r.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// traceparent returns the W3C form of the span in ctx, or "" without one.
+func traceparent(ctx context.Context) string {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-%s", span.TraceID(), span.SpanID(), span.TraceFlags())
+}
+
+// now is when a touch is sent; it only has to differ from the one before.
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,36 @@
+package act
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// patch is a merge patch of the few fields that are ever written.
+type patch struct {
+	Metadata metadata          `json:"metadata"`
+	Status   map[string]string `json:"status,omitempty"`
+}
+
+type metadata struct {
+	UID             string            `json:"uid"`
+	ResourceVersion string            `json:"resourceVersion"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+}
+
+// requiring returns a patch that only applies to this very object as it was seen.
+func requiring(uid string, version plan.Version) patch {
+	return patch{Metadata: metadata{UID: uid, ResourceVersion: format(version)}}
+}
+
+func (p patch) json() []byte {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
+	}
+	return text
+}
+
+func format(v plan.Version) string { return strconv.FormatUint(uint64(v), 10) }

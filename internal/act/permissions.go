@@ -1,0 +1,12 @@
+package act
+
+import "github.com/lockstep-dev/lockstep/internal/permission"
+
+// Permissions are what the writes of this package need.
+func Permissions() []permission.Need {
+	return []permission.Need{
+		{Resource: "pods", Verbs: []string{"delete"}, Why: "replace outdated pods"},
+		{Resource: "pods", Verbs: []string{"patch"}, Why: "void a delete in flight that is no longer wanted"},
+		{APIGroup: "apps", Resource: "statefulsets/status", Verbs: []string{"patch"}, Why: "make the update revision the current one at the end of a zone's rollout"},
+	}
+}

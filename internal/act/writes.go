@@ -1,0 +1,67 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// deletePod deletes the very pod that was judged: another UID or another
+// resourceVersion is a conflict. That the pod is gone or has moved on is not a
+// failure. The pod's own grace period applies.
+func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod) error {
+	uid, version := types.UID(d.UID), format(d.Version)
+	err := e.Client.CoreV1().Pods(key.Namespace).Delete(ctx, d.Pod, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+	})
+	if err != nil {
+		return fmt.Errorf("delete pod %s/%s: %w", key.Namespace, d.Pod, classify(err))
+	}
+	e.Fresh.PodMoved(key, d.Pod, d.UID, d.Version)
+	return nil
+}
+
+// touchPod changes an annotation of the pod as it was noted, so that a delete
+// that requires the noted version can never succeed any more. A conflict means
+// that it already cannot.
+func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) error {
+	touch := requiring(i.UID, i.Version)
+	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: now()}
+	_, err := e.Client.CoreV1().Pods(key.Namespace).Patch(ctx, i.Pod, types.MergePatchType, touch.json(), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("withdraw delete of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))
+	}
+	e.Fresh.PodMoved(key, i.Pod, i.UID, i.Version)
+	return nil
+}
+
+// adoptRevision makes the update revision the current one in the status.
+func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.AdoptRevision) error {
+	adoption := requiring(a.UID, a.Version)
+	adoption.Status = map[string]string{"currentRevision": a.Revision}
+	set, err := e.Client.AppsV1().StatefulSets(key.Namespace).Patch(ctx, a.Zone, types.MergePatchType, adoption.json(), metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("adopt revision of StatefulSet %s/%s: %w", key.Namespace, a.Zone, classify(err))
+	}
+	if version, err := strconv.ParseUint(set.ResourceVersion, 10, 64); err == nil {
+		e.Fresh.ZoneWritten(key, a.Zone, plan.Version(version))
+	}
+	return nil
+}
+
+// classify gives an API error its class: what says that the object has moved
+// on is Moved, everything else is tried again with back-off.
+func classify(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return reason.WithClass(reason.Moved, err)
+	}
+	return err
+}

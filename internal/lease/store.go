@@ -1,0 +1,258 @@
+// Package lease stores what internal/hold decides: the hold of every group as
+// a Lease in the group's namespace, and leadership of the process.
+//
+// Every write is a compare-and-swap on the Lease's UID and resourceVersion; a
+// missing Lease is created, never put. What this process wrote is known from
+// the API server's reply and not awaited in the cache. Floor 3: it stores and
+// reads, and decides nothing about groups.
+package lease
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Store reads and writes the holds of groups. Its methods may be called
+// concurrently; writes of one group must come one after the other.
+type Store struct {
+	client   kubernetes.Interface
+	informer cache.SharedIndexInformer
+	actor    string
+
+	mu      sync.Mutex
+	written map[plan.Key]reply
+}
+
+// reply is what the API server last answered about a group's Lease: the Lease,
+// or the version at which it was found missing or removed.
+type reply struct {
+	lease   *coordinationv1.Lease
+	version plan.Version
+	own     bool // this process wrote what the reply shows
+}
+
+// NewStore returns a Store over the Leases of one namespace, or of all when
+// namespace is empty. The actor is recorded on each write, for people.
+func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
+		}))
+	return &Store{
+		client:   client,
+		informer: factory.Coordination().V1().Leases().Informer(),
+		actor:    actor,
+		written:  map[plan.Key]reply{},
+	}
+}
+
+// Informer returns the informer that feeds the Store; its owner runs it.
+func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
+
+// Cached returns the newest record this process knows of, from its own writes
+// or its cache. It makes no request.
+func (s *Store) Cached(key plan.Key) plan.Hold {
+	newest := s.newest(key)
+	return decode(newest.lease, newest.own)
+}
+
+// Busy tells whether the group is held or has intents, as far as is known.
+func (s *Store) Busy(key plan.Key) bool {
+	lease := s.newest(key).lease
+	return lease != nil && (deref(lease.Spec.HolderIdentity) != "" || lease.Annotations[contract.IntentsAnnotation] != "")
+}
+
+// Read reads the record from the API server.
+func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key.Group), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		s.remember(key, reply{version: s.newest(key).version})
+		return plan.Hold{}, nil
+	case err != nil:
+		return plan.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
+	}
+	known := s.newest(key)
+	own := known.own && known.version == versionOf(lease)
+	s.remember(key, reply{lease, versionOf(lease), own})
+	return decode(lease, own), nil
+}
+
+// Write stores a record in place of the one last returned by Cached or Read.
+// An error of class Moved means that somebody else wrote in between; the
+// record has then been read anew.
+func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+	lease, err := s.put(ctx, key, record)
+	if err == nil {
+		s.remember(key, reply{lease, versionOf(lease), true})
+		return nil
+	}
+	if _, readErr := s.Read(ctx, key); readErr != nil {
+		return fmt.Errorf("write hold of %s: %w", key, err)
+	}
+	return reason.WithClass(classOf(err), fmt.Errorf("write hold of %s: %w", key, err))
+}
+
+func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold) (*coordinationv1.Lease, error) {
+	leases := s.client.CoordinationV1().Leases(key.Namespace)
+	current := s.newest(key).lease
+	next := encode(current, key, record, s.actor)
+	if current == nil {
+		return leases.Create(ctx, next, metav1.CreateOptions{})
+	}
+	return leases.Update(ctx, next, metav1.UpdateOptions{})
+}
+
+// Remove deletes the Lease exactly as it was last seen.
+func (s *Store) Remove(ctx context.Context, key plan.Key) error {
+	known := s.newest(key)
+	if known.lease == nil {
+		return nil
+	}
+	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, known.lease.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &known.lease.UID, ResourceVersion: &known.lease.ResourceVersion},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return reason.WithClass(classOf(err), fmt.Errorf("remove hold of %s: %w", key, err))
+	}
+	s.remember(key, reply{version: known.version})
+	return nil
+}
+
+// Forget drops what is remembered of a group beyond the cache.
+func (s *Store) Forget(key plan.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.written, key)
+}
+
+func (s *Store) remember(key plan.Key, r reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.written[key]; !ok || r.version >= known.version {
+		s.written[key] = r
+	}
+}
+
+// newest returns the later one of the last reply and what the cache shows.
+func (s *Store) newest(key plan.Key) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.written[key]
+	item, exists, err := s.informer.GetStore().GetByKey(key.Namespace + "/" + hold.LeaseName(key.Group))
+	if err != nil || !exists {
+		return known
+	}
+	cached, ok := item.(*coordinationv1.Lease)
+	if !ok || versionOf(cached) <= known.version {
+		return known
+	}
+	return reply{lease: cached, version: versionOf(cached)}
+}
+
+// KeyOf returns the group whose hold a Lease is. The second result is false
+// for a Lease whose name and annotation do not agree.
+func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
+	key := plan.Key{Namespace: lease.Namespace, Group: lease.Annotations[contract.GroupAnnotation]}
+	return key, lease.Name == hold.LeaseName(key.Group)
+}
+
+func classOf(err error) reason.Class {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		return reason.Moved
+	}
+	return reason.Again
+}
+
+func versionOf(lease *coordinationv1.Lease) plan.Version {
+	version, err := strconv.ParseUint(lease.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return plan.Version(version)
+}
+
+func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
+	if lease == nil {
+		return plan.Hold{}
+	}
+	h := plan.Hold{
+		Exists:      true,
+		Own:         own,
+		Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
+		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
+		Transitions: int(deref(lease.Spec.LeaseTransitions)),
+		Trace:       lease.Annotations[contract.TraceAnnotation],
+	}
+	if lease.Spec.RenewTime != nil {
+		h.Renewed = lease.Spec.RenewTime.Time
+	}
+	intents, err := hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	if err != nil {
+		h.Unreadable = err.Error()
+	}
+	h.Intents = intents
+	return h
+}
+
+func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor string) *coordinationv1.Lease {
+	next := &coordinationv1.Lease{}
+	if current != nil {
+		next = current.DeepCopy()
+	}
+	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key.Group)
+	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+	next.Annotations = with(next.Annotations, contract.GroupAnnotation, key.Group)
+	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents))
+	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
+	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
+	previous := deref(next.Spec.HolderIdentity)
+	next.Spec.HolderIdentity = pointer(string(record.Holder))
+	next.Spec.LeaseDurationSeconds = pointer(int32(record.Duration / time.Second))
+	next.Spec.LeaseTransitions = pointer(int32(record.Transitions))
+	next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
+	if previous != string(record.Holder) && !record.Holder.Free() {
+		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
+	}
+	return next
+}
+
+// with sets a key, or removes it when the value is empty, except for the
+// group's name, which may be empty.
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	if value == "" && key != contract.GroupAnnotation {
+		delete(m, key)
+		return m
+	}
+	m[key] = value
+	return m
+}
+
+func pointer[T any](v T) *T { return &v }
+
+func deref[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}

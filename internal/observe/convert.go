@@ -1,0 +1,125 @@
+package observe
+
+import (
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// waitingForHelp are the waiting reasons that do not pass by themselves: what
+// the container needs is wrong, or it keeps crashing.
+var waitingForHelp = map[string]bool{
+	"CrashLoopBackOff":           true,
+	"ImagePullBackOff":           true,
+	"ErrImagePull":               true,
+	"InvalidImageName":           true,
+	"CreateContainerConfigError": true,
+	"CreateContainerError":       true,
+}
+
+// podOf converts a pod with that ordinal.
+func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
+	view := plan.Pod{
+		Name:     pod.Name,
+		Ordinal:  ordinal,
+		UID:      string(pod.UID),
+		Version:  versionOf(pod),
+		Revision: pod.Labels[contract.RevisionLabel],
+	}
+	view.Phase, view.ReadySince, view.Why = phaseOf(pod)
+	return view
+}
+
+// phaseOf says in which phase a pod is, since when it is Ready, and why it fails.
+func phaseOf(pod *corev1.Pod) (plan.Phase, time.Time, string) {
+	if pod.DeletionTimestamp != nil {
+		return plan.Leaving, time.Time{}, ""
+	}
+	if since, ready := readySince(pod); ready && pod.Status.Phase == corev1.PodRunning {
+		return plan.Ready, since, ""
+	}
+	if why := failure(pod); why != "" {
+		return plan.Failing, time.Time{}, why
+	}
+	return plan.Starting, time.Time{}, ""
+}
+
+func readySince(pod *corev1.Pod) (time.Time, bool) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+		}
+	}
+	return time.Time{}, false
+}
+
+// failure returns why the pod cannot become Ready by itself. Init containers
+// count, those that go on running as sidecars among them.
+func failure(pod *corev1.Pod) string {
+	if pod.Status.Phase == corev1.PodFailed {
+		return "PodFailed"
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, s := range statuses {
+			if s.State.Waiting != nil && waitingForHelp[s.State.Waiting.Reason] {
+				return s.State.Waiting.Reason
+			}
+		}
+	}
+	return ""
+}
+
+// zoneOf converts a StatefulSet, without its pods.
+func zoneOf(set *appsv1.StatefulSet) plan.Zone {
+	z := plan.Zone{
+		Name:            set.Name,
+		UID:             string(set.UID),
+		Version:         versionOf(set),
+		Replicas:        1,
+		MinReady:        time.Duration(set.Spec.MinReadySeconds) * time.Second,
+		UpdateRevision:  set.Status.UpdateRevision,
+		CurrentRevision: set.Status.CurrentRevision,
+		Deleting:        set.DeletionTimestamp != nil,
+		OnDelete:        set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Paused:          contract.Paused(set.Annotations),
+		MaxUnavailable:  contract.MaxUnavailable(set.Annotations),
+	}
+	if set.Spec.Replicas != nil {
+		z.Replicas = int(*set.Spec.Replicas)
+	}
+	if set.Spec.Ordinals != nil {
+		z.Start = int(set.Spec.Ordinals.Start)
+	}
+	z.Observed = set.Status.ObservedGeneration >= set.Generation && set.Status.UpdateRevision != ""
+	return z
+}
+
+// memberOf returns the UID of the StatefulSet that a pod belongs to and its
+// ordinal there, by the rule of the StatefulSet controller: the controlling
+// owner and the name decide, labels do not.
+func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "StatefulSet" || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
+		return "", 0, false
+	}
+	ordinal, ok = plan.OrdinalOf(owner.Name, pod.Name)
+	return string(owner.UID), ordinal, ok
+}
+
+// versionOf returns the resourceVersion as a number. Kubernetes promises that
+// it is one and that versions of a kind are ordered (KEP-5504).
+func versionOf(object metav1.Object) plan.Version { return version(object.GetResourceVersion()) }
+
+func version(text string) plan.Version {
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return plan.Version(v)
+}

@@ -1,0 +1,142 @@
+package observe
+
+import (
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Listener is told what changed, by key; the event itself is forgotten.
+type Listener struct {
+	Group     func(plan.Key)                       // something a plan for this group depends on
+	Namespace func(namespace string, managed bool) // a namespace opted in or out
+}
+
+// Listen registers a listener. Call it before Run.
+func (o *Observer) Listen(l Listener) error {
+	registrations := []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{o.zones, o.zoneEvents(l.Group)},
+		{o.pods, o.podEvents(l.Group)},
+		{o.holds.Informer(), holdEvents(l.Group)},
+	}
+	for _, r := range registrations {
+		if _, err := r.informer.AddEventHandler(r.handler); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
+	if o.namespaces == nil {
+		return nil
+	}
+	if _, err := o.namespaces.AddEventHandler(o.namespaceEvents(l.Namespace)); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	return nil
+}
+
+func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
+	concern := func(object any) {
+		if r, ok := final(object).(*zoneRecord); ok && r.grouped {
+			enqueue(r.key())
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    concern,
+		DeleteFunc: concern,
+		UpdateFunc: func(before, after any) {
+			was, ok := before.(*zoneRecord)
+			is, alsoOK := after.(*zoneRecord)
+			if !ok || !alsoOK || (was.sameBut(is) && !o.holds.Busy(is.key())) {
+				return
+			}
+			if was.key() != is.key() || was.grouped != is.grouped {
+				concern(before)
+			}
+			concern(after)
+		},
+	}
+}
+
+func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
+	concern := func(object any) {
+		r, ok := final(object).(*podRecord)
+		if !ok || r.owner == "" {
+			return
+		}
+		if key, ok := o.groupOf(r); ok {
+			enqueue(key)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    concern,
+		DeleteFunc: concern,
+		UpdateFunc: func(before, after any) {
+			was, ok := before.(*podRecord)
+			is, alsoOK := after.(*podRecord)
+			if !ok || !alsoOK {
+				return
+			}
+			if was.owner != is.owner {
+				concern(before)
+			}
+			if key, ok := o.groupOf(is); ok && (!was.sameBut(is) || o.holds.Busy(key)) {
+				enqueue(key)
+			}
+		},
+	}
+}
+
+// groupOf returns the group of the StatefulSet that controls the pod. A pod
+// that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
+// own event follows.
+func (o *Observer) groupOf(r *podRecord) (plan.Key, bool) {
+	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.owner) {
+		if z.grouped {
+			return z.key(), true
+		}
+	}
+	return plan.Key{}, false
+}
+
+func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
+	concern := func(object any) {
+		if held, ok := final(object).(*coordinationv1.Lease); ok {
+			if key, ok := lease.KeyOf(held); ok {
+				enqueue(key)
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    concern,
+		UpdateFunc: func(_, after any) { concern(after) },
+		DeleteFunc: concern,
+	}
+}
+
+func (o *Observer) namespaceEvents(tell func(string, bool)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if r, ok := object.(*namespaceRecord); ok {
+				tell(r.name, !r.deleting)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			was, ok := before.(*namespaceRecord)
+			is, alsoOK := after.(*namespaceRecord)
+			if ok && alsoOK && was.deleting != is.deleting {
+				tell(is.name, !is.deleting)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if r, ok := final(object).(*namespaceRecord); ok {
+				tell(r.name, false)
+			}
+		},
+	}
+}

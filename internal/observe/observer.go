@@ -1,0 +1,210 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Options say what is observed.
+type Options struct {
+	Namespace string          // exactly this one, without opt-in; empty: the whole cluster
+	Selector  labels.Selector // which namespaces opted in, when Namespace is empty
+}
+
+// Observer owns the caches. Make one with New, give it its listeners, run it.
+type Observer struct {
+	client     kubernetes.Interface
+	holds      *lease.Store
+	only       string
+	pods       cache.SharedIndexInformer
+	zones      cache.SharedIndexInformer
+	namespaces cache.SharedIndexInformer // nil in single-namespace mode
+	now        func() time.Time
+}
+
+// Names of indexes.
+const (
+	byOwner     = "owner" // pods by the UID of their StatefulSet
+	byGroup     = "group" // zones by the key of their group
+	byNamespace = "zones" // zones with a group, by namespace
+	byUID       = "uid"   // zones by UID
+)
+
+// New returns an Observer that has not started to watch.
+func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observer, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(opts.Namespace))
+	o := &Observer{
+		client: client,
+		holds:  holds,
+		only:   opts.Namespace,
+		pods:   factory.Core().V1().Pods().Informer(),
+		zones:  factory.Apps().V1().StatefulSets().Informer(),
+		now:    time.Now,
+	}
+	if o.only == "" {
+		selected := informers.NewSharedInformerFactoryWithOptions(client, 0,
+			informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = opts.Selector.String() }))
+		o.namespaces = selected.Core().V1().Namespaces().Informer()
+	}
+	if err := o.configure(); err != nil {
+		return nil, fmt.Errorf("set up caches: %w", err)
+	}
+	return o, nil
+}
+
+func (o *Observer) configure() error {
+	errs := []error{
+		o.pods.SetTransform(trimPod),
+		o.zones.SetTransform(trimZone),
+		o.pods.AddIndexers(cache.Indexers{byOwner: indexPods}),
+		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byNamespace: indexByNamespace, byUID: indexByUID}),
+	}
+	if o.namespaces != nil {
+		errs = append(errs, o.namespaces.SetTransform(trimNamespace))
+	}
+	return errors.Join(errs...)
+}
+
+func indexPods(object any) ([]string, error) {
+	if r, ok := object.(*podRecord); ok && r.owner != "" {
+		return []string{r.owner}, nil
+	}
+	return nil, nil
+}
+
+func indexByGroup(object any) ([]string, error) {
+	if r, ok := object.(*zoneRecord); ok && r.grouped {
+		return []string{r.key().String()}, nil
+	}
+	return nil, nil
+}
+
+func indexByNamespace(object any) ([]string, error) {
+	if r, ok := object.(*zoneRecord); ok && r.grouped {
+		return []string{r.namespace}, nil
+	}
+	return nil, nil
+}
+
+func indexByUID(object any) ([]string, error) {
+	if r, ok := object.(*zoneRecord); ok {
+		return []string{r.zone.UID}, nil
+	}
+	return nil, nil
+}
+
+// Run watches until ctx ends and returns when all watches have stopped.
+func (o *Observer) Run(ctx context.Context) {
+	running := make(chan struct{})
+	informers := o.informers()
+	for _, informer := range informers {
+		go func() {
+			informer.RunWithContext(ctx)
+			running <- struct{}{}
+		}()
+	}
+	for range informers {
+		<-running
+	}
+}
+
+// Synced tells whether every cache has been filled once.
+func (o *Observer) Synced() bool {
+	for _, informer := range o.informers() {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *Observer) informers() []cache.SharedIndexInformer {
+	all := []cache.SharedIndexInformer{o.pods, o.zones, o.holds.Informer()}
+	if o.namespaces != nil {
+		all = append(all, o.namespaces)
+	}
+	return all
+}
+
+// Managed tells whether a namespace opted in, or is the only one observed.
+func (o *Observer) Managed(namespace string) bool {
+	if o.namespaces == nil {
+		return namespace == o.only
+	}
+	item, exists, err := o.namespaces.GetStore().GetByKey(namespace)
+	if err != nil || !exists {
+		return false
+	}
+	record, ok := item.(*namespaceRecord)
+	return ok && !record.deleting
+}
+
+// Namespaces returns how many namespaces are managed.
+func (o *Observer) Namespaces() int {
+	if o.namespaces == nil {
+		return 1
+	}
+	return len(o.namespaces.GetStore().ListKeys())
+}
+
+// Groups returns the groups of a namespace, managed or not.
+func (o *Observer) Groups(namespace string) []plan.Key {
+	seen := map[plan.Key]bool{}
+	var keys []plan.Key
+	for _, r := range lookup[*zoneRecord](o.zones, byNamespace, namespace) {
+		if !seen[r.key()] {
+			seen[r.key()] = true
+			keys = append(keys, r.key())
+		}
+	}
+	return keys
+}
+
+func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T {
+	items, err := informer.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil // the index exists: New made it
+	}
+	records := make([]T, 0, len(items))
+	for _, item := range items {
+		if record, ok := item.(T); ok {
+			records = append(records, record)
+		}
+	}
+	return records
+}
+
+// All returns every group of every managed namespace, and every group that has
+// a hold there.
+func (o *Observer) All() []plan.Key {
+	seen := map[plan.Key]bool{}
+	for _, item := range o.zones.GetStore().List() {
+		if r, ok := item.(*zoneRecord); ok && r.grouped {
+			seen[r.key()] = true
+		}
+	}
+	for _, item := range o.holds.Informer().GetStore().List() {
+		if held, ok := item.(*coordinationv1.Lease); ok {
+			if key, ok := lease.KeyOf(held); ok {
+				seen[key] = true
+			}
+		}
+	}
+	maps.DeleteFunc(seen, func(key plan.Key, _ bool) bool { return !o.Managed(key.Namespace) })
+	return slices.Collect(maps.Keys(seen))
+}

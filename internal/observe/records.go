@@ -1,0 +1,123 @@
+package observe
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// podRecord is what the cache keeps of a pod. Of one that belongs to no
+// StatefulSet it keeps the name only.
+type podRecord struct {
+	namespace string
+	owner     string // UID of the StatefulSet it belongs to
+	pod       plan.Pod
+}
+
+// zoneRecord is what the cache keeps of a StatefulSet.
+type zoneRecord struct {
+	namespace string
+	group     string
+	grouped   bool // the label exists; its value may be empty
+	zone      plan.Zone
+}
+
+// namespaceRecord is what the cache keeps of a namespace that opted in.
+type namespaceRecord struct {
+	name     string
+	version  plan.Version
+	deleting bool
+}
+
+func (r *zoneRecord) key() plan.Key { return plan.Key{Namespace: r.namespace, Group: r.group} }
+
+// sameBut tells whether nothing but the version differs.
+func (r *podRecord) sameBut(other *podRecord) bool {
+	a, b := *r, *other
+	a.pod.Version, b.pod.Version = 0, 0
+	return a == b
+}
+
+// sameBut tells whether nothing but the version differs.
+func (r *zoneRecord) sameBut(other *zoneRecord) bool {
+	a, b := *r, *other
+	a.zone.Version, b.zone.Version = 0, 0
+	return reflect.DeepEqual(a, b)
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
+// asks of its objects.
+func (r *podRecord) GetObjectMeta() metav1.Object {
+	return metadata(r.namespace, r.pod.Name, r.pod.UID, r.pod.Version)
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor.
+func (r *zoneRecord) GetObjectMeta() metav1.Object {
+	return metadata(r.namespace, r.zone.Name, r.zone.UID, r.zone.Version)
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor.
+func (r *namespaceRecord) GetObjectMeta() metav1.Object {
+	return metadata("", r.name, "", r.version)
+}
+
+func metadata(namespace, name, uid string, version plan.Version) metav1.Object {
+	return &metav1.ObjectMeta{
+		Namespace: namespace, Name: name, UID: types.UID(uid),
+		ResourceVersion: strconv.FormatUint(uint64(version), 10),
+	}
+}
+
+// trimPod, trimZone and trimNamespace convert objects on their way into a
+// cache. What they return they leave as it is.
+func trimPod(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		owner, ordinal, ok := memberOf(o)
+		if !ok {
+			return &podRecord{namespace: o.Namespace, pod: plan.Pod{Name: o.Name, Version: versionOf(o)}}, nil
+		}
+		return &podRecord{namespace: o.Namespace, owner: owner, pod: podOf(o, ordinal)}, nil
+	case *podRecord, cache.DeletedFinalStateUnknown:
+		return object, nil
+	}
+	return nil, fmt.Errorf("trim pod: unexpected %T", object)
+}
+
+func trimZone(object any) (any, error) {
+	switch o := object.(type) {
+	case *appsv1.StatefulSet:
+		group, grouped := o.Labels[contract.GroupLabel]
+		return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, zone: zoneOf(o)}, nil
+	case *zoneRecord, cache.DeletedFinalStateUnknown:
+		return object, nil
+	}
+	return nil, fmt.Errorf("trim StatefulSet: unexpected %T", object)
+}
+
+func trimNamespace(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.Namespace:
+		return &namespaceRecord{name: o.Name, version: versionOf(o), deleting: o.DeletionTimestamp != nil}, nil
+	case *namespaceRecord, cache.DeletedFinalStateUnknown:
+		return object, nil
+	}
+	return nil, fmt.Errorf("trim namespace: unexpected %T", object)
+}
+
+// final returns the last known state of a deleted object.
+func final(object any) any {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		return unknown.Obj
+	}
+	return object
+}

@@ -1,0 +1,152 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Cached returns a group as the caches show it. It makes no request.
+func (o *Observer) Cached(key plan.Key) plan.Snapshot {
+	// Pods are at least as new as this: the version is read before they are.
+	podsAt := version(o.pods.GetStore().LastStoreSyncResourceVersion())
+	s := plan.Snapshot{Key: key, Now: o.now(), Hold: o.holds.Cached(key), PodsAt: podsAt}
+	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
+		if r.key() == key {
+			s.Zones = append(s.Zones, o.withPods(r.zone))
+		}
+	}
+	for _, name := range strays(s) {
+		if pod, ok := o.cachedPod(key.Namespace, name); ok {
+			s.Strays = append(s.Strays, pod)
+		}
+	}
+	arrange(&s)
+	return s
+}
+
+func (o *Observer) withPods(z plan.Zone) plan.Zone {
+	for _, r := range lookup[*podRecord](o.pods, byOwner, z.UID) {
+		z.Pods = append(z.Pods, r.pod)
+	}
+	return z
+}
+
+func (o *Observer) cachedPod(namespace, name string) (plan.Pod, bool) {
+	item, exists, err := o.pods.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil || !exists {
+		return plan.Pod{}, false
+	}
+	record, ok := item.(*podRecord)
+	return record.pod, ok
+}
+
+// Live reads a group from the API server: its hold first, then its
+// StatefulSets, then the pods they select, each of them consistently.
+func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+	held, err := o.holds.Read(ctx, key)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	s := plan.Snapshot{Key: key, Live: true, Hold: held}
+	sets, err := o.liveSets(ctx, key)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	for _, set := range sets {
+		z, at, err := o.liveZone(ctx, &set)
+		if err != nil {
+			return plan.Snapshot{}, err
+		}
+		s.Zones = append(s.Zones, z)
+		if s.PodsAt == 0 || at < s.PodsAt {
+			s.PodsAt = at
+		}
+	}
+	if err := o.liveStrays(ctx, &s); err != nil {
+		return plan.Snapshot{}, err
+	}
+	s.Now = o.now()
+	arrange(&s)
+	return s, nil
+}
+
+func (o *Observer) liveSets(ctx context.Context, key plan.Key) ([]appsv1.StatefulSet, error) {
+	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
+	if err != nil {
+		return nil, fmt.Errorf("select StatefulSets of %s: %w", key, err)
+	}
+	selector := labels.NewSelector().Add(*inGroup)
+	list, err := o.client.AppsV1().StatefulSets(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
+	}
+	return list.Items, nil
+}
+
+func (o *Observer) liveZone(ctx context.Context, set *appsv1.StatefulSet) (plan.Zone, plan.Version, error) {
+	z := zoneOf(set)
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil {
+		return z, 0, fmt.Errorf("select pods of %s/%s: %w", set.Namespace, set.Name, err)
+	}
+	list, err := o.client.CoreV1().Pods(set.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return z, 0, fmt.Errorf("list pods of %s/%s: %w", set.Namespace, set.Name, err)
+	}
+	for i := range list.Items {
+		if owner, ordinal, ok := memberOf(&list.Items[i]); ok && owner == z.UID {
+			z.Pods = append(z.Pods, podOf(&list.Items[i], ordinal))
+		}
+	}
+	return z, version(list.ResourceVersion), nil
+}
+
+func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
+	for _, name := range strays(*s) {
+		pod, err := o.client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read pod %s/%s: %w", s.Key.Namespace, name, err)
+		default:
+			_, ordinal, _ := memberOf(pod)
+			s.Strays = append(s.Strays, podOf(pod, ordinal))
+		}
+	}
+	if s.PodsAt == 0 { // no zone was listed; what was read by name is current
+		s.PodsAt = ^plan.Version(0)
+	}
+	return nil
+}
+
+// strays returns the names of noted pods that no zone of the snapshot shows.
+func strays(s plan.Snapshot) []string {
+	var names []string
+	for _, intent := range s.Hold.Intents {
+		if _, shown := s.Pod(intent.Pod); !shown {
+			names = append(names, intent.Pod)
+		}
+	}
+	return names
+}
+
+// arrange brings zones and pods into the order that a Snapshot promises.
+func arrange(s *plan.Snapshot) {
+	slices.SortFunc(s.Zones, func(a, b plan.Zone) int { return plan.CompareNatural(a.Name, b.Name) })
+	for _, z := range s.Zones {
+		slices.SortFunc(z.Pods, func(a, b plan.Pod) int {
+			return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Name, b.Name))
+		})
+	}
+}

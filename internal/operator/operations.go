@@ -1,0 +1,104 @@
+package operator
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/server"
+)
+
+// operations describes the listener for people, probes and Prometheus.
+func (o *Operator) operations() server.Options {
+	return server.Options{
+		Port:    o.config.Server.Port,
+		Log:     o.log,
+		Metrics: o.metrics.Handler(o.log),
+		Ready:   []server.Check{{Name: "caches", Probe: o.cachesFilled}},
+		Healthy: []server.Check{{Name: "reconciles", Probe: o.underway.check}},
+		Config:  http.HandlerFunc(o.showConfig),
+		Groups:  http.HandlerFunc(o.showGroups),
+	}
+}
+
+func (o *Operator) cachesFilled() error {
+	if !o.observer.Synced() {
+		return errors.New("the caches are not filled yet: see the log for requests that the API server refuses")
+	}
+	return nil
+}
+
+func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
+	o.writeJSON(w, o.config.Settings())
+}
+
+// showGroups lists the groups that were looked at, or shows the last plan of
+// one with the snapshot it was made from. Only the leader has any.
+func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
+	if r.PathValue("namespace") == "" {
+		keys := o.reporter.Keys()
+		slices.SortFunc(keys, func(a, b plan.Key) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Group, b.Group))
+		})
+		o.writeJSON(w, keys)
+		return
+	}
+	key := plan.Key{Namespace: r.PathValue("namespace"), Group: r.PathValue("group")}
+	last, ok := o.reporter.Last(key)
+	if !ok {
+		http.Error(w, "this process has not looked at that group; the leader has", http.StatusNotFound)
+		return
+	}
+	o.writeJSON(w, last)
+}
+
+func (o *Operator) writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		o.log.WithError(err).Debug("debug answer was cut short")
+	}
+}
+
+// underway knows which reconciles have begun and not ended.
+type underway struct {
+	mu    sync.Mutex
+	since map[plan.Key]time.Time
+}
+
+// tooLong is how long a reconcile may take: it makes a handful of requests of
+// ten seconds at most.
+const tooLong = 3 * time.Minute
+
+func (u *underway) begin(key plan.Key) (end func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.since == nil {
+		u.since = map[plan.Key]time.Time{}
+	}
+	u.since[key] = time.Now()
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.since, key)
+	}
+}
+
+// check fails when a reconcile does not come to its end.
+func (u *underway) check() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for key, since := range u.since {
+		if took := time.Since(since); took > tooLong {
+			return fmt.Errorf("the reconcile of %s is under way for %s", key, took.Round(time.Second))
+		}
+	}
+	return nil
+}

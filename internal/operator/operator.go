@@ -1,0 +1,233 @@
+// Package operator assembles lockstep from its parts, runs them and stops them
+// in order. It is the only package that knows all of them. Floor 6.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/controller/group"
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/report"
+	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// Operator is one process of lockstep.
+type Operator struct {
+	config     config.Config
+	log        *logrus.Logger
+	metrics    *telemetry.Metrics
+	tracer     trace.Tracer
+	flush      func(context.Context) error
+	identity   string
+	clients    clients
+	events     events.EventBroadcaster
+	observer   *observe.Observer
+	reporter   *report.Reporter
+	controller *group.Controller
+	underway   *underway
+	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
+}
+
+// flushTimeout bounds how long the last spans may take at the end.
+const flushTimeout = 3 * time.Second
+
+// New builds every part. It makes no request yet.
+func New(ctx context.Context, c config.Config, log *logrus.Logger, version string) (*Operator, error) {
+	o := &Operator{config: c, log: log, metrics: telemetry.NewMetrics(version), underway: &underway{}}
+	telemetry.RouteLibraryLogs(log)
+	o.metrics.ObserveClients()
+	provider, flush, err := telemetry.StartTracing(ctx, version, log, o.metrics)
+	if err != nil {
+		return nil, fmt.Errorf("start tracing: %w", err)
+	}
+	o.tracer, o.flush = provider.Tracer("lockstep"), flush
+	if o.clients, err = connect(c.Kubernetes, version); err != nil {
+		return nil, err
+	}
+	if o.identity, err = identity(); err != nil {
+		return nil, err
+	}
+	if err := o.assemble(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *Operator) assemble() error {
+	selector, err := labels.Parse(o.config.Namespaces.Selector)
+	if err != nil {
+		return fmt.Errorf("read -namespaces.selector: %w", err)
+	}
+	only := o.config.Kubernetes.Namespace
+	holds := lease.NewStore(o.clients.work, only, o.identity)
+	if o.observer, err = observe.New(o.clients.work, holds, observe.Options{Namespace: only, Selector: selector}); err != nil {
+		return err
+	}
+	fresh := freshness.NewLog()
+	o.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: o.clients.events.EventsV1()})
+	o.reporter = report.New(o.events.NewRecorder(scheme(), "lockstep"), o.metrics)
+	o.controller = &group.Controller{
+		Observer: o.observer,
+		Executor: &act.Executor{Client: o.clients.work, Holds: holds, Fresh: fresh, Tracer: o.tracer, DryRun: o.config.DryRun},
+		Reporter: o.reporter,
+		Holds:    holds,
+		Fresh:    fresh,
+		Log:      o.log,
+	}
+	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
+}
+
+// Run works until ctx ends and everything has been stopped in order: work,
+// leadership, watches, server, telemetry. It returns nil after such an end.
+func (o *Operator) Run(ctx context.Context) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	operations, err := server.Listen(ctx, o.operations())
+	if err != nil {
+		return err
+	}
+	if err := o.events.StartRecordingToSinkWithContext(background); err != nil {
+		return fmt.Errorf("start recording Events: %w", err)
+	}
+	working, stopWork := context.WithCancelCause(ctx)
+	defer stopWork(nil)
+	var helpers sync.WaitGroup
+	helpers.Go(func() { o.observer.Run(background) })
+	helpers.Go(func() {
+		if err := operations.Serve(background); err != nil {
+			stopWork(err)
+		}
+	})
+	err = o.lead(working)
+	if cause := context.Cause(working); ctx.Err() == nil && cause != nil {
+		err = errors.Join(err, cause)
+	}
+	o.log.Info("work has ended")
+	o.events.Shutdown()
+	stopBackground()
+	helpers.Wait()
+	o.flushTelemetry(ctx)
+	return err
+}
+
+func (o *Operator) flushTelemetry(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := o.flush(ctx); err != nil {
+		o.log.WithError(err).Warn("the last spans were lost") // no reason to call the end unclean
+	}
+}
+
+// lead works whenever this process leads, or always without leader election.
+func (o *Operator) lead(ctx context.Context) error {
+	elect := o.config.LeaderElection
+	if !elect.Enabled {
+		o.leading(true)
+		o.work(ctx)
+		return nil
+	}
+	return lease.Election{
+		Client:        o.clients.election,
+		Namespace:     o.config.Operator.Namespace,
+		Identity:      o.identity,
+		LeaseDuration: elect.LeaseDuration,
+		RenewDeadline: elect.RenewDeadline,
+		RetryPeriod:   elect.RetryPeriod,
+		Log:           o.log,
+		OnLeading:     o.leading,
+	}.Lead(ctx, o.work)
+}
+
+func (o *Operator) leading(leads bool) {
+	o.metrics.Leader(leads)
+	o.log.WithFields(logrus.Fields{"identity": o.identity, "leads": leads}).Info("leadership")
+}
+
+// work reconciles groups until ctx ends and every worker has returned.
+func (o *Operator) work(ctx context.Context) {
+	if !o.waitForCaches(ctx) {
+		return
+	}
+	l := loop.New(loop.Options[plan.Key]{
+		Name:      "group",
+		Workers:   o.config.Workers,
+		Reconcile: o.reconcile,
+		Namespace: func(key plan.Key) string { return key.Namespace },
+		Log:       o.log,
+		Tracer:    o.tracer,
+		Queues:    o.metrics.Queues(),
+		Observe:   o.reconciled,
+	})
+	o.loop.Store(l)
+	defer o.loop.Store(nil)
+	for _, key := range o.observer.All() {
+		l.Add(key)
+	}
+	l.Run(ctx)
+}
+
+func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
+	defer o.underway.begin(key)()
+	return o.controller.Reconcile(ctx, key)
+}
+
+func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
+	if result == loop.ResultGone {
+		o.metrics.Forget(key.Namespace, key.Group)
+		return
+	}
+	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
+}
+
+// waitForCaches returns false when ctx ends first.
+func (o *Operator) waitForCaches(ctx context.Context) bool {
+	const pollEvery = 10 * time.Millisecond
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for !o.observer.Synced() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-poll.C:
+		}
+	}
+	return true
+}
+
+func (o *Operator) enqueue(key plan.Key) {
+	if l := o.loop.Load(); l != nil {
+		l.Add(key)
+	}
+}
+
+// namespaceChanged looks at every group of a namespace that opted in or out.
+func (o *Operator) namespaceChanged(namespace string, managed bool) {
+	o.metrics.NamespacesManaged(o.observer.Namespaces())
+	entry := o.log.WithField("namespace", namespace)
+	if managed {
+		entry.Info("namespace is managed")
+	} else {
+		o.metrics.OptedOut()
+		entry.Warn("namespace is no longer managed; what is there stays as it is")
+	}
+	for _, key := range o.observer.Groups(namespace) {
+		o.enqueue(key)
+	}
+}

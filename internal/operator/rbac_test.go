@@ -1,0 +1,108 @@
+package operator_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/operator"
+	"github.com/lockstep-dev/lockstep/internal/permission"
+)
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+// manifest is one generated file of manifests/rbac.
+type manifest struct {
+	file      string
+	what      string
+	kind      string // Role or ClusterRole
+	name      string
+	namespace string
+	scopes    []permission.Scope
+}
+
+var manifests = []manifest{
+	{"cluster.yaml", "What lockstep may do in the whole cluster. Which namespaces it uses this in is decided by their labels.", "ClusterRole", "lockstep", "", []permission.Scope{permission.Managed, permission.Cluster}},
+	{"home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", []permission.Scope{permission.Home}},
+	{"namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", []permission.Scope{permission.Managed}},
+}
+
+func TestGeneratedRBACIsUpToDate(t *testing.T) {
+	for _, m := range manifests {
+		file := filepath.Join("../../manifests/rbac", m.file)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(m.yaml()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		committed, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(m.yaml(), string(committed)); diff != "" {
+			t.Errorf("%s is out of date, run make generate (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+func TestEveryPermissionStandsInSomeManifest(t *testing.T) {
+	covered := map[permission.Scope]bool{}
+	for _, m := range manifests {
+		for _, scope := range m.scopes {
+			covered[scope] = true
+		}
+	}
+	for _, need := range operator.Permissions() {
+		if !covered[need.Scope] || need.Why == "" || len(need.Verbs) == 0 {
+			t.Errorf("%+v is in no manifest, or does not say why", need)
+		}
+	}
+}
+
+func (m manifest) yaml() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n# Generated from what the code declares; make generate writes it anew.\n", m.what)
+	fmt.Fprintf(&b, "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n%srules:\n", m.kind, m.metadata())
+	for _, need := range operator.Permissions() {
+		if m.covers(need.Scope) {
+			b.WriteString(rule(need))
+		}
+	}
+	fmt.Fprintf(&b, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%s", m.kind, m.metadata())
+	fmt.Fprintf(&b, "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n", m.kind, m.name)
+	b.WriteString("subjects:\n  - kind: ServiceAccount\n    name: lockstep\n    namespace: lockstep-system\n")
+	return b.String()
+}
+
+func (m manifest) metadata() string {
+	text := "  name: " + m.name + "\n"
+	if m.namespace != "" {
+		text += "  namespace: " + m.namespace + "\n"
+	}
+	return text
+}
+
+func (m manifest) covers(scope permission.Scope) bool {
+	for _, s := range m.scopes {
+		if s == scope {
+			return true
+		}
+	}
+	return false
+}
+
+func rule(need permission.Need) string {
+	text := fmt.Sprintf("  # %s\n  - apiGroups: [%q]\n    resources: [%q]\n", need.Why, need.APIGroup, need.Resource)
+	if need.Name != "" {
+		text += fmt.Sprintf("    resourceNames: [%q]\n", need.Name)
+	}
+	return text + fmt.Sprintf("    verbs: [%s]\n", `"`+strings.Join(need.Verbs, `", "`)+`"`)
+}

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// measure brings the group's metrics to what the snapshot and its plan show.
+func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
+	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
+	metrics.Show(state(s, steps))
+	for _, receipt := range done {
+		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
+			metrics.PodDeleted(d.Zone, string(d.Because))
+		}
+	}
+}
+
+func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
+	var shown telemetry.GroupState
+	for _, z := range plan.Survey(s) {
+		shown.Zones = append(shown.Zones, telemetry.ZoneState{
+			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Outdated: z.Outdated,
+			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, steps),
+		})
+	}
+	if holder := s.Hold.Holder; holder.Foreign() {
+		shown.Hold = telemetry.HoldState{Operation: "other"}
+	} else if !holder.Free() {
+		shown.Hold = telemetry.HoldState{Operation: string(holder.Operation()), Zone: holder.Zone()}
+	}
+	return shown
+}
+
+func reasons(zone string, steps []plan.Action) []string {
+	var codes []string
+	for _, step := range steps {
+		if w, ok := step.(plan.Wait); ok && w.Zone == zone {
+			codes = append(codes, string(w.Because.Code))
+		}
+	}
+	return codes
+}

@@ -1,0 +1,10 @@
+package report
+
+import "github.com/lockstep-dev/lockstep/internal/permission"
+
+// Permissions are what Events need.
+func Permissions() []permission.Need {
+	return []permission.Need{
+		{APIGroup: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}, Why: "say on the StatefulSet what is done and what is waited for"},
+	}
+}

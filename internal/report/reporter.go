@@ -1,0 +1,124 @@
+// Package report tells people what was decided and done: Events on
+// transitions, metrics, and the last plan of every group for /debug/groups.
+//
+// It decides nothing and is asked nothing; what it remembers serves only to
+// say each thing once. Floor 4.
+package report
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// Recorder writes Events; client-go's events.EventRecorder is one.
+type Recorder interface {
+	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
+}
+
+// Reporter tells. Make one with New. Its methods may be called concurrently.
+type Reporter struct {
+	events  Recorder
+	metrics *telemetry.Metrics
+
+	mu     sync.Mutex
+	groups map[plan.Key]*memory
+}
+
+// memory is what was last told of a group.
+type memory struct {
+	told map[string]plan.Refusal // by zone: the last wait that an Event told of
+	seen map[string]bool         // remarks that stand
+	last Record
+}
+
+// Record is the last plan of a group with what it was made from and what
+// became of it.
+type Record struct {
+	At       time.Time     `json:"at"`
+	Snapshot plan.Snapshot `json:"snapshot"`
+	Plan     []string      `json:"plan"`
+	Errors   []string      `json:"errors,omitempty"`
+}
+
+// New returns a Reporter.
+func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
+	return &Reporter{events: events, metrics: metrics, groups: map[plan.Key]*memory{}}
+}
+
+// Group tells of one plan and what became of it. It returns whether there was
+// news: a deed, or a reason to wait that was not told before.
+func (r *Reporter) Group(_ context.Context, s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
+	r.measure(s, steps, done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.groups[s.Key]
+	if !ok {
+		m = &memory{told: map[string]plan.Refusal{}, seen: map[string]bool{}}
+		r.groups[s.Key] = m
+	}
+	m.last = record(s, steps, done)
+	news := m.deeds(done)
+	news = append(news, m.waits(s, steps)...)
+	news = append(news, m.remarks(s)...)
+	for _, e := range news {
+		r.events.Eventf(reference(s, e.zone), nil, e.kind, string(e.code), e.action, "%s", e.note)
+	}
+	return len(news) > 0
+}
+
+// Forget drops a group that exists no more, its metrics included.
+func (r *Reporter) Forget(key plan.Key) {
+	r.metrics.Forget(key.Namespace, key.Group)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.groups, key)
+}
+
+// Last returns the last record of a group.
+func (r *Reporter) Last(key plan.Key) (Record, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.groups[key]
+	if !ok {
+		return Record{}, false
+	}
+	return m.last, true
+}
+
+// Keys returns the groups that were told of.
+func (r *Reporter) Keys() []plan.Key {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keys := make([]plan.Key, 0, len(r.groups))
+	for key := range r.groups {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
+	last := Record{At: s.Now, Snapshot: s, Plan: []string{}}
+	for _, step := range steps {
+		last.Plan = append(last.Plan, step.String())
+	}
+	for _, receipt := range done {
+		if receipt.Err != nil {
+			last.Errors = append(last.Errors, receipt.Err.Error())
+		}
+	}
+	return last
+}
+
+func reference(s plan.Snapshot, zone string) *corev1.ObjectReference {
+	z, _ := s.Zone(zone)
+	ref := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: zone}
+	ref.UID = uid(z)
+	return ref
+}
