@@ -1,0 +1,113 @@
+package sim
+
+import "fmt"
+
+// The largest world there can be.
+const (
+	maxZones     = 3
+	maxPods      = 3
+	maxSlots     = maxZones * maxPods
+	maxOperators = 2
+	maxTracks    = 6
+)
+
+// Config bounds a world. Its zones start whole, on revision 1, with nothing
+// held, apart from what Templates and Pods say.
+type Config struct {
+	Zones     int // 1 to 3
+	Replicas  int // of each zone, 1 to 3
+	Budget    int // maxUnavailable of each zone; at least 1
+	Operators int // 1 or 2
+
+	Templates []int   // revision that each zone asks for at the start; 1 where missing
+	Pods      [][]int // revision of each zone's pods at the start; 1 where missing
+	Bad       []int   // revisions whose pods never become Ready
+
+	Tracks [][]Edit // what users do: each track in its order, tracks in any order
+
+	Crashes     int  // how often a Ready pod falls back to starting
+	Losses      int  // how often somebody else deletes a Ready pod
+	Churn       int  // how often a pod's version moves and nothing else
+	Kills       int  // how often an operator loses its memory
+	OldCaches   bool // a killed operator may start with the very first caches
+	LostReplies int  // how often a write is carried out and its writer does not learn it
+	Minutes     int  // how often a minute passes, after which every hold has expired
+
+	Trickle bool // caches may also jump to some time between what they show and the present
+
+	MaxStates int // gives up beyond that many; 0: never
+}
+
+// EditKind is what a user changes.
+type EditKind uint8
+
+// The edits that users make.
+const (
+	Template EditKind = iota // to revision Value
+	Scale                    // to Value replicas
+	Pause
+	Resume
+)
+
+// Edit is one change of a zone by a user.
+type Edit struct {
+	Kind  EditKind
+	Zone  int
+	Value int
+}
+
+// String returns the edit as a line of a story.
+func (e Edit) String() string {
+	zone := zoneNames[e.Zone]
+	switch e.Kind {
+	case Template:
+		return fmt.Sprintf("change %s to revision %d", zone, e.Value)
+	case Scale:
+		return fmt.Sprintf("scale %s to %d", zone, e.Value)
+	case Pause:
+		return "pause " + zone
+	case Resume:
+		return "resume " + zone
+	}
+	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
+}
+
+// String returns the dimensions in one line.
+func (c Config) String() string {
+	return fmt.Sprintf("%d zones x %d pods, budget %d, %d operators, tracks %v, bad revisions %v, "+
+		"%d crashes, %d losses, %d churns, %d kills (old caches %t), %d lost replies, %d minutes, trickle %t",
+		c.Zones, c.Replicas, c.Budget, c.Operators, c.Tracks, c.Bad,
+		c.Crashes, c.Losses, c.Churn, c.Kills, c.OldCaches, c.LostReplies, c.Minutes, c.Trickle)
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Zones < 1 || c.Zones > maxZones:
+		return fmt.Errorf("explore: %d zones, want 1 to %d", c.Zones, maxZones)
+	case c.Replicas < 1 || c.Replicas > maxPods:
+		return fmt.Errorf("explore: %d replicas, want 1 to %d", c.Replicas, maxPods)
+	case c.Operators < 1 || c.Operators > maxOperators:
+		return fmt.Errorf("explore: %d operators, want 1 to %d", c.Operators, maxOperators)
+	case c.Budget < 1:
+		return fmt.Errorf("explore: budget %d, want at least 1", c.Budget)
+	case len(c.Tracks) > maxTracks:
+		return fmt.Errorf("explore: %d tracks, want at most %d", len(c.Tracks), maxTracks)
+	}
+	for _, track := range c.Tracks {
+		for _, e := range track {
+			if e.Zone < 0 || e.Zone >= c.Zones || (e.Kind == Scale && (e.Value < 0 || e.Value > maxPods)) {
+				return fmt.Errorf("explore: edit %+v is outside of the world", e)
+			}
+		}
+	}
+	return nil
+}
+
+func (c Config) bad(revision uint8) bool {
+	for _, b := range c.Bad {
+		if int(revision) == b {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// judge looks at a delete just carried out. It returns the rule that was
+// broken and how, or nothing.
+func (e *explorer) judge(w *world, n int, s step, exact, up bool) (rule, how string) {
+	slot := int(s.target)
+	broken := down(&w.pods, &w.zones)
+	excused := broken &^ w.ours & w.operators[n].shown &^ w.operators[n].before
+	for _, law := range []struct {
+		name   string
+		broken bool
+	}{
+		{"ExactTarget", !exact},
+		{"OneZoneAtATime", up && zonesIn(w.ours&broken) > 1},
+		{"RestIsWhole", up && broken&^excused&^zoneSlots(zoneOf(slot)) != 0},
+		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.Budget},
+		{"NotedFirst", up && !w.notes(s)},
+	} {
+		if law.broken && e.rules.judges(law.name) {
+			return law.name, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v",
+				podNames[slot], broken, w.ours&broken, excused)
+		}
+	}
+	return "", ""
+}
+
+// judgeState looks for takedowns that are under way, can succeed and are not noted.
+func (e *explorer) judgeState(w *world) (rule, how string) {
+	if !e.rules.judges("NoLostIntent") {
+		return "", ""
+	}
+	for n := range e.config.Operators {
+		o := &w.operators[n]
+		covered := true
+		for _, s := range o.steps[:o.count] {
+			covered = covered && s.kind != write
+		}
+		if !covered {
+			continue
+		}
+		for _, s := range o.steps[:o.count] {
+			p := w.pods[s.target]
+			if s.kind == remove && s.up && p.born == s.born && p.version == s.version && !w.notes(s) {
+				return "NoLostIntent", fmt.Sprintf("%s may still delete %s, of which the Lease says %v",
+					operatorNames[n], podNames[s.target], w.lease)
+			}
+		}
+	}
+	return "", ""
+}
+
+// notes tells whether the Lease covers exactly this deed.
+func (w *world) notes(s step) bool {
+	return w.lease.intents[s.target] == intent{born: s.born, version: s.version} &&
+		int(w.lease.holder) == zoneOf(int(s.target))+1
+}
+
+func zoneSlots(zone int) slots { return (1<<maxPods - 1) << (zone * maxPods) }
+
+func wantedSlots(w *world) slots {
+	var set slots
+	for slot := range w.pods {
+		if w.zones.wanted(slot) {
+			set = set.with(slot)
+		}
+	}
+	return set
+}
+
+func zonesIn(set slots) int {
+	n := 0
+	for zone := range maxZones {
+		if set&zoneSlots(zone) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func count(set slots) int { return bits.OnesCount16(uint16(set)) }
+
+// String lists the names of the pods.
+func (s slots) String() string {
+	var names []string
+	for slot := range maxSlots {
+		if s.has(slot) {
+			names = append(names, podNames[slot])
+		}
+	}
+	return fmt.Sprint(names)
+}
