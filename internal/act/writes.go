@@ -25,7 +25,7 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 	if err != nil {
 		return fmt.Errorf("delete pod %s/%s: %w", key.Namespace, d.Pod, classify(err))
 	}
-	e.Fresh.PodMoved(key, d.Pod, d.UID, d.Version)
+	e.Fresh.PodMoved(key, d.Pod, d.Version)
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) er
 	if err != nil {
 		return fmt.Errorf("withdraw delete of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))
 	}
-	e.Fresh.PodMoved(key, i.Pod, i.UID, i.Version)
+	e.Fresh.PodMoved(key, i.Pod, i.Version)
 	return nil
 }
 

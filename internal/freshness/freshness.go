@@ -1,10 +1,11 @@
-// Package freshness answers one question: does a view of a group show what
-// this process has written to it? Planning on a view that does not would
-// repeat or contradict the last deed.
+// Package freshness answers one question: does a view of a group from caches
+// show at least what this process knows already, because it wrote it or because
+// it has seen it on a live read? Planning on a view that does not would repeat
+// or contradict the last deed, or forget what the last look showed.
 //
-// It is a matter of efficiency and of good manners, not of safety: that rests
-// on the hold's intents and on preconditions. "Shown" is a question of
-// versions, never of absence. Floor 2: pure, no I/O, no clock.
+// "Shown" is a question of versions, never of absence alone. What other
+// processes did is not its business: that is in the hold's intents. Floor 2:
+// no I/O, no clock.
 package freshness
 
 import (
@@ -14,52 +15,55 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Log remembers what was written, per group, until a view shows it. Its methods
+// Log remembers what is known of each group until a view shows it. Its methods
 // may be called concurrently.
 type Log struct {
 	mu     sync.Mutex
-	groups map[plan.Key]*writes
+	groups map[plan.Key]*known
 }
 
-type writes struct {
-	pods  map[string]sent         // by name
-	zones map[string]plan.Version // by name: the version a write returned
-}
-
-type sent struct {
-	uid     string
-	version plan.Version
+type known struct {
+	moved   map[string]plan.Version // pods that were deleted or touched at this version
+	written map[string]plan.Version // zones, with the version that the write returned
+	look    *plan.Snapshot          // the last live read
 }
 
 // NewLog returns an empty Log.
-func NewLog() *Log { return &Log{groups: map[plan.Key]*writes{}} }
+func NewLog() *Log { return &Log{groups: map[plan.Key]*known{}} }
 
 // PodMoved notes that a pod was deleted or touched as it stood at a version.
-func (l *Log) PodMoved(key plan.Key, pod, uid string, version plan.Version) {
+func (l *Log) PodMoved(key plan.Key, pod string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.group(key).pods[pod] = sent{uid, version}
+	l.group(key).moved[pod] = version
 }
 
 // ZoneWritten notes the version that a write to a StatefulSet returned.
 func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.group(key).zones[zone] = version
+	l.group(key).written[zone] = version
+}
+
+// Looked notes what a live read has shown: no later view may be older.
+func (l *Log) Looked(live plan.Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.group(live.Key).look = &live
 }
 
 // Behind returns what the view does not show yet, or "" when it shows all that
-// was written; what is shown is forgotten.
-func (l *Log) Behind(s plan.Snapshot) string {
+// is known; what is shown is forgotten.
+func (l *Log) Behind(view plan.Snapshot) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w, ok := l.groups[s.Key]
+	k, ok := l.groups[view.Key]
 	if !ok {
 		return ""
 	}
-	missing := w.behind(s)
-	if len(w.pods) == 0 && len(w.zones) == 0 {
-		delete(l.groups, s.Key)
+	missing := k.behind(view)
+	if missing == "" {
+		delete(l.groups, view.Key)
 	}
 	return missing
 }
@@ -71,41 +75,72 @@ func (l *Log) Forget(key plan.Key) {
 	delete(l.groups, key)
 }
 
-func (l *Log) group(key plan.Key) *writes {
-	w, ok := l.groups[key]
+func (l *Log) group(key plan.Key) *known {
+	k, ok := l.groups[key]
 	if !ok {
-		w = &writes{pods: map[string]sent{}, zones: map[string]plan.Version{}}
-		l.groups[key] = w
+		k = &known{moved: map[string]plan.Version{}, written: map[string]plan.Version{}}
+		l.groups[key] = k
 	}
-	return w
+	return k
 }
 
-func (w *writes) behind(s plan.Snapshot) string {
-	missing := ""
-	for name, note := range w.pods {
-		if note.shown(s, name) {
-			delete(w.pods, name)
-		} else {
-			missing = fmt.Sprintf("pod %s after version %d", name, note.version)
+func (k *known) behind(view plan.Snapshot) string {
+	for name, version := range k.moved {
+		pod, present := view.Pod(name)
+		if (present && pod.Version == version) || !reached(present, pod.Version, view.PodsAt, version) {
+			return fmt.Sprintf("pod %s after version %d", name, version)
 		}
 	}
-	for name, version := range w.zones {
-		if z, ok := s.Zone(name); !ok || z.Version >= version {
-			delete(w.zones, name)
-		} else {
-			missing = fmt.Sprintf("StatefulSet %s at version %d", name, version)
+	for name, version := range k.written {
+		zone, present := view.Zone(name)
+		if !reached(present, zone.Version, view.ZonesAt, version) {
+			return fmt.Sprintf("StatefulSet %s at version %d", name, version)
 		}
 	}
-	return missing
+	if k.look == nil {
+		return ""
+	}
+	return olderThan(view, *k.look)
 }
 
-// shown tells whether the view has moved past the version at which the pod was
-// sent away: it shows a later version under that name, or none in a view that
-// is at least as new.
-func (n sent) shown(s plan.Snapshot, name string) bool {
-	pod, present := s.Pod(name)
-	if !present {
-		return s.PodsAt >= n.version
+// olderThan says where a view is older than a live read.
+func olderThan(view, look plan.Snapshot) string {
+	for _, seen := range look.Zones {
+		zone, present := view.Zone(seen.Name)
+		if !reached(present, zone.Version, view.ZonesAt, seen.Version) {
+			return fmt.Sprintf("StatefulSet %s at version %d", seen.Name, seen.Version)
+		}
+		for _, pod := range seen.Pods {
+			cached, present := view.Pod(pod.Name)
+			if !reached(present, cached.Version, view.PodsAt, pod.Version) {
+				return fmt.Sprintf("pod %s at version %d", pod.Name, pod.Version)
+			}
+		}
 	}
-	return pod.Version > n.version
+	return lingering(view, look)
+}
+
+// lingering finds what the view still shows although the live read, which was
+// later, did not.
+func lingering(view, look plan.Snapshot) string {
+	for _, zone := range view.Zones {
+		if _, seen := look.Zone(zone.Name); !seen && zone.Version <= look.ZonesAt {
+			return fmt.Sprintf("the end of StatefulSet %s before version %d", zone.Name, look.ZonesAt)
+		}
+		for _, pod := range zone.Pods {
+			if _, seen := look.Pod(pod.Name); !seen && pod.Version <= look.PodsAt {
+				return fmt.Sprintf("the end of pod %s before version %d", pod.Name, look.PodsAt)
+			}
+		}
+	}
+	return ""
+}
+
+// reached tells whether a view has got to a version of an object: it shows the
+// object at that version or later, or it shows none and is itself that new.
+func reached(present bool, shown, view, wanted plan.Version) bool {
+	if present {
+		return shown >= wanted
+	}
+	return view >= wanted
 }

@@ -78,10 +78,20 @@ func parseEntries(entries []entry) ([]plan.Intent, error) {
 		if err != nil || e.Pod == "" || e.Zone == "" || e.UID == "" {
 			return nil, fmt.Errorf("read intents: entry %d needs pod, zone, uid and a decimal resourceVersion", n)
 		}
+		if !writable(e.Since) {
+			return nil, fmt.Errorf("read intents: entry %d has a time outside of the years 0 to 9999: %s", n, e.Since)
+		}
 		intents = append(intents, plan.Intent{
 			Pod: e.Pod, Zone: e.Zone, UID: e.UID, Version: plan.Version(version),
 			Cause: reason.Code(e.Cause), Since: e.Since, Trace: e.Trace,
 		})
 	}
 	return intents, nil
+}
+
+// writable tells whether a time can be written in the form it was read from:
+// a zone's offset can carry it out of the years that RFC 3339 has.
+func writable(t time.Time) bool {
+	year := t.UTC().Year()
+	return 0 <= year && year <= 9999
 }

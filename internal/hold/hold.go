@@ -57,6 +57,8 @@ func Cover(s plan.Snapshot, steps []plan.Action) Decision {
 	switch {
 	case len(deeds) > 0:
 		return coverDeeds(s, deeds)
+	case s.Hold.Unreadable != "":
+		return Decision{} // what cannot be read is never written over
 	case releases(steps):
 		return Decision{Write, settle(s, "", nil)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s.Hold):
@@ -127,7 +129,8 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 // left out, new ones are added, the time is renewed.
 func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Hold {
 	next := s.Hold
-	next.Exists, next.Own = true, true
+	next.Exists = true
+	next.Own = s.Hold.Own || s.Live
 	next.Renewed, next.Duration = s.Now, Duration
 	if holder != s.Hold.Holder && !holder.Free() {
 		next.Transitions++
@@ -160,11 +163,11 @@ func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 
 func renewalDue(s plan.Snapshot) bool {
 	at := RenewAt(s.Hold)
-	return !at.IsZero() && s.Hold.Unreadable == "" && !s.Now.Before(at)
+	return !at.IsZero() && !s.Now.Before(at)
 }
 
 func idle(h plan.Hold) bool {
-	return h.Holder.Free() && len(h.Intents) == 0 && h.Unreadable == ""
+	return h.Holder.Free() && len(h.Intents) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

@@ -150,24 +150,24 @@ func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) st
 }
 
 // overBudget counts the ordinals that would be unavailable after the deeds, and
-// objects only where a deed of ours adds to them.
+// objects only where a deed takes down a pod that is available.
 func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
 	for _, z := range s.Zones {
-		up := available(s, z)
+		up, taken := available(s, z), false
+		for _, d := range deletes {
+			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
+				taken = taken || up[ordinal]
+				delete(up, ordinal)
+			}
+		}
 		for _, i := range s.Hold.Intents {
 			if ordinal, ok := plan.OrdinalOf(z.Name, i.Pod); ok && s.Fate(i).Counts() {
 				delete(up, ordinal)
 			}
 		}
-		before := len(up)
-		for _, d := range deletes {
-			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
-				delete(up, ordinal)
-			}
-		}
-		down := z.Replicas - len(up)
-		if len(up) < before && down > z.MaxUnavailable.Of(z.Replicas) {
-			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, z.MaxUnavailable.Of(z.Replicas))
+		down, budget := z.Replicas-len(up), z.MaxUnavailable.Of(z.Replicas)
+		if taken && down > budget {
+			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, budget)
 		}
 	}
 	return ""

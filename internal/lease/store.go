@@ -43,7 +43,7 @@ type Store struct {
 type reply struct {
 	lease   *coordinationv1.Lease
 	version plan.Version
-	own     bool // this process wrote what the reply shows
+	own     bool // plan.Hold.Own of the record that this process wrote
 }
 
 // NewStore returns a Store over the Leases of one namespace, or of all when
@@ -100,7 +100,7 @@ func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	lease, err := s.put(ctx, key, record)
 	if err == nil {
-		s.remember(key, reply{lease, versionOf(lease), true})
+		s.remember(key, reply{lease, versionOf(lease), record.Own})
 		return nil
 	}
 	if _, readErr := s.Read(ctx, key); readErr != nil {
@@ -223,9 +223,9 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	previous := deref(next.Spec.HolderIdentity)
-	next.Spec.HolderIdentity = pointer(string(record.Holder))
-	next.Spec.LeaseDurationSeconds = pointer(int32(record.Duration / time.Second))
-	next.Spec.LeaseTransitions = pointer(int32(record.Transitions))
+	next.Spec.HolderIdentity = new(string(record.Holder))
+	next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
+	next.Spec.LeaseTransitions = new(int32(record.Transitions))
 	next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
 	if previous != string(record.Holder) && !record.Holder.Free() {
 		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
@@ -246,8 +246,6 @@ func with(m map[string]string, key, value string) map[string]string {
 	m[key] = value
 	return m
 }
-
-func pointer[T any](v T) *T { return &v }
 
 func deref[T any](p *T) T {
 	var zero T

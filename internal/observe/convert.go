@@ -114,7 +114,9 @@ func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 
 // versionOf returns the resourceVersion as a number. Kubernetes promises that
 // it is one and that versions of a kind are ordered (KEP-5504).
-func versionOf(object metav1.Object) plan.Version { return version(object.GetResourceVersion()) }
+func versionOf(object interface{ GetResourceVersion() string }) plan.Version {
+	return version(object.GetResourceVersion())
+}
 
 func version(text string) plan.Version {
 	v, err := strconv.ParseUint(text, 10, 64)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -18,9 +19,14 @@ import (
 
 // Cached returns a group as the caches show it. It makes no request.
 func (o *Observer) Cached(key plan.Key) plan.Snapshot {
-	// Pods are at least as new as this: the version is read before they are.
-	podsAt := version(o.pods.GetStore().LastStoreSyncResourceVersion())
-	s := plan.Snapshot{Key: key, Now: o.now(), Hold: o.holds.Cached(key), PodsAt: podsAt}
+	s := plan.Snapshot{
+		Key:  key,
+		Now:  o.now(),
+		Hold: o.holds.Cached(key),
+		// The versions are read before what they vouch for.
+		ZonesAt: seen(o.zones),
+		PodsAt:  seen(o.pods),
+	}
 	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
 		if r.key() == key {
 			s.Zones = append(s.Zones, o.withPods(r.zone))
@@ -33,6 +39,11 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	}
 	arrange(&s)
 	return s
+}
+
+// seen returns the version up to which a cache has followed its watch.
+func seen(informer cache.SharedIndexInformer) plan.Version {
+	return version(informer.GetStore().LastStoreSyncResourceVersion())
 }
 
 func (o *Observer) withPods(z plan.Zone) plan.Zone {
@@ -58,13 +69,13 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
-	s := plan.Snapshot{Key: key, Live: true, Hold: held}
 	sets, err := o.liveSets(ctx, key)
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
-	for _, set := range sets {
-		z, at, err := o.liveZone(ctx, &set)
+	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
+	for i := range sets.Items {
+		z, at, err := o.liveZone(ctx, &sets.Items[i])
 		if err != nil {
 			return plan.Snapshot{}, err
 		}
@@ -81,7 +92,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 	return s, nil
 }
 
-func (o *Observer) liveSets(ctx context.Context, key plan.Key) ([]appsv1.StatefulSet, error) {
+func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, error) {
 	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
 	if err != nil {
 		return nil, fmt.Errorf("select StatefulSets of %s: %w", key, err)
@@ -91,7 +102,7 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) ([]appsv1.Statefu
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
-	return list.Items, nil
+	return list, nil
 }
 
 func (o *Observer) liveZone(ctx context.Context, set *appsv1.StatefulSet) (plan.Zone, plan.Version, error) {

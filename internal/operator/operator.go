@@ -45,6 +45,9 @@ type Operator struct {
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 }
 
+// groupLoop names the loop over groups in logs, spans and metrics.
+const groupLoop = "group"
+
 // flushTimeout bounds how long the last spans may take at the end.
 const flushTimeout = 3 * time.Second
 
@@ -166,7 +169,7 @@ func (o *Operator) work(ctx context.Context) {
 		return
 	}
 	l := loop.New(loop.Options[plan.Key]{
-		Name:      "group",
+		Name:      groupLoop,
 		Workers:   o.config.Workers,
 		Reconcile: o.reconcile,
 		Namespace: func(key plan.Key) string { return key.Namespace },
@@ -189,9 +192,13 @@ func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, e
 }
 
 func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
-	if result == loop.ResultGone {
+	switch result {
+	case loop.ResultGone:
 		o.metrics.Forget(key.Namespace, key.Group)
 		return
+	case loop.ResultPanic:
+		o.metrics.Panicked(groupLoop)
+	case loop.ResultDone, loop.ResultWait, loop.ResultNow, loop.ResultMoved, loop.ResultAgain, loop.ResultHuman:
 	}
 	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,14 +91,7 @@ func (m manifest) metadata() string {
 	return text
 }
 
-func (m manifest) covers(scope permission.Scope) bool {
-	for _, s := range m.scopes {
-		if s == scope {
-			return true
-		}
-	}
-	return false
-}
+func (m manifest) covers(scope permission.Scope) bool { return slices.Contains(m.scopes, scope) }
 
 func rule(need permission.Need) string {
 	text := fmt.Sprintf("  # %s\n  - apiGroups: [%q]\n    resources: [%q]\n", need.Why, need.APIGroup, need.Resource)

@@ -11,7 +11,7 @@ import (
 // "The hold", for what it promises.
 type Hold struct {
 	Exists      bool   // there is a Lease
-	Own         bool   // this process wrote the record that is shown here
+	Own         bool   // this process wrote the record, and has looked at the group live since another one did
 	Holder      Holder // what is going on; empty when free
 	Intents     []Intent
 	Renewed     time.Time

@@ -18,13 +18,14 @@ type Version uint64
 
 // Snapshot is everything a decision may depend on, as observed at Now.
 type Snapshot struct {
-	Key    Key
-	Now    time.Time
-	Live   bool    // read from the API server just now, not from caches
-	Hold   Hold    // the group's lock
-	Zones  []Zone  // in natural order of names
-	Strays []Pod   // pods with an intent that belong to no zone of the group any more
-	PodsAt Version // no pod state older than this is shown as present or absent
+	Key     Key
+	Now     time.Time
+	Live    bool    // read from the API server just now, not from caches
+	Hold    Hold    // the group's lock
+	Zones   []Zone  // in natural order of names
+	Strays  []Pod   // pods with an intent that belong to no zone of the group any more
+	ZonesAt Version // no state of a StatefulSet older than this is shown as present or absent
+	PodsAt  Version // the same for pods
 }
 
 // Zone is one StatefulSet of the group.

@@ -20,7 +20,7 @@ var catalogue = []Entry{
 	{NotItsTurn, 109, Wait, "another zone of the group comes first", nothing},
 	{GroupHeld, 110, Wait, "another operation holds the group", "Usually nothing; the holder's identity says which operation in which zone."},
 	{StatusBehind, 111, Wait, "the StatefulSet controller has not observed the newest spec yet", "If it lasts: see whether the kube-controller-manager works."},
-	{CacheBehind, 112, Wait, "lockstep has not yet seen in its cache what it or another replica has written", "If it lasts: see whether lockstep's watches work (lockstep_cache_* metrics, log)."},
+	{CacheBehind, 112, Wait, "lockstep has not yet seen in its cache what it or another replica has written", "If it lasts: see in lockstep's log whether its watches work."},
 	{ZoneDeleting, 113, Wait, "the StatefulSet is being deleted", "If it lasts: look for finalizers on the StatefulSet."},
 	{TooManyIntents, 114, Wait, "the group has as many pods noted as a hold may carry (100)", nothing},
 

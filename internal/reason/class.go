@@ -41,10 +41,10 @@ func WithClass(c Class, err error) error {
 // several joined errors the most careful class counts: Again before Moved
 // before Human.
 func ClassOf(err error) Class {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
 		return mostCareful(joined.Unwrap())
 	}
-	if c, ok := err.(classified); ok {
+	if c, ok := err.(classified); ok { //nolint:errorlint // this function unwraps step by step
 		return c.class
 	}
 	if inner := errors.Unwrap(err); inner != nil {

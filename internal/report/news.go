@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,13 +89,12 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 // lasting tells whether a wait for this reason is worth an Event of its own,
 // rather than being part of every pod's way through a rollout.
 func lasting(code reason.Code) bool {
-	switch code {
-	case reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld:
-		return true
-	}
 	entry, _ := reason.Explain(code)
-	return entry.Kind == reason.Attention
+	return entry.Kind == reason.Attention || slices.Contains(outlasting, code)
 }
+
+// outlasting are the waits that last longer than a pod's way back.
+var outlasting = []reason.Code{reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld}
 
 func sameStory(a, b plan.Refusal) bool { return a.Code == b.Code && a.Zone == b.Zone }
 

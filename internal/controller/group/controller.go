@@ -81,6 +81,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		if err != nil {
 			return loop.Done(), fmt.Errorf("look at %s: %w", s.Key, err)
 		}
+		c.Fresh.Looked(live)
 		s = live
 		if steps, covered = think(s); !plan.Disrupts(steps) {
 			outcome = loop.After(lookAgain) // the caches have to catch up with what was seen

@@ -1,0 +1,232 @@
+// Package internal_test keeps the house in order: every package below internal
+// and cmd is a room on a floor, and a room imports only from lower floors. The
+// test reads the import clauses of the sources and nothing else, so it sees all
+// platforms and build tags. Tests may import what they like; what is linked into
+// the operator may not.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lockstep-dev/lockstep/"
+
+// A room is one row of the table of floors.
+type room struct {
+	floor int
+	uses  []string // packages from outside the house it may import, by prefix
+	knows []string // the rooms it may import, where that is not "those on lower floors"
+}
+
+// beside is the floor of what stands next to the house: it sees floors 0 to 2,
+// and only tests see it.
+const beside = -1
+
+// outside is what the upper floors are built from. A new module is a decision:
+// add it here, with go.mod, in a commit that says why.
+var outside = []string{
+	"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils",
+	"go.opentelemetry.io", "github.com/prometheus", "github.com/sirupsen/logrus",
+	"github.com/go-logr/logr", "github.com/bombsimon/logrusr/v4", "golang.org/x/time",
+}
+
+var house = map[string]room{
+	"cmd/lockstep": {floor: 7, uses: outside, knows: []string{"internal/config", "internal/operator"}},
+
+	"internal/operator": {floor: 6, uses: outside},
+
+	"internal/controller/group": {floor: 5, uses: outside},
+	"internal/server":           {floor: 5, uses: outside},
+
+	"internal/observe": {floor: 4, uses: outside},
+	"internal/act":     {floor: 4, uses: outside},
+	"internal/report":  {floor: 4, uses: outside},
+	"internal/loop":    {floor: 4, uses: outside},
+
+	"internal/lease":     {floor: 3, uses: outside},
+	"internal/telemetry": {floor: 3, uses: outside},
+
+	// The judge knows what it judges: plans, and what the hold says about them.
+	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
+	"internal/contract":  {floor: 2},
+	"internal/hold":      {floor: 2},
+	"internal/freshness": {floor: 2, uses: []string{"k8s.io/apimachinery"}},
+	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
+
+	"internal/plan":       {floor: 1, knows: []string{"internal/reason"}},
+	"internal/reason":     {floor: 0},
+	"internal/permission": {floor: 0},
+
+	"internal/sim":     {floor: beside, uses: []string{"math/rand", "pgregory.net/rapid"}}, // seeded, never by chance
+	"internal/fixture": {floor: beside, uses: []string{"k8s.io/api", "k8s.io/apimachinery", "pgregory.net/rapid"}},
+}
+
+// impure is the part of the standard library that floors 0 to 2 do without:
+// they think and remember, they neither look at the world nor change it.
+var impure = []string{"context", "log", "math/rand", "net", "os", "syscall"}
+
+func TestEveryRoomImportsOnlyFromLowerFloors(t *testing.T) {
+	lived := map[string]bool{}
+	for file, imports := range importsOf(t, "../internal", "../cmd") {
+		name, here := roomOf(path.Dir(file))
+		if name == "" {
+			t.Errorf("%s is in no room: add its folder to the table in internal/floors_test.go, on the lowest floor that serves it", file)
+			continue
+		}
+		lived[name] = true
+		for _, imported := range imports {
+			if why := here.forbids(name, imported); why != "" {
+				t.Errorf("%s: room %s (%s) may not import %s: %s", file, name, here.on(), imported, why)
+			}
+		}
+	}
+	for name := range house {
+		if !lived[name] {
+			t.Errorf("room %s stands in the table and not in the tree: take it out of internal/floors_test.go", name)
+		}
+	}
+}
+
+func TestTheTableOfFloorsForbids(t *testing.T) {
+	for name, tc := range map[string]struct {
+		room, imported string
+		want           bool
+	}{
+		"a room may import a lower floor":                   {"internal/act", module + "internal/plan", false},
+		"a room may import its own parts":                   {"internal/act", module + "internal/act/wire", false},
+		"a room may not import a higher floor":              {"internal/hold", module + "internal/lease", true},
+		"rooms on one floor do not know each other":         {"internal/observe", module + "internal/act", true},
+		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
+		"configuration is handed down, not fetched":         {"internal/server", module + "internal/config", true},
+		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},
+		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/hold", false},
+		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lease", true},
+		"the simulation does not read the configuration":    {"internal/sim", module + "internal/config", true},
+		"the simulation draws lots":                         {"internal/sim", "math/rand/v2", false},
+		"the simulation never uses a client":                {"internal/sim", "k8s.io/client-go/kubernetes", true},
+		"thinking needs no cluster types":                   {"internal/plan", "k8s.io/api/apps/v1", true},
+		"thinking needs time as a value":                    {"internal/plan", "time", false},
+		"thinking does not read files":                      {"internal/plan", "os", true},
+		"thinking does not log":                             {"internal/plan", "log/slog", true},
+		"memory needs no context":                           {"internal/hold", "context", true},
+		"a module nobody decided on is refused":             {"internal/server", "github.com/gorilla/mux", true},
+		"a module's name is not the beginning of another's": {"internal/freshness", "k8s.io/apimachinery2", true},
+		"a folder that is in no room is not imported":       {"internal/operator", module + "internal/helpers", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			why := house[tc.room].forbids(tc.room, tc.imported)
+			if got := why != ""; got != tc.want {
+				t.Errorf("%s imports %s: forbidden %t (%q), want %t", tc.room, tc.imported, got, why, tc.want)
+			}
+		})
+	}
+}
+
+// forbids says why a room may not have this import; empty if it may.
+func (r room) forbids(name, imported string) string {
+	own, inHouse := strings.CutPrefix(imported, module)
+	if !inHouse {
+		return r.forbidsOutside(imported)
+	}
+	switch other, there := roomOf(own); {
+	case other == name:
+		return ""
+	case other == "":
+		return "it is in no room"
+	case r.knows != nil && slices.Contains(r.knows, other):
+		return ""
+	case r.knows != nil:
+		return "of the house it knows " + strings.Join(r.knows, ", ")
+	case other == "internal/config" && r.floor < 6:
+		return "configuration is handed down by the operator, part by part"
+	case r.floor == beside && there.floor <= 2:
+		return ""
+	case r.floor == beside:
+		return "it is on " + there.on() + ", and what stands beside the house sees floors 0 to 2"
+	case there.floor == beside:
+		return "only tests may"
+	case there.floor >= r.floor:
+		return "it is on " + there.on() + ", and a room sees only lower floors"
+	}
+	return ""
+}
+
+// forbidsOutside is forbids for packages of the standard library and of other modules.
+func (r room) forbidsOutside(imported string) string {
+	domain, _, _ := strings.Cut(imported, "/")
+	switch ofModule := strings.Contains(domain, "."); {
+	case slices.ContainsFunc(r.uses, within(imported)):
+		return ""
+	case ofModule:
+		return "this module is not among those the room may use"
+	case r.floor <= 2 && slices.ContainsFunc(impure, within(imported)):
+		return "floors 0 to 2 and what stands beside the house perform no I/O and take time and chance as input"
+	}
+	return ""
+}
+
+// on names the room's floor as the table of floors does.
+func (r room) on() string {
+	if r.floor == beside {
+		return "beside the house"
+	}
+	return "floor " + strconv.Itoa(r.floor)
+}
+
+// roomOf finds the room that a folder of this module belongs to; an empty name
+// if there is none.
+func roomOf(folder string) (string, room) {
+	for name := folder; name != "." && name != ""; name = path.Dir(name) {
+		if r, ok := house[name]; ok {
+			return name, r
+		}
+	}
+	return "", room{}
+}
+
+// within answers, for one prefix after the other, whether the import lies below it.
+func within(imported string) func(prefix string) bool {
+	return func(prefix string) bool {
+		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+	}
+}
+
+// importsOf reads the imports of all Go files below the folders, tests apart,
+// by file name from the root of the module.
+func importsOf(t *testing.T, folders ...string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			file := strings.TrimPrefix(filepath.ToSlash(name), "../")
+			all[file] = nil
+			for _, spec := range parsed.Imports {
+				imported, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					return err
+				}
+				all[file] = append(all[file], imported)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("read the house: %v", err)
+		}
+	}
+	return all
+}
