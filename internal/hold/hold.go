@@ -61,7 +61,7 @@ func Cover(s plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
 		return Decision{Write, settle(s, "", nil)}
-	case len(s.Zones) == 0 && s.Hold.Exists && idle(s.Hold):
+	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
 		return Decision{Write, settle(s, s.Hold.Holder, nil)}
@@ -140,6 +140,8 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Ho
 	return next
 }
 
+// intents returns those that still count and the new ones, takedowns before
+// repairs. A repair is left out where the hold can carry no more: it needs none.
 func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	renewed := map[string]bool{}
 	for _, d := range deeds {
@@ -151,14 +153,19 @@ func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 			next = append(next, i)
 		}
 	}
-	for _, d := range deeds {
-		if !d.Noted {
-			next = append(next, plan.Intent{
-				Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: s.Now,
-			})
+	for _, takedowns := range []bool{true, false} {
+		for _, d := range deeds {
+			full := !d.Up && len(next) >= plan.MaxIntents
+			if d.Up == takedowns && !d.Noted && !full {
+				next = append(next, intent(d, s.Now))
+			}
 		}
 	}
 	return next
+}
+
+func intent(d plan.DeletePod, now time.Time) plan.Intent {
+	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now}
 }
 
 func renewalDue(s plan.Snapshot) bool {
@@ -166,8 +173,9 @@ func renewalDue(s plan.Snapshot) bool {
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
-func idle(h plan.Hold) bool {
-	return h.Holder.Free() && len(h.Intents) == 0
+// idle tells whether the hold is free and none of its intents counts any more.
+func idle(s plan.Snapshot) bool {
+	return s.Hold.Holder.Free() && len(intents(s, nil)) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

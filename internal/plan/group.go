@@ -4,7 +4,7 @@ import "github.com/lockstep-dev/lockstep/internal/reason"
 
 // Group returns what should happen next to a rollout group. The result is
 // empty exactly when the goal is reached: every zone is whole, runs its update
-// revision as its current one, and nothing is held.
+// revision as its current one, and no rollout holds the group.
 //
 // Deletes come first, in the order in which they should be sent; then what
 // follows from a finished zone; then one Wait per zone that is not finished.

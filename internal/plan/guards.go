@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// maxIntents bounds the open intents of a group: they live in one annotation.
-const maxIntents = 100
+// MaxIntents bounds the open intents of a group: they live in one annotation.
+const MaxIntents = 100
 
 // disruption is a pod that somebody wants to take down.
 type disruption struct {
@@ -24,7 +24,6 @@ var replaceGuards = []guard{
 	wrongUpdateStrategy, // guarantee 3: another controller would interfere
 	paused,              // somebody asked this zone to stand still
 	zoneInTransition,    // what is outdated is judged against the newest spec only
-	roomForIntent,       // the hold can only carry so many
 }
 
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
@@ -34,6 +33,7 @@ var takedownGuards = []guard{
 	otherZoneNotWhole, // guarantee 2: the rest of the group serves
 	shrinking,         // a downscale of this zone settles first
 	budgetSpent,       // guarantee 4: at most so many pods of a zone
+	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
 }
 
 // mayReplace asks the guards about one candidate.
@@ -73,13 +73,6 @@ func paused(_ *board, d disruption) Refusal {
 }
 
 func zoneInTransition(_ *board, d disruption) Refusal { return lifecycle(d.zone.Zone) }
-
-func roomForIntent(b *board, d disruption) Refusal {
-	if b.noted >= maxIntents && !d.pod.noted {
-		return Refusal{Code: reason.TooManyIntents}
-	}
-	return Refusal{}
-}
 
 // heldElsewhere lets pass what joins the zone of the holder, and what could
 // take over: no intent counts and the holder's zone is whole. The takeover
@@ -175,4 +168,11 @@ func budgetSpent(_ *board, d disruption) Refusal {
 	r := d.zone.culprit
 	r.Detail = fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
 	return r
+}
+
+func roomForIntent(b *board, d disruption) Refusal {
+	if b.noted >= MaxIntents && !d.pod.noted {
+		return Refusal{Code: reason.TooManyIntents}
+	}
+	return Refusal{}
 }

@@ -22,9 +22,11 @@ type Hold struct {
 }
 
 // Expired tells whether nobody renewed the hold in time. That alone never
-// allows anybody to take it.
+// allows anybody to take it. A hold that does not say until when it counts
+// does not expire.
 func (h Hold) Expired(now time.Time) bool {
-	return now.After(h.Renewed.Add(h.Duration))
+	timed := !h.Renewed.IsZero() && h.Duration > 0
+	return timed && now.After(h.Renewed.Add(h.Duration))
 }
 
 // Holder names an operation in a zone, never a process: "rollout/zone-a".

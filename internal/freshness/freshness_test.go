@@ -1,0 +1,154 @@
+package freshness_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+var key = plan.Key{Namespace: "team", Group: "store"}
+
+func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
+	pod := func(l *freshness.Log) { l.PodMoved(key, "zone-a-0", 10) }
+	zone := func(l *freshness.Log) { l.ZoneWritten(key, "zone-a", 10) }
+	for sentence, tc := range map[string]struct {
+		written func(*freshness.Log)
+		view    string
+		want    string
+	}{
+		"nothing written is shown":                             {func(*freshness.Log) {}, "zone-a rev=1", ""},
+		"a pod at the noted version is not shown as moved":     {pod, "zone-a rev=1\n zone-a-0 ready@1", "pod zone-a-0 after version 10"},
+		"a pod at an older version is not":                     {pod, "zone-a rev=1\n zone-a-0 ready@1 version=9", "pod zone-a-0 after version 10"},
+		"a leaving pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 leaving@1 version=11", ""},
+		"a touched pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 ready@1 version=11", ""},
+		"a replacement is":                                     {pod, "zone-a rev=1\n zone-a-0 starting@1 uid=new version=12", ""},
+		"an older incarnation is not":                          {pod, "zone-a rev=1\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 after version 10"},
+		"an absent pod is gone in a view as new as the write":  {pod, "pods at 10\nzone-a rev=1 replicas=1", ""},
+		"an absent pod is unknown in an older view":            {pod, "pods at 9\nzone-a rev=1 replicas=1", "pod zone-a-0 after version 10"},
+		"a pod that became a stray counts as well":             {pod, "zone-b rev=1\nstray zone-a-0 ready@1", "pod zone-a-0 after version 10"},
+		"a zone at the written version is shown":               {zone, "zone-a rev=1", ""},
+		"a zone beyond the written version is shown":           {zone, "zone-a rev=1 version=11", ""},
+		"a zone before the written version is not":             {zone, "zone-a rev=1 version=9", "StatefulSet zone-a at version 10"},
+		"an absent zone is gone in a view as new as the write": {zone, "zones at 10\nzone-b rev=1", ""},
+		"an absent zone is unknown in an older view":           {zone, "zones at 9\nzone-b rev=1", "StatefulSet zone-a at version 10"},
+		"another zone's version does not count":                {zone, "zone-b rev=1 version=11\nzone-a rev=1 version=9", "StatefulSet zone-a at version 10"},
+		"the later of two deletes counts": {
+			func(l *freshness.Log) { pod(l); l.PodMoved(key, "zone-a-0", 20) },
+			"zone-a rev=1\n zone-a-0 ready@1 uid=new version=20", "pod zone-a-0 after version 20",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			log := freshness.NewLog()
+			tc.written(log)
+			view := fixture.MustParse(tc.view)
+			for range 2 { // asking changes no answer
+				if got := log.Behind(view); got != tc.want {
+					t.Errorf("got %q, want %q", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatWasShownOnceIsForgotten(t *testing.T) {
+	log := freshness.NewLog()
+	log.PodMoved(key, "zone-a-0", 10)
+	log.ZoneWritten(key, "zone-a", 10)
+	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=11")); missing != "" {
+		t.Fatalf("behind: %s", missing)
+	}
+	if missing := log.Behind(fixture.MustParse("zone-a rev=1 version=9\n zone-a-0 ready@1")); missing != "" {
+		t.Errorf("asked again for what was shown: %s", missing)
+	}
+}
+
+func TestOneShownWriteDoesNotHideAnother(t *testing.T) {
+	log := freshness.NewLog()
+	log.PodMoved(key, "zone-a-0", 10)
+	log.PodMoved(key, "zone-a-1", 10)
+	view := fixture.MustParse("zone-a rev=1\n zone-a-0 leaving@1 version=11 zone-a-1 ready@1")
+	if got, want := log.Behind(view), "pod zone-a-1 after version 10"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
+	const look = "live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\n"
+	for sentence, tc := range map[string]struct{ view, want string }{
+		"the same is shown":                           {look, ""},
+		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 leaving@1 version=61", ""},
+		"an older zone is behind":                     {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
+		"an older pod is behind":                      {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"a pod not heard of yet is behind":            {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
+		"a pod gone since is shown":                   {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
+		"a zone not heard of yet is behind":           {"zones at 39", "StatefulSet zone-a at version 40"},
+		"a zone that left since is shown":             {"zones at 62\npods at 62", ""},
+		"a pod that had gone before is behind":        {look + " zone-a-1 ready@1 version=50", "the end of pod zone-a-1 before version 50"},
+		"a pod that came later is shown":              {look + " zone-a-1 ready@1 version=51", ""},
+		"a zone that had left before is behind":       {look + "zone-b rev=1 version=50", "the end of StatefulSet zone-b before version 50"},
+		"a zone that came later is shown":             {look + "zone-b rev=1 version=51", ""},
+		"a successor under the same name is shown":    {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
+		"a predecessor under the same name is behind": {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			log := freshness.NewLog()
+			log.Looked(fixture.MustParse(look))
+			if got := log.Behind(fixture.MustParse(tc.view)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
+	log := freshness.NewLog()
+	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30"))
+	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31"))
+	if got, want := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")), "pod zone-a-0 at version 31"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")); got != "" {
+		t.Errorf("behind: %s", got)
+	}
+}
+
+func TestGroupsDoNotKnowEachOther(t *testing.T) {
+	log := freshness.NewLog()
+	log.PodMoved(plan.Key{Namespace: "other", Group: "store"}, "zone-a-0", 10)
+	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
+		t.Errorf("behind for another namespace's group: %s", missing)
+	}
+}
+
+func TestForgetDropsAGroup(t *testing.T) {
+	log := freshness.NewLog()
+	log.PodMoved(key, "zone-a-0", 10)
+	log.Forget(key)
+	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
+		t.Errorf("behind: %s", missing)
+	}
+}
+
+// The race detector watches this one.
+func TestALogMayBeUsedByMany(t *testing.T) {
+	log := freshness.NewLog()
+	view := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				log.PodMoved(key, "zone-a-0", 10)
+				log.ZoneWritten(key, "zone-a", 10)
+				log.Behind(view)
+				log.Forget(key)
+			}
+		})
+	}
+	all.Wait()
+	if missing := log.Behind(view); missing != "" {
+		t.Errorf("behind after everything was forgotten: %s", missing)
+	}
+}

@@ -1,0 +1,169 @@
+package hold_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+	broken   = "zone-a rev=2 current=1\n zone-a-0 failing@1 zone-a-1 ready@1\n"
+	whole    = "zone-b rev=2\n zone-b-0 ready@2\n"
+	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 leaving@2\n"
+	done     = "zone-a rev=2\n zone-a-0 ready@2\n"
+)
+
+func TestCover(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		group string
+		want  string // as fixture.Decision words it
+	}{
+		// Taking
+		"a free hold is looked at before it is taken":             {outdated, "look live"},
+		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "look live"},
+		"after the look the hold is taken":                        {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"in its own zone a rollout goes on without a look":        {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "look live"},
+		"after the look the inherited record is this process's":   {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "look live"},
+		"after the look a settled hold passes on":                 {"live\nhold rollout/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a settled downscale passes on":                           {"live\nhold downscale/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a settled hold passes on also when expired":              {"live\nhold rollout/zone-b renewed 5m ago\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a downscale in the zone becomes its rollout":             {"live\nhold downscale/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a foreign hold that expired is taken":                    {"live\nhold manual/x renewed 5m ago\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"an ended intent is left out when the next is noted": {
+			"hold rollout/zone-a\n noted zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
+		},
+		"an open intent stays when the next is noted": {
+			"hold rollout/zone-a\n noted zone-a-1 version=20\nzone-a rev=2 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
+			"write rollout/zone-a with zone-a-1, zone-a-0",
+		},
+		"a void intent is noted anew": {
+			"hold rollout/zone-a\n noted zone-a-0 version=9\n" + outdated, "write rollout/zone-a with zone-a-0",
+		},
+
+		// Repairs
+		"a repair is always looked at":                           {"hold rollout/zone-a\n" + broken, "look live"},
+		"a repair takes a free hold":                             {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
+		"a repair joins what holds its zone":                     {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
+		"a repair elsewhere needs no cover":                      {"live\nhold downscale/zone-b\n" + broken + shaken, "as it is"},
+		"a repair under a foreign hold needs no cover":           {"live\nhold manual/zone-a\n" + broken, "as it is"},
+		"a repair under an unreadable hold needs no cover":       {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
+		"a repair writes nothing to a free hold it cannot read":  {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
+		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
+		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
+
+		// Waiting
+		"a foreign hold is left alone":                    {"hold manual/x\n" + outdated, "as it is"},
+		"an unreadable hold is left alone":                {"hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated, "as it is"},
+		"an unreadable hold is never given back":          {"hold rollout/zone-a unreadable=damaged\n" + done, "as it is"},
+		"a fresh hold is not renewed":                     {"hold rollout/zone-a renewed 19s ago\nzone-a rev=2\n zone-a-0 starting@2", "as it is"},
+		"a hold in use is renewed":                        {"hold rollout/zone-a renewed 20s ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
+		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
+		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n noted zone-a-0 uid=former version=5\n noted zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
+		"what others do is not renewed by the rollout":    {"hold downscale/zone-b renewed 30s ago\n" + done + shaken, "as it is"},
+		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
+
+		// Giving back and removing
+		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
+		"a hold without Lease is nothing":               {done, "as it is"},
+		"a group without zones loses its free Lease":    {"hold free", "remove"},
+		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
+		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
+		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
+		"a Lease with an open intent is not removed":    {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"a group without zones and Lease needs nothing": {"", "as it is"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			steps := plan.Group(s)
+			if got := fixture.Decision(hold.Cover(s, steps)); got != tc.want {
+				t.Errorf("got %q, want %q for\n%s", got, tc.want, plan.Notation(steps))
+			}
+		})
+	}
+}
+
+// An unreadable record is not written even for a plan that asks for it.
+func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
+	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
+	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}} {
+		if got := hold.Cover(s, steps).Verdict; got == hold.Write || got == hold.Remove {
+			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
+		}
+	}
+}
+
+func TestTheRecordThatIsWritten(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-b renewed 30s ago inherited transitions=4 trace=00-abc
+zone-a rev=2 current=1
+  zone-a-0 ready@1 uid=u version=17
+` + whole)
+	want := plan.Hold{
+		Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration, Transitions: 5,
+		Trace: "00-abc", Intents: []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
+	}
+	got := hold.Cover(s, plan.Group(s))
+	if diff := cmp.Diff(want, got.Record); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTransitionsCountChangesOfHolder(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		group string
+		want  int
+	}{
+		"taking counts":        {"live\nhold free transitions=4\n" + outdated, 5},
+		"joining counts":       {"live\nhold downscale/zone-a transitions=4\n" + outdated, 5},
+		"going on does not":    {"hold rollout/zone-a transitions=4\n" + outdated, 4},
+		"renewing does not":    {"hold rollout/zone-a renewed 20s ago transitions=4\nzone-a rev=2\n zone-a-0 starting@2", 4},
+		"giving back does not": {"hold rollout/zone-a transitions=4\n" + done, 4},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			got := hold.Cover(s, plan.Group(s))
+			if got.Verdict != hold.Write || got.Record.Transitions != tc.want {
+				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Verdict, got.Record.Transitions, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
+	got := hold.Cover(s, plan.Group(s)).Record.Intents
+	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTimesOfAHold(t *testing.T) {
+	record := plan.Hold{Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration}
+	if got, want := hold.Deadline(record), fixture.Now().Add(45*time.Second); !got.Equal(want) {
+		t.Errorf("writers stop at %v, want %v", got, want)
+	}
+	if got, want := hold.RenewAt(record), fixture.Now().Add(20*time.Second); !got.Equal(want) {
+		t.Errorf("renewed at %v, want %v", got, want)
+	}
+	for _, holder := range []plan.Holder{"", "downscale/zone-a", "eviction/zone-a", "manual/x"} {
+		if got := hold.RenewAt(plan.Hold{Holder: holder, Renewed: fixture.Now()}); !got.IsZero() {
+			t.Errorf("%q is renewed at %v by the rollout", holder, got)
+		}
+	}
+	if hold.Margin <= hold.RequestTimeout {
+		t.Error("a request may outlive the margin")
+	}
+	if hold.RenewEvery+hold.Margin+hold.RequestTimeout >= hold.Duration {
+		t.Error("a single slow renewal would use up the hold")
+	}
+}

@@ -1,0 +1,18 @@
+package invariant
+
+import (
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Broken returns the names of all rules that the deletes break; Check stops at
+// the first.
+func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []string {
+	var names []string
+	for _, rule := range rules {
+		if rule.broken(s, deletes, covered) != "" {
+			names = append(names, rule.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,232 @@
+package invariant_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Two whole zones whose pods are outdated.
+const healthy = `
+hold rollout/zone-a
+zone-a rev=2 current=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+zone-b rev=2 current=1
+  zone-b-0 ready@1   zone-b-1 ready@1
+`
+
+type violation struct {
+	rule    string // broken, and no other; empty: none
+	group   string
+	deletes []plan.DeletePod
+	covered hold.Decision
+}
+
+var violations = map[string]violation{
+	"a takedown that is noted breaks nothing": {
+		"", healthy, deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a repair needs no note": {
+		"", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"repairs in two zones are no takedowns": {
+		"", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2\n zone-b-0 starting@1",
+		deletes(down("zone-a-0"), down("zone-b-0")), hold.Decision{},
+	},
+	"a repair beyond the budget costs nothing": {
+		"", "zone-a rev=2\n zone-a-0 failing@1 zone-a-1 failing@1 zone-a-2 failing@1",
+		deletes(down("zone-a-0"), down("zone-a-1")), hold.Decision{},
+	},
+	"a takedown while another zone's pod is noted": {
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-0\n", 1),
+		deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a takedown without any note": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
+	},
+	"a takedown whose note is of another pod": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a", "zone-a-1"),
+	},
+	"a takedown whose note is of another version": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "zone-a-0", 9)),
+	},
+	"a takedown whose note is of another UID": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "former", 10)),
+	},
+	"a takedown under the hold of another zone": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.Noted("zone-a-0")),
+	},
+	"a takedown under the hold of another operation": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
+	},
+	"a takedown while the Lease is to be removed": {
+		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Verdict: hold.Remove, Record: noted("zone-a", "zone-a-0").Record},
+	},
+	"a takedown while a pod of another zone starts": {
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a takedown while a pod of another zone is missing": {
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a takedown while a pod of another zone leaves": {
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a takedown while a pod of another zone is not stable": {
+		"RestIsWhole", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a surplus pod does not stand in for a missing one": {
+		"RestIsWhole", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+	},
+	"a repair while a zone has another strategy": {
+		"OnDeleteOnly", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2 strategy=RollingUpdate\n zone-b-0 ready@2", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a repair in a paused zone": {
+		"StandStill", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"two takedowns with budget one": {
+		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a", "zone-a-0", "zone-a-1"),
+	},
+	"a takedown beside a pod that is down": {
+		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a", "zone-a-1"),
+	},
+	"a takedown beside a missing pod": {
+		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a", "zone-a-1"),
+	},
+	"a takedown beside a noted pod": {
+		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-a-0 version=20\n", 1),
+		deletes(up("zone-a-1")), noted("zone-a", "zone-a-0", "zone-a-1"),
+	},
+	"a delete of another version": {
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 version=11", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a delete of another UID": {
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 uid=new", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a delete of a pod that is leaving": {
+		"ExactTarget", "zone-a rev=2\n zone-a-0 leaving@1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a delete of a pod that is not there": {
+		"ExactTarget", "zone-a rev=2 replicas=1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a delete of a stray": {
+		"ExactTarget", "zone-b rev=2\nstray zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"a takedown that claims to be a repair": {
+		"ExactTarget", healthy, deletes(down("zone-a-0")), hold.Decision{},
+	},
+}
+
+func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
+	covered := map[string]bool{}
+	for sentence, v := range violations {
+		covered[v.rule] = true
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(v.group)
+			got := strings.Join(invariant.Broken(s, v.deletes, v.covered), ", ")
+			if got != v.rule {
+				t.Errorf("breaks %q, want %q", got, v.rule)
+			}
+			found := invariant.Check(s, actions(v.deletes), v.covered)
+			switch {
+			case v.rule == "" && found != nil:
+				t.Errorf("Check found %v", found)
+			case v.rule != "" && (found == nil || found.Name != v.rule || found.Detail == ""):
+				t.Errorf("Check found %v, want %s and how", found, v.rule)
+			case found != nil && !strings.HasPrefix(found.Error(), v.rule+": "):
+				t.Errorf("the error does not name the rule: %v", found)
+			}
+		})
+	}
+	for _, rule := range invariant.Rules() {
+		if !covered[rule.Name] {
+			t.Errorf("no case breaks %s", rule.Name)
+		}
+	}
+}
+
+func TestTakedownsInTwoZonesAreFoundWhateverIsNoted(t *testing.T) {
+	s := fixture.MustParse(healthy)
+	both := deletes(up("zone-a-0"), up("zone-b-0"))
+	found := invariant.Check(s, actions(both), noted("zone-a", "zone-a-0", "zone-b-0"))
+	if found == nil || found.Name != "OneZoneAtATime" {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestNothingIsJudgedThatIsOnlyLookedAt(t *testing.T) {
+	s := fixture.MustParse(healthy)
+	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Verdict: hold.Look}); found != nil {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestWaitsAndOtherStepsBreakNothing(t *testing.T) {
+	s := fixture.MustParse(healthy)
+	steps := []plan.Action{
+		plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.Paused}},
+		plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
+		plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
+	}
+	if found := invariant.Check(s, steps, hold.Decision{}); found != nil {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestEveryRuleHasANameAGuaranteeAndAStatement(t *testing.T) {
+	seen := map[string]bool{}
+	last := 1
+	for _, rule := range invariant.Rules() {
+		if rule.Name == "" || rule.Statement == "" || seen[rule.Name] {
+			t.Errorf("rule without name or statement, or twice: %q, %q", rule.Name, rule.Statement)
+		}
+		if rule.Guarantee < last || rule.Guarantee > 10 {
+			t.Errorf("%s is out of order: guarantee %d after %d", rule.Name, rule.Guarantee, last)
+		}
+		seen[rule.Name], last = true, rule.Guarantee
+	}
+	rules := invariant.Rules()
+	rules[0] = invariant.Rule{}
+	if diff := cmp.Diff(invariant.Rules()[0].Name, "OneZoneAtATime"); diff != "" {
+		t.Errorf("the catalogue can be changed from outside: %s", diff)
+	}
+}
+
+func deletes(all ...plan.DeletePod) []plan.DeletePod { return all }
+
+func up(pod string) plan.DeletePod {
+	return plan.DeletePod{Zone: pod[:len(pod)-2], Pod: pod, UID: pod, Version: 10, Up: true, Because: reason.OutdatedRevision}
+}
+
+func down(pod string) plan.DeletePod {
+	d := up(pod)
+	d.Up, d.Because = false, reason.OutdatedAndDown
+	return d
+}
+
+// noted is the decision to write a rollout's hold with intents for these pods.
+func noted(zone string, pods ...string) hold.Decision {
+	var intents []plan.Intent
+	for _, pod := range pods {
+		intents = append(intents, fixture.Noted(pod))
+	}
+	return writing(plan.Rollout.For(zone), intents...)
+}
+
+func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {
+	return hold.Decision{Verdict: hold.Write, Record: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}
+}
+
+func actions(deletes []plan.DeletePod) []plan.Action {
+	steps := make([]plan.Action, len(deletes))
+	for i, d := range deletes {
+		steps[i] = d
+	}
+	return steps
+}

@@ -1,0 +1,34 @@
+package plan_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Two zones are asked for revision 2. The first pod of the first zone goes; the
+// other zone waits, and says for what.
+func ExampleGroup() {
+	now := time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+	zone := func(name string) plan.Zone {
+		z := plan.Zone{
+			Name: name, Replicas: 2, UpdateRevision: "2", CurrentRevision: "1", Observed: true, OnDelete: true,
+		}
+		for ordinal := range 2 {
+			z.Pods = append(z.Pods, plan.Pod{
+				Name: plan.PodName(name, ordinal), Ordinal: ordinal, UID: "some", Version: 7,
+				Revision: "1", Phase: plan.Ready, ReadySince: now.Add(-time.Hour),
+			})
+		}
+		return z
+	}
+	steps := plan.Group(plan.Snapshot{
+		Key: plan.Key{Namespace: "team", Group: "store"}, Now: now,
+		Zones: []plan.Zone{zone("zone-a"), zone("zone-b")},
+	})
+	fmt.Println(plan.Notation(steps))
+	// Output:
+	// delete zone-a-0 of zone-a because OutdatedRevision
+	// wait zone-b because NotItsTurn zone-a
+}

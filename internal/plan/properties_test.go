@@ -1,0 +1,250 @@
+package plan_test
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// A hundred cases are too few for the rarer situations; -rapid.checks and
+// RAPID_CHECKS still have the last word.
+func init() {
+	if os.Getenv("RAPID_CHECKS") == "" {
+		if err := flag.Set("rapid.checks", "1000"); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func TestSafety(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		show(t, s)
+		mustBeSafe(t, s)
+	})
+}
+
+func TestSafetyOfOddSnapshots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Odd().Draw(t, "snapshot")
+		show(t, s)
+		mustBeSafe(t, s)
+	})
+}
+
+func TestDeterministic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Odd().Draw(t, "snapshot")
+		show(t, s)
+		first := plan.Notation(plan.Group(s))
+		for range 5 { // maps are walked in another order each time
+			if again := plan.Notation(plan.Group(s)); again != first {
+				t.Fatalf("first\n%s\nthen\n%s", first, again)
+			}
+		}
+	})
+}
+
+func TestDeterministicWhateverTheOrderOfIntents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		show(t, s)
+		want := sortedLines(plan.Group(s))
+		s.Hold.Intents = rapid.Permutation(s.Hold.Intents).Draw(t, "intents")
+		if diff := cmp.Diff(want, sortedLines(plan.Group(s))); diff != "" {
+			t.Fatalf("shuffled intents give another plan (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestLeavesNoTrace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Odd().Draw(t, "snapshot")
+		before := fixture.Clone(s)
+		hold.Cover(s, plan.Group(s))
+		if diff := cmp.Diff(before, s); diff != "" {
+			t.Fatalf("the snapshot changed (-before +after)\n%s", diff)
+		}
+	})
+}
+
+func TestNoStutter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(fixture.Legal().Draw(t, "snapshot"))
+		show(t, w.Snapshot())
+		done, _ := w.Round()
+		for _, again := range plan.Group(w.Snapshot()) {
+			if slices.ContainsFunc(done, same(again)) {
+				t.Fatalf("%s is planned again", again)
+			}
+		}
+	})
+}
+
+// same tells whether two steps are one deed on one thing; waits may repeat.
+func same(a plan.Action) func(plan.Action) bool {
+	return func(b plan.Action) bool {
+		if _, waits := a.(plan.Wait); waits {
+			return false
+		}
+		return a.String() == b.String()
+	}
+}
+
+func TestExplainedSilence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		show(t, s)
+		steps := plan.Group(s)
+		if silent, goal := len(steps) == 0, fixture.AtGoal(s); silent != goal {
+			t.Fatalf("the plan is empty: %t, the goal is reached: %t\n%s", silent, goal, plan.Notation(steps))
+		}
+	})
+}
+
+func TestCaution(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		show(t, s)
+		before := takedowns(plan.Group(s))
+		z, p := drawPod(t, s)
+		if p == nil || p.Phase != plan.Ready {
+			return
+		}
+		p.Phase, p.ReadySince = plan.Starting, time.Time{}
+		for pod, zone := range takedowns(plan.Group(s)) {
+			if _, planned := before[pod]; !planned && zone != z {
+				t.Fatalf("%s of %s is taken down because %s is not Ready any more", pod, zone, p.Name)
+			}
+		}
+	})
+}
+
+func drawPod(t *rapid.T, s plan.Snapshot) (string, *plan.Pod) {
+	z := rapid.SampledFrom(s.Zones).Draw(t, "the zone of a pod")
+	if len(z.Pods) == 0 {
+		return z.Name, nil
+	}
+	return z.Name, &z.Pods[rapid.IntRange(0, len(z.Pods)-1).Draw(t, "the pod")]
+}
+
+// A wait that ends by time alone says so: until the time that Wake names,
+// nothing new may be done, so that nobody has to look in between.
+func TestWakesInTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		if s.Hold.Holder.Operation() == plan.Rollout {
+			s.Hold.Renewed = s.Now // renewed anyway
+		}
+		show(t, s)
+		steps := plan.Group(s)
+		wake := plan.Wake(steps)
+		if !wake.IsZero() && wake.Before(s.Now) {
+			t.Fatalf("to be woken at %s, which is over\n%s", wake.Sub(s.Now), plan.Notation(steps))
+		}
+		if plan.Disrupts(steps) {
+			return // what is done brings events
+		}
+		for d := time.Duration(1); d <= 2*time.Minute; d += time.Second {
+			later := s
+			later.Now = s.Now.Add(d)
+			if !wake.IsZero() && !later.Now.Before(wake) {
+				return
+			}
+			if next := plan.Group(later); plan.Disrupts(next) {
+				t.Fatalf("after %s there is something to do and nobody wakes up (wake: %v)\n%s\nthen\n%s",
+					d, wake, plan.Notation(steps), plan.Notation(next))
+			}
+		}
+	})
+}
+
+// Whatever the group's situation, with people who correct what only people can
+// and pods that become Ready the goal is reached, and safely.
+func TestProgress(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(fixture.Legal().Draw(t, "snapshot"))
+		show(t, w.Snapshot())
+		w.Zones(func(z *plan.Zone) { z.Paused, z.OnDelete = false, true })
+		mustReachGoal(t, w)
+	})
+}
+
+// A group that a bad revision has broken, however far it came, moves again
+// when a good one is given.
+func TestRepairable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(fixture.Legal().Draw(t, "snapshot"))
+		show(t, w.Snapshot())
+		w.Zones(func(z *plan.Zone) { z.Paused, z.OnDelete = false, true })
+		w.Bad["2"], w.Bad["3"] = true, true
+		for range rapid.IntRange(0, 30).Draw(t, "rounds with the bad revision") {
+			w.Round()
+			w.Tick()
+		}
+		w.Zones(func(z *plan.Zone) { z.UpdateRevision = "4" })
+		mustReachGoal(t, w)
+	})
+}
+
+func mustReachGoal(t *rapid.T, w *fixture.World) {
+	const bound = 600 // seconds; 12 pods one after the other, minReady and a foreign hold included
+	for range bound {
+		w.Round()
+		if len(w.Violations) > 0 {
+			t.Fatalf("a plan breaks a rule: %v\n%s", w.Violations, fixture.PrintSnapshot(w.Snapshot()))
+		}
+		if s := w.Snapshot(); fixture.AtGoal(s) && len(plan.Group(s)) == 0 {
+			return
+		}
+		w.Tick()
+	}
+	s := w.Snapshot()
+	t.Fatalf("after %d s the goal is not reached\n%s\n%s", bound, fixture.PrintSnapshot(s), strings.Join(fixture.Outcome(s), "\n"))
+}
+
+// The controller asks the invariants about what it is about to do; a plan that
+// is looked at live first must already be safe as it was.
+func TestSafetyBeforeTheLook(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		show(t, s)
+		s.Live = false
+		steps := plan.Group(s)
+		covered := hold.Cover(s, steps)
+		if v := invariant.Check(s, steps, covered); v != nil {
+			t.Fatalf("%v\n%s", v, plan.Notation(steps))
+		}
+	})
+}
+
+// show prints the snapshot of a failing case in the notation of scenarios.
+func show(t *rapid.T, s plan.Snapshot) { t.Log("\n" + fixture.PrintSnapshot(s)) }
+
+func sortedLines(steps []plan.Action) []string {
+	lines := strings.Split(plan.Notation(steps), "\n")
+	slices.Sort(lines)
+	return lines
+}
+
+// takedowns returns the pods that are up and deleted, with their zones.
+func takedowns(steps []plan.Action) map[string]string {
+	pods := map[string]string{}
+	for _, step := range steps {
+		if d, ok := step.(plan.DeletePod); ok && d.Up {
+			pods[d.Pod] = d.Zone
+		}
+	}
+	return pods
+}

@@ -1,0 +1,384 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func TestBudgetInPods(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		budget   plan.Budget
+		replicas int
+		want     int
+	}{
+		"no budget is one pod":                       {plan.Budget{}, 3, 1},
+		"a number is that many pods":                 {plan.Budget{Pods: 2}, 3, 2},
+		"a number may exceed the replicas":           {plan.Budget{Pods: 9}, 3, 9},
+		"a percentage is rounded down":               {plan.Budget{Percent: 50}, 3, 1},
+		"a percentage that is even stays so":         {plan.Budget{Percent: 50}, 4, 2},
+		"a percentage is at least one pod":           {plan.Budget{Percent: 1}, 3, 1},
+		"a percentage of no replicas is one pod":     {plan.Budget{Percent: 50}, 0, 1},
+		"all of them is all of them":                 {plan.Budget{Percent: 100}, 7, 7},
+		"99% of 100 does not round up":               {plan.Budget{Percent: 99}, 100, 99},
+		"the largest zone does not overflow":         {plan.Budget{Percent: 100}, 1<<31 - 1, 1<<31 - 1},
+		"half of the largest zone does not overflow": {plan.Budget{Percent: 50}, 1<<31 - 1, 1<<30 - 1},
+		"what is no budget is one pod":               {plan.Budget{Invalid: "101%"}, 200, 1},
+		"a negative number is one pod":               {plan.Budget{Pods: -3}, 3, 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := tc.budget.Of(tc.replicas); got != tc.want {
+				t.Errorf("%s of %d replicas: got %d, want %d", tc.budget, tc.replicas, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBudgetReadsAsItIsWritten(t *testing.T) {
+	for want, budget := range map[string]plan.Budget{
+		"1": {}, "2": {Pods: 2}, "25%": {Percent: 25},
+	} {
+		if got := budget.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestNaturalOrder(t *testing.T) {
+	for _, ascending := range [][]string{
+		{"zone-2", "zone-10"},
+		{"zone-a", "zone-b"},
+		{"zone", "zone-a"},
+		{"", "a"},
+		{"a-2-b", "a-10-a"},
+		{"1", "a"},
+		{"zone-01", "zone-1", "zone-02", "zone-2", "zone-010"},
+		{"z9999999999999999999998", "z9999999999999999999999", "z10000000000000000000000"},
+		{"a-b2", "a-b2-c", "a-b10"},
+	} {
+		for i := range ascending {
+			for j := range ascending {
+				got := sign(plan.CompareNatural(ascending[i], ascending[j]))
+				if want := sign(i - j); got != want {
+					t.Errorf("%q compared with %q: got %d, want %d", ascending[i], ascending[j], got, want)
+				}
+			}
+		}
+	}
+}
+
+func sign(n int) int { return max(-1, min(1, n)) }
+
+func TestNaturalOrderIsTotal(t *testing.T) {
+	name := rapid.StringMatching(`[a01\-9.]{0,5}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := name.Draw(t, "a"), name.Draw(t, "b"), name.Draw(t, "c")
+		ab, ba := plan.CompareNatural(a, b), plan.CompareNatural(b, a)
+		if sign(ab) != -sign(ba) {
+			t.Fatalf("%q and %q: %d one way, %d the other", a, b, ab, ba)
+		}
+		if (ab == 0) != (a == b) {
+			t.Fatalf("%q and %q compare as %d", a, b, ab)
+		}
+		if ab <= 0 && plan.CompareNatural(b, c) <= 0 && plan.CompareNatural(a, c) > 0 {
+			t.Fatalf("%q <= %q <= %q, but not the first and the last", a, b, c)
+		}
+	})
+}
+
+func TestOrdinals(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		set, pod string
+		want     int
+		ok       bool
+	}{
+		"the ordinal is what follows the name":        {"zone-a", "zone-a-12", 12, true},
+		"zero is an ordinal":                          {"zone-a", "zone-a-0", 0, true},
+		"a name may end in a number":                  {"zone-1", "zone-1-2", 2, true},
+		"a longer name belongs to another set":        {"zone", "zone-1-2", 0, false},
+		"another set's pod has none":                  {"zone-a", "zone-b-0", 0, false},
+		"leading zeros are not what the name says":    {"zone-a", "zone-a-01", 0, false},
+		"a sign is not what the name says":            {"zone-a", "zone-a-+1", 0, false},
+		"two dashes are not what the name says":       {"zone-a", "zone-a--1", 0, false},
+		"nothing is no ordinal":                       {"zone-a", "zone-a-", 0, false},
+		"the largest ordinal is":                      {"zone-a", "zone-a-2147483647", 2147483647, true},
+		"an ordinal beyond the largest is none":       {"zone-a", "zone-a-2147483648", 0, false},
+		"digits of other scripts are no digits":       {"zone-a", "zone-a-٣", 0, false},
+		"a pod that is called like its set is no pod": {"zone-a", "zone-a", 0, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, ok := plan.OrdinalOf(tc.set, tc.pod)
+			if got != tc.want || ok != tc.ok {
+				t.Errorf("OrdinalOf(%q, %q) = %d, %t; want %d, %t", tc.set, tc.pod, got, ok, tc.want, tc.ok)
+			}
+		})
+	}
+}
+
+func TestOrdinalsComeBackFromPodNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?`).Draw(t, "set")
+		want := int(rapid.Int32Min(0).Draw(t, "ordinal"))
+		if got, ok := plan.OrdinalOf(set, plan.PodName(set, want)); !ok || got != want {
+			t.Fatalf("got %d, %t; want %d", got, ok, want)
+		}
+	})
+}
+
+func TestFate(t *testing.T) {
+	at := func(uid string, v plan.Version) plan.Intent { return fixture.NotedAs("zone-a-1", uid, v) }
+	for sentence, tc := range map[string]struct {
+		group  string
+		intent plan.Intent
+		want   plan.Fate
+	}{
+		"a pod that stands as noted can still be deleted":          {one("ready@1"), at("zone-a-1", 10), plan.Pending},
+		"a pod that is down and stands as noted can too":           {one("failing@1"), at("zone-a-1", 10), plan.Pending},
+		"a pod that has moved past the noted version cannot":       {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
+		"a pod older than noted is a view that is behind":          {one("ready@1"), at("zone-a-1", 11), plan.Open},
+		"a leaving pod is not back yet":                            {one("leaving@1 version=11"), at("zone-a-1", 10), plan.Open},
+		"a leaving pod is open even at the noted version":          {one("leaving@1"), at("zone-a-1", 10), plan.Open},
+		"a replacement that is available ends the deed":            {one("ready@2 uid=new version=12"), at("zone-a-1", 10), plan.Done},
+		"a replacement that starts does not":                       {one("starting@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"a replacement that fails does not":                        {one("failing@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"an older incarnation is a view that is behind":            {one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Open},
+		"a replacement Ready too short is not back":                {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=9s", at("zone-a-1", 10), plan.Open},
+		"a replacement Ready long enough is":                       {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=10s", at("zone-a-1", 10), plan.Done},
+		"an absent pod that is wanted is not back":                 {"zone-a rev=2 replicas=2", at("zone-a-1", 10), plan.Open},
+		"an absent pod no longer wanted is gone":                   {"zone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"an absence older than the note proves nothing":            {"pods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"an absence as new as the note proves it":                  {"pods at 10\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"an absent pod below the start ordinal is gone":            {"zone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"an absent pod of a zone that left the group is gone":      {"zone-b rev=2", at("zone-a-1", 10), plan.Done},
+		"a pod of a zone that left the group can still be deleted": {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
+		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 leaving@1 version=11", at("zone-a-1", 10), plan.Open},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := fixture.MustParse(tc.group).Fate(tc.intent)
+			if got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+			if counts := got == plan.Open || got == plan.Pending; got.Counts() != counts {
+				t.Errorf("%v counts: %t", got, got.Counts())
+			}
+		})
+	}
+}
+
+// one is a zone of two pods whose second one is described.
+func one(pod string) string { return "zone-a rev=2\n zone-a-0 ready@2 zone-a-1 " + pod }
+
+func TestHolders(t *testing.T) {
+	for holder, tc := range map[plan.Holder]struct {
+		operation     plan.Operation
+		zone          string
+		free, foreign bool
+	}{
+		"":                   {"", "", true, false},
+		"rollout/zone-a":     {plan.Rollout, "zone-a", false, false},
+		"downscale/zone-a":   {plan.Downscale, "zone-a", false, false},
+		"eviction/zone-a":    {plan.Eviction, "zone-a", false, false},
+		"manual/maintenance": {"manual", "maintenance", false, true},
+		"somebody":           {"somebody", "", false, true},
+		"Rollout/zone-a":     {"Rollout", "zone-a", false, true},
+	} {
+		if holder.Operation() != tc.operation || holder.Zone() != tc.zone || holder.Free() != tc.free || holder.Foreign() != tc.foreign {
+			t.Errorf("%q: operation %q, zone %q, free %t, foreign %t", holder, holder.Operation(), holder.Zone(), holder.Free(), holder.Foreign())
+		}
+	}
+	if got := plan.Rollout.For("zone-a"); got != "rollout/zone-a" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAHoldExpiresAfterItsDurationNotAtItsEnd(t *testing.T) {
+	h := plan.Hold{Renewed: fixture.Now(), Duration: time.Minute}
+	end := fixture.Now().Add(time.Minute)
+	if h.Expired(end) {
+		t.Error("expired at its very end")
+	}
+	if !h.Expired(end.Add(1)) {
+		t.Error("not expired after its end")
+	}
+}
+
+func TestWakeIsTheEarliestTime(t *testing.T) {
+	at := func(d time.Duration) plan.Action {
+		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetStable, Until: fixture.Now().Add(d)}}
+	}
+	event := plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
+	for sentence, tc := range map[string]struct {
+		steps []plan.Action
+		want  time.Time
+	}{
+		"nothing planned wakes nobody":            {nil, time.Time{}},
+		"a wait for an event wakes nobody":        {[]plan.Action{event}, time.Time{}},
+		"of two times the earlier counts":         {[]plan.Action{at(9 * time.Second), event, at(4 * time.Second)}, fixture.Now().Add(4 * time.Second)},
+		"deeds have no time":                      {[]plan.Action{plan.DeletePod{}, at(time.Second)}, fixture.Now().Add(time.Second)},
+		"a later time beside an event is a time":  {[]plan.Action{event, at(time.Hour)}, fixture.Now().Add(time.Hour)},
+		"a release without waits wakes nobody up": {[]plan.Action{plan.Release{}}, time.Time{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := plan.Wake(tc.steps); !got.Equal(tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// Somebody overwrote the holder while an intent was open, and went away.
+func TestNobodyIsWokenForATimeThatIsOver(t *testing.T) {
+	s := fixture.MustParse(`
+hold manual/maintenance renewed 5m ago
+  noted zone-a-0 version=20
+zone-a rev=2 current=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+`)
+	steps := plan.Group(s)
+	if wake := plan.Wake(steps); !wake.IsZero() && !wake.After(s.Now) {
+		t.Errorf("to be woken %s ago\n%s", s.Now.Sub(wake), plan.Notation(steps))
+	}
+}
+
+// A pod that needs an event hides another one that only needs time: when
+// zone-a-1 is stable, zone-a-2 may go, and no event tells so.
+func TestAStableTimeIsNotHiddenByAnotherPod(t *testing.T) {
+	s := fixture.MustParse(`
+hold rollout/zone-a
+zone-a rev=2 current=1 budget=2 minReady=10s
+  zone-a-0 starting@2   zone-a-1 ready@2 for=4s   zone-a-2 ready@1
+`)
+	steps := plan.Group(s)
+	if got, want := plan.Wake(steps), s.Now.Add(6*time.Second); !got.Equal(want) {
+		t.Errorf("woken at %v, want %v\n%s", got, want, plan.Notation(steps))
+	}
+}
+
+// The intents of a group live in one annotation of bounded size.
+func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
+	for sentence, phase := range map[string]plan.Phase{
+		"pods that are up": plan.Ready, "pods that are down": plan.Failing,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			parts := []fixture.ZonePart{fixture.Budget(500)}
+			for ordinal := range 300 {
+				parts = append(parts, fixture.Pod(ordinal, phase, "1"))
+			}
+			s := fixture.Group(fixture.Live(), fixture.Zone("zone-a", "2", parts...))
+			decision := hold.Cover(s, plan.Group(s))
+			if n := len(decision.Record.Intents); n != 100 {
+				t.Errorf("the hold carries %d intents, want 100", n)
+			}
+		})
+	}
+}
+
+// Of three Ready pods that are not stable yet, budget 1 lets one go: what is
+// Ready serves, and minReadySeconds is no licence to take it away.
+func TestPodsThatServeAreNotTakenDownTogetherBecauseTheyAreYoung(t *testing.T) {
+	s := fixture.MustParse(`
+zone-a rev=2 current=1 minReady=1m
+  zone-a-0 ready@1 for=10s   zone-a-1 ready@1 for=10s   zone-a-2 ready@1 for=10s
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	if taken := takedowns(plan.Group(s)); len(taken) > 1 {
+		t.Errorf("%d serving pods are taken down at once with budget 1", len(taken))
+	}
+}
+
+// A corrupted world: the hold is free, yet a pod of a zone that left the group
+// is noted and still leaving. Whatever the reason, no other zone is touched.
+func TestAnOpenIntentOfAVanishedZoneStopsTakedowns(t *testing.T) {
+	s := fixture.MustParse(`
+hold free
+  noted zone-x-0
+zone-a rev=2 current=1
+  zone-a-0 ready@1
+stray zone-x-0 leaving@1 version=11
+`)
+	if taken := takedowns(plan.Group(s)); len(taken) > 0 {
+		t.Errorf("taken down: %v", taken)
+	}
+}
+
+func TestNoRevisionIsNeverAdopted(t *testing.T) {
+	s := fixture.MustParse("zone-a rev=\"\" current=1\n  zone-a-0 ready@1\n")
+	for _, step := range plan.Group(s) {
+		if adopt, ok := step.(plan.AdoptRevision); ok && adopt.Revision == "" {
+			t.Errorf("%q", adopt)
+		}
+	}
+}
+
+func TestSurveyCountsAsThePlannerDoes(t *testing.T) {
+	s := fixture.MustParse(`
+hold rollout/zone-a
+  noted zone-a-1
+zone-a rev=2 current=1 replicas=5 budget=40%
+  zone-a-0 ready@2   zone-a-1 ready@1   zone-a-2 starting@1   zone-a-3 leaving@1   zone-a-5 ready@1
+zone-b rev=2
+  zone-b-0 ready@2
+`)
+	want := []plan.ZoneSurvey{
+		{Name: "zone-a", Replicas: 5, Ready: 2, Outdated: 3, Down: 4, Noted: 1, Budget: 2},
+		{Name: "zone-b", Replicas: 1, Ready: 1, Budget: 1, Whole: true},
+	}
+	if got := plan.Survey(s); !slices.Equal(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	s := fixture.MustParse("group team \"\"\nzone-a rev=1 budget=0%\nzone-b rev=1 budget=2\n")
+	var got []string
+	for _, remark := range plan.Remarks(s) {
+		got = append(got, remark.String())
+	}
+	want := []string{"wait zone-a because EmptyGroupName", "wait zone-a because InvalidMaxUnavailable (0%)", "wait zone-b because EmptyGroupName"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Every action tells in one line what and why; the lines are compared, logged
+// and searched.
+func TestNotation(t *testing.T) {
+	intent := fixture.Noted("zone-a-0")
+	for want, step := range map[string]plan.Action{
+		"delete zone-a-0 of zone-a because OutdatedAndDown":                      plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndDown},
+		"withdraw zone-a-0 of zone-a because Paused":                             plan.Withdraw{Intent: intent, Since: plan.Refusal{Code: reason.Paused}},
+		"adopt 2 in zone-a":                                                      plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
+		"release rollout/zone-a":                                                 plan.Release{Holder: "rollout/zone-a"},
+		"wait zone-b because OtherZoneNotWhole zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneNotWhole, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
+		"wait zone-b because no objection":                                       plan.Wait{Zone: "zone-b"},
+		"wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff)":             plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodFailing, Pod: "zone-a-0", Detail: "CrashLoopBackOff"}},
+		"wait zone-b because GroupHeld zone-a (rollout/zone-a)":                  plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.GroupHeld, Zone: "zone-a", Detail: "rollout/zone-a"}},
+	} {
+		if got := step.String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if _, waits := step.(plan.Wait); !waits && step.Reason() == "" {
+			t.Errorf("%s gives no reason", want)
+		}
+	}
+	if got := plan.Notation([]plan.Action{plan.Release{Holder: "a"}, plan.Release{Holder: "b"}}); strings.Count(got, "\n") != 1 {
+		t.Errorf("not one line per action: %q", got)
+	}
+}
+
+func TestWordsForPhasesAndFates(t *testing.T) {
+	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Leaving, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.Fate(9))
+	if want := "starting failing ready leaving Phase(9) open pending done void Fate(9)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,78 @@
+package plan_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+var update = flag.Bool("update", false, "write what the planner says now into testdata")
+
+// Every file in testdata/scenarios is one promise: its name and its first line
+// say which, the lines after "then" are the plan and what happens to the hold.
+func TestScenariosGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find scenarios: %v, %d files", err, len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text := read(t, file)
+			scenario, err := fixture.Parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if !strings.HasSuffix(scenario.Promise, ".") {
+				t.Errorf("%s: the first line is not a sentence: %q", file, scenario.Promise)
+			}
+			mustBeSafe(t, scenario.Snapshot)
+			got := fixture.Outcome(scenario.Snapshot)
+			if *update {
+				write(t, file, fixture.WithThen(text, got))
+				return
+			}
+			if diff := cmp.Diff(scenario.Then, got); diff != "" {
+				t.Errorf("%s\n(-want +got)\n%s", scenario.Promise, diff)
+			}
+		})
+	}
+}
+
+// mustBeSafe plans from the snapshot as if read live, so that no look stands
+// between plan and deed, and asks the invariants.
+func mustBeSafe(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, s plan.Snapshot) {
+	t.Helper()
+	s.Live = true
+	steps := plan.Group(s)
+	if v := invariant.Check(s, steps, hold.Cover(s, steps)); v != nil {
+		t.Errorf("%v\n%s\n%s", v, fixture.PrintSnapshot(s), plan.Notation(steps))
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
