@@ -1,0 +1,248 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is a running control plane with simulated nodes.
+type Cluster struct {
+	options Options
+	room    *room
+	ports   ports
+	secrets *credentials
+	config  *rest.Config
+	client  kubernetes.Interface
+
+	processes []*process // in the order they were started
+	stop      func() error
+}
+
+const (
+	startTimeout       = 2 * time.Minute // one start, without building
+	startAttempts      = 5
+	adminKubeconfig    = "admin.kubeconfig"
+	auditLog           = "audit.log"
+	auditPolicyFile    = "audit-policy.yaml"
+	processesFile      = "processes"
+	serviceAccountLife = 24 * time.Hour
+)
+
+// Start brings up a cluster, in a few seconds once its programs are built, and
+// returns when it is usable: nodes are Ready and the namespace default can run pods.
+// Any number of clusters may run at the same time. The caller calls Stop; if it
+// cannot, everything ends with this process all the same. The error of a start that
+// did not work has the last lines of the log of the program to blame.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	programs, err := findPrograms(ctx, options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		cluster, err := start(ctx, options, programs)
+		if err == nil {
+			return cluster, nil
+		}
+		if attempt == startAttempts || !portTaken(err) {
+			return nil, fmt.Errorf("start local cluster: %w", err)
+		}
+		fmt.Fprintln(options.Progress, "another process took one of our ports, trying others")
+	}
+}
+
+// For starts a cluster for a test and stops it when the test ends.
+func For(t testing.TB, options Options) *Cluster {
+	t.Helper()
+	if options.Progress == nil {
+		options.Progress = os.Stderr
+	}
+	cluster, err := Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
+
+// StopDetached ends a cluster that was started with Options.Detached, by the folder
+// that its Dir named. A cluster that is gone already is no error.
+func StopDetached(dir string) error {
+	content, err := os.ReadFile(filepath.Join(dir, processesFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("stop cluster: %w", err)
+	}
+	for _, field := range strings.Fields(string(content)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return fmt.Errorf("stop cluster: read %s: %w", processesFile, err)
+		}
+		if mentions(pid, dir) {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("stop cluster: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the cluster and removes its folder. It is an error, told with the log,
+// if one of its programs had ended before. Calling it again does nothing.
+func (c *Cluster) Stop() error { return c.stop() }
+
+// URL is the address of the API server.
+func (c *Cluster) URL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.ports.apiserver) }
+
+// Dir is the cluster's folder: logs, kubeconfigs, the audit log. It is gone after Stop.
+func (c *Cluster) Dir() string { return c.room.dir }
+
+// AuditLog is the path of the audit log, one JSON event (audit.k8s.io/v1) a line. An
+// event is written before its request is answered.
+func (c *Cluster) AuditLog() string { return c.room.path(auditLog) }
+
+// AdminKubeconfig is the path of a kubeconfig that may do everything.
+func (c *Cluster) AdminKubeconfig() string { return c.room.path(adminKubeconfig) }
+
+// AdminConfig may do everything, without a rate limit on the client's side. The copy
+// is the caller's own.
+func (c *Cluster) AdminConfig() *rest.Config { return rest.CopyConfig(c.config) }
+
+// ServiceAccountKubeconfig asks for a token of an existing service account, valid
+// for a day, and returns the path of a kubeconfig with it. It creates nothing else in
+// the cluster; the kubeconfig's namespace is the service account's.
+func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(serviceAccountLife.Seconds()))},
+	}
+	granted, err := c.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("request token of service account %s/%s: %w", namespace, name, err)
+	}
+	content, err := kubeconfig(c.URL(), c.secrets.ca, name, granted.Status.Token, namespace)
+	if err != nil {
+		return "", fmt.Errorf("write kubeconfig of service account %s/%s: %w", namespace, name, err)
+	}
+	file := fmt.Sprintf("%s.%s.kubeconfig", namespace, name)
+	return c.room.path(file), c.room.write(file, content)
+}
+
+func start(ctx context.Context, options Options, programs map[string]string) (_ *Cluster, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not up after %s", startTimeout))
+	defer cancel()
+	room, err := newRoom()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: options, room: room}
+	c.stop = sync.OnceValue(c.end)
+	defer func() {
+		if err != nil {
+			c.killAll() // the folder stays for its logs until this process ends
+		}
+	}()
+
+	if err := c.furnish(); err != nil {
+		return nil, err
+	}
+	if err := c.run(ctx, programs); err != nil {
+		return nil, err
+	}
+	return c, c.recordProcesses()
+}
+
+// furnish fills the cluster's folder with all that its programs read.
+func (c *Cluster) furnish() error {
+	var err error
+	if c.ports, err = freePorts(); err != nil {
+		return err
+	}
+	if c.secrets, err = newCredentials(c.room); err != nil {
+		return err
+	}
+	if err := c.room.write(auditPolicyFile, []byte(c.options.AuditPolicy)); err != nil {
+		return err
+	}
+	if err := c.writeStages(); err != nil {
+		return err
+	}
+	for user, file := range kubeconfigs {
+		content, err := kubeconfig(c.URL(), c.secrets.ca, user, c.secrets.tokens[user], "default")
+		if err != nil {
+			return fmt.Errorf("write kubeconfig: %w", err)
+		}
+		if err := c.room.write(file, content); err != nil {
+			return err
+		}
+	}
+	c.config = &rest.Config{
+		Host:            c.URL(),
+		BearerToken:     c.secrets.tokens[adminUser],
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.secrets.ca},
+		QPS:             -1,
+	}
+	c.client, err = kubernetes.NewForConfig(c.config)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	return nil
+}
+
+// recordProcesses notes who to end when this process is no longer there to do it.
+func (c *Cluster) recordProcesses() error {
+	var list []byte
+	for _, p := range c.processes {
+		list = fmt.Appendln(list, p.cmd.Process.Pid)
+	}
+	return c.room.write(processesFile, list)
+}
+
+func (c *Cluster) end() error {
+	var failures []error
+	for _, p := range c.processes {
+		if p.gone() {
+			failures = append(failures, p.failure())
+		}
+	}
+	c.killAll()
+	return errors.Join(append(failures, c.room.remove())...)
+}
+
+func (c *Cluster) killAll() {
+	var all sync.WaitGroup
+	for _, p := range c.processes {
+		all.Go(p.kill)
+	}
+	all.Wait()
+}
+
+// mentions reports whether a process has the folder in its command line: a process
+// number alone may be someone else's by now.
+func mentions(pid int, dir string) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(line), dir)
+}

@@ -1,0 +1,304 @@
+package localcluster
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+//go:embed audit-policy.yaml
+var defaultAuditPolicy string
+
+//go:embed stages/*.yaml
+var ownStages embed.FS
+
+const stagesFolder = "stages"
+
+// kubeconfigs are the files of the users that programs (or people) act as.
+var kubeconfigs = map[string]string{
+	adminUser:             adminKubeconfig,
+	controllerManagerUser: "kube-controller-manager.kubeconfig",
+	schedulerUser:         "kube-scheduler.kubeconfig",
+	kubeletUser:           "kwok.kubeconfig",
+}
+
+// run starts the programs and returns when the cluster is usable.
+func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
+	etcd, err := c.launch(programs, "etcd", c.etcdFlags())
+	if err != nil {
+		return err
+	}
+	// The API server would try again only after a second if etcd were not there yet.
+	if err := poll(ctx, "etcd", func() bool { return listens(c.ports.etcdClient) }, etcd); err != nil {
+		return err
+	}
+	apiserver, err := c.launch(programs, "kube-apiserver", c.apiserverFlags())
+	if err != nil {
+		return err
+	}
+	ready := func() bool {
+		_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil
+	}
+	if err := poll(ctx, "the API server", ready, apiserver, etcd); err != nil {
+		return err
+	}
+
+	controllers, err := c.launch(programs, "kube-controller-manager", c.controllerManagerFlags())
+	if err != nil {
+		return err
+	}
+	kwok, err := c.launch(programs, "kwok", c.kwokFlags())
+	if err != nil {
+		return err
+	}
+	if c.options.Scheduler {
+		if _, err := c.launch(programs, "kube-scheduler", c.schedulerFlags()); err != nil {
+			return err
+		}
+	}
+	if err := c.createNodes(ctx); err != nil {
+		return err
+	}
+	if err := poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx) }, kwok, controllers, apiserver, etcd); err != nil {
+		return err
+	}
+	account := func() bool {
+		_, err := c.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil
+	}
+	return poll(ctx, "the service account default", account, controllers, kwok, apiserver, etcd)
+}
+
+func (c *Cluster) launch(programs map[string]string, name string, flags []string) (*process, error) {
+	from := command{
+		name:     name,
+		program:  programs[name],
+		args:     flags,
+		env:      []string{"HOME=" + c.room.dir, "TMPDIR=" + c.room.dir, "PATH=" + os.Getenv("PATH")},
+		logPath:  c.room.path(name + ".log"),
+		detached: c.options.Detached,
+	}
+	if from.detached {
+		// The folder is owned as long as someone holds its lock: now also this program.
+		from.inherits = []*os.File{c.room.lock}
+	}
+	p, err := startProcess(from)
+	if err != nil {
+		return nil, err
+	}
+	c.processes = append(c.processes, p)
+	return p, nil
+}
+
+func (c *Cluster) etcdFlags() []string {
+	client := fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdClient)
+	peer := fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdPeer)
+	return []string{
+		"--name=local",
+		"--data-dir=" + c.room.path("etcd"),
+		"--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=local=" + peer,
+		"--unsafe-no-fsync",
+		"--log-level=warn",
+	}
+}
+
+func (c *Cluster) apiserverFlags() []string {
+	return []string{
+		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", c.ports.etcdClient),
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none", // no pod could reach a loopback address
+		fmt.Sprintf("--secure-port=%d", c.ports.apiserver),
+		"--tls-cert-file=" + c.room.path(servingCertFile),
+		"--tls-private-key-file=" + c.room.path(servingKeyFile),
+		"--token-auth-file=" + c.room.path(tokensFile),
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + c.room.path(serviceAccountFile),
+		"--service-account-signing-key-file=" + c.room.path(serviceAccountFile),
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--enable-aggregator-routing=true",
+		"--kubelet-preferred-address-types=InternalIP",
+		"--audit-policy-file=" + c.room.path(auditPolicyFile),
+		"--audit-log-path=" + c.AuditLog(),
+		"--audit-log-maxsize=1000000", // in MB: one file, never rotated
+		"--max-requests-inflight=2000",
+		"--max-mutating-requests-inflight=1000",
+	}
+}
+
+func (c *Cluster) controllerManagerFlags() []string {
+	return []string{
+		"--kubeconfig=" + c.room.path(kubeconfigs[controllerManagerUser]),
+		"--secure-port=0",
+		"--leader-elect=false",
+		"--use-service-account-credentials=false",
+		"--service-account-private-key-file=" + c.room.path(serviceAccountFile),
+		"--root-ca-file=" + c.room.path(caFile),
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+		"--concurrent-statefulset-syncs=20",
+		"--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller",
+		"--node-monitor-grace-period=2m", // a busy machine is no broken node
+	}
+}
+
+func (c *Cluster) schedulerFlags() []string {
+	return []string{
+		"--kubeconfig=" + c.room.path(kubeconfigs[schedulerUser]),
+		"--secure-port=0",
+		"--leader-elect=false",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+	}
+}
+
+func (c *Cluster) kwokFlags() []string {
+	flags := []string{
+		"--kubeconfig=" + c.room.path(kubeconfigs[kubeletUser]),
+		"--manage-all-nodes=true",
+		"--node-lease-duration-seconds=40",
+		"--cidr=10.128.0.0/9", // a small one would overflow silently, into used addresses
+	}
+	for _, file := range c.stageFiles() {
+		flags = append(flags, "--config="+file)
+	}
+	return flags
+}
+
+func (c *Cluster) writeStages() error {
+	if err := os.Mkdir(c.room.path(stagesFolder), 0o755); err != nil {
+		return fmt.Errorf("write stages: %w", err)
+	}
+	for _, name := range stageNames() {
+		content, err := ownStages.ReadFile(path.Join(stagesFolder, name))
+		if err != nil {
+			return fmt.Errorf("write stages: %w", err)
+		}
+		if err := c.room.write(filepath.Join(stagesFolder, name), content); err != nil {
+			return err
+		}
+	}
+	for _, file := range c.options.Stages {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("read stage: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) stageFiles() []string {
+	var files []string
+	for _, name := range stageNames() {
+		files = append(files, c.room.path(filepath.Join(stagesFolder, name)))
+	}
+	return append(files, c.options.Stages...)
+}
+
+func stageNames() []string {
+	entries, err := fs.ReadDir(ownStages, stagesFolder)
+	if err != nil {
+		panic(err) // embedded: it cannot be missing
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func (c *Cluster) createNodes(ctx context.Context) error {
+	for i := range c.options.Nodes {
+		if _, err := c.client.CoreV1().Nodes().Create(ctx, simulatedNode(i), metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create node: %w", err)
+		}
+	}
+	return nil
+}
+
+func simulatedNode(i int) *corev1.Node {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("1000"),
+		corev1.ResourceMemory: resource.MustParse("1Ti"),
+		corev1.ResourcePods:   resource.MustParse("20000"),
+	}
+	zones := []string{"a", "b", "c"}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: NodeName(i),
+			Labels: map[string]string{
+				corev1.LabelHostname:     NodeName(i),
+				corev1.LabelOSStable:     "linux",
+				corev1.LabelArchStable:   "amd64",
+				corev1.LabelTopologyZone: zones[i%len(zones)],
+			},
+		},
+		Status: corev1.NodeStatus{
+			Capacity:    room,
+			Allocatable: room,
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("10.64.%d.%d", i/250, i%250+1)},
+				{Type: corev1.NodeHostName, Address: NodeName(i)},
+			},
+		},
+	}
+}
+
+func (c *Cluster) nodesReady(ctx context.Context) bool {
+	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	return err == nil && len(nodes.Items) == c.options.Nodes && !slices.ContainsFunc(nodes.Items, unusable)
+}
+
+func unusable(node corev1.Node) bool {
+	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	return !ready || len(node.Spec.Taints) > 0
+}
+
+// ports are the ones that the programs of a cluster listen on, all on 127.0.0.1.
+type ports struct{ etcdClient, etcdPeer, apiserver int }
+
+// freePorts finds ports that nobody listens on right now. Someone else may take one
+// before we do; the start is then repeated with others.
+func freePorts() (ports, error) {
+	var p ports
+	for _, port := range []*int{&p.etcdClient, &p.etcdPeer, &p.apiserver} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return p, fmt.Errorf("find free port: %w", err)
+		}
+		defer listener.Close() // not before all are found, so they differ
+		*port = listener.Addr().(*net.TCPAddr).Port
+	}
+	return p, nil
+}
+
+func listens(port int) bool {
+	connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	return connection.Close() == nil
+}
+
+// portTaken reports whether a start failed because someone listens on our port.
+func portTaken(err error) bool {
+	return strings.Contains(err.Error(), "address already in use")
+}

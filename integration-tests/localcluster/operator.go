@@ -1,0 +1,266 @@
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// OperatorOptions say how to run the operator under test.
+type OperatorOptions struct {
+	// Kubeconfig is the path of the kubeconfig it works with, usually one from
+	// Cluster.ServiceAccountKubeconfig. Needed.
+	Kubeconfig string
+
+	// Args are flags beside those for the kubeconfig, the log format and the port,
+	// which StartOperator gives first; a flag that is given twice counts as the last.
+	Args []string
+
+	// Env are variables ("NAME=value"). Of ours it inherits PATH alone, so what a
+	// developer has set does not change tests.
+	Env []string
+
+	// Log is given everything the operator prints, as it prints it. May be nil.
+	Log io.Writer
+
+	// Program is the path of the program. Empty, it is cmd/lockstep of this source
+	// tree, built once for this process.
+	Program string
+}
+
+// Operator is a running operator: a process of its own that ends with ours at the
+// latest.
+type Operator struct {
+	process *process
+	room    *room
+	url     string
+}
+
+const operatorStartTimeout = 30 * time.Second
+
+// BuildOperator builds cmd/lockstep of this source tree and returns the path of the
+// program, which is there as long as this process lives. It is built as "go build"
+// does it here, so that what other builds and tests compiled is used again. Progress
+// may be nil.
+func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
+	if progress == nil {
+		progress = io.Discard
+	}
+	source, err := repositoryFolder()
+	if err != nil {
+		return "", err
+	}
+	room, err := newRoom()
+	if err != nil {
+		return "", err
+	}
+	program := room.path("lockstep")
+	show := startProgress(progress, "building the operator")
+	err = runGo(ctx, source, []string{"build", "-v", "-buildvcs=false", "-o", program, "./cmd/lockstep"}, nil, show.step)
+	show.end(err)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("build operator: %w", err), room.remove())
+	}
+	return program, nil
+}
+
+// builtOperator builds once for this process.
+var builtOperator = sync.OnceValues(func() (string, error) {
+	return BuildOperator(context.Background(), os.Stderr)
+})
+
+// StartOperator starts the operator and returns when it answers on /ready. The error
+// of a start that did not work has its last log lines. Logs are JSON, the port is a
+// free one.
+func StartOperator(ctx context.Context, options OperatorOptions) (_ *Operator, err error) {
+	if options.Kubeconfig == "" {
+		return nil, errors.New("start operator: OperatorOptions.Kubeconfig is empty, the path of a kubeconfig is needed")
+	}
+	if options.Program == "" {
+		if options.Program, err = builtOperator(); err != nil {
+			return nil, err
+		}
+	}
+	room, err := newRoom()
+	if err != nil {
+		return nil, err
+	}
+	o := &Operator{room: room}
+	if err := o.launch(ctx, options); err != nil {
+		if o.process != nil {
+			o.process.kill()
+		}
+		return nil, fmt.Errorf("start operator: %w", err)
+	}
+	return o, nil
+}
+
+func (o *Operator) launch(ctx context.Context, options OperatorOptions) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, operatorStartTimeout, fmt.Errorf("not ready after %s", operatorStartTimeout))
+	defer cancel()
+	log, err := os.Create(o.LogPath())
+	if err != nil {
+		return fmt.Errorf("create log: %w", err)
+	}
+	watch := &addressWatch{found: make(chan string, 1), out: log}
+	if options.Log != nil {
+		watch.out = io.MultiWriter(log, options.Log)
+	}
+	o.process, err = startProcess(command{
+		name:    "operator",
+		program: options.Program,
+		args: slices.Concat([]string{
+			"-kubernetes.config-file=" + options.Kubeconfig, "-server.port=0", "-log.format=json",
+		}, options.Args),
+		env:     append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.room.dir, "TMPDIR=" + o.room.dir}, options.Env...),
+		logPath: o.LogPath(),
+		watch:   watch,
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-o.process.exited
+		log.Close()
+	}()
+	return o.awaitReady(ctx, watch)
+}
+
+func (o *Operator) awaitReady(ctx context.Context, watch *addressWatch) error {
+	listening := func() bool {
+		select {
+		case address := <-watch.found:
+			o.url = "http://" + address
+		default:
+		}
+		return o.url != ""
+	}
+	if err := poll(ctx, `the operator's log line with "msg":"listening"`, listening, o.process); err != nil {
+		return err
+	}
+	ready := func() bool { return answers(ctx, o.url+"/ready") }
+	return poll(ctx, o.url+"/ready", ready, o.process)
+}
+
+// URL is where the operator serves metrics and health, "http://127.0.0.1:PORT".
+func (o *Operator) URL() string { return o.url }
+
+// PID is the process number.
+func (o *Operator) PID() int { return o.process.cmd.Process.Pid }
+
+// LogPath is the file with all the operator printed. It is there as long as this
+// process lives.
+func (o *Operator) LogPath() string { return o.room.path("operator.log") }
+
+// Logs is all the operator has printed so far.
+func (o *Operator) Logs() string {
+	content, err := os.ReadFile(o.LogPath())
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return string(content)
+}
+
+// Exited is closed when the process is gone, for whatever reason.
+func (o *Operator) Exited() <-chan struct{} { return o.process.exited }
+
+// ExitCode is how the process ended: -1 for a signal, and as long as it runs.
+func (o *Operator) ExitCode() int {
+	if !o.process.gone() {
+		return -1
+	}
+	return o.process.cmd.ProcessState.ExitCode()
+}
+
+// Signal sends a signal. To a process that is gone it does nothing.
+func (o *Operator) Signal(s os.Signal) error { return o.process.signal(s) }
+
+// Kill ends the operator as a crash would (SIGKILL) and waits until it is gone.
+func (o *Operator) Kill() { o.process.kill() }
+
+// Stop asks the operator to end (SIGTERM), waits and returns its exit code. When ctx
+// ends first, it is killed, and that is an error.
+func (o *Operator) Stop(ctx context.Context) (int, error) {
+	if err := o.Signal(syscall.SIGTERM); err != nil {
+		return -1, err
+	}
+	select {
+	case <-o.process.exited:
+		return o.ExitCode(), nil
+	case <-ctx.Done():
+		o.Kill()
+		return -1, o.process.withLog(fmt.Errorf("stop operator: still running: %w", context.Cause(ctx)))
+	}
+}
+
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// addressWatch hands everything on and looks for the first line that says where the
+// operator listens: {"msg":"listening","address":"127.0.0.1:8001"}.
+type addressWatch struct {
+	out   io.Writer
+	found chan string
+
+	done bool
+	line []byte // begun, not ended yet
+}
+
+func (w *addressWatch) Write(p []byte) (int, error) {
+	if !w.done {
+		w.look(p)
+	}
+	return w.out.Write(p)
+}
+
+func (w *addressWatch) look(p []byte) {
+	w.line = append(w.line, p...)
+	for !w.done {
+		line, rest, complete := bytes.Cut(w.line, []byte("\n"))
+		if !complete {
+			return
+		}
+		w.line = rest
+		if address, ok := listeningAddress(line); ok {
+			w.found <- address
+			w.done, w.line = true, nil
+		}
+	}
+}
+
+func listeningAddress(line []byte) (string, bool) {
+	var entry struct{ Msg, Address string }
+	if json.Unmarshal(line, &entry) != nil || entry.Msg != "listening" {
+		return "", false
+	}
+	host, port, err := net.SplitHostPort(entry.Address)
+	if err != nil {
+		return "", false
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), true
+}

@@ -1,0 +1,77 @@
+package localcluster
+
+import (
+	"fmt"
+	"io"
+)
+
+// Options describe a cluster. The zero value is a cluster with one simulated node,
+// no scheduler and the default audit policy.
+type Options struct {
+	// Progress is told what Start is doing, above all while it builds programs for
+	// minutes; in a terminal with a bar, elsewhere in plain lines. Nil is silence.
+	Progress io.Writer
+
+	// Nodes is the number of simulated nodes, 1 where it is 0. Each takes 20000 pods;
+	// NodeName gives their names.
+	Nodes int
+
+	// Scheduler starts kube-scheduler. Without it pods must name their node
+	// (spec.nodeName), which is faster and enough for most tests.
+	Scheduler bool
+
+	// Stages are more files with kwok stages, beside the ones that this package plays
+	// by itself (see the annotations below). A stage of your own must not match pods
+	// that one of those matches, or one of the two is drawn by lot.
+	Stages []string
+
+	// AuditPolicy replaces the default audit policy (YAML of audit.k8s.io/v1 Policy).
+	// The default records full bodies of pod deletions, evictions and all writes to
+	// StatefulSets and Leases, and the metadata of every other write and of reads by
+	// service accounts.
+	AuditPolicy string
+
+	// Detached leaves the cluster running when this process ends. StopDetached ends
+	// it then.
+	Detached bool
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Nodes < 0 {
+		return o, fmt.Errorf("read options: Nodes is %d, a number above 0 is needed (0 means 1)", o.Nodes)
+	}
+	o.Nodes = max(o.Nodes, 1)
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.AuditPolicy == "" {
+		o.AuditPolicy = defaultAuditPolicy
+	}
+	return o, nil
+}
+
+// Annotations on a pod (so on a StatefulSet: on its pod template) that say how the
+// simulated kubelet plays it. A pod without any runs and is Ready at once, and is
+// gone at once when deleted. The folder stages has one file for each behaviour.
+// Durations are Go's ("1.5s"); one that does not parse counts as absent.
+const (
+	// Play chooses a behaviour that never leads to Ready: one of the Play values.
+	Play = "lockstep.test/play"
+	// ReadyAfter is how long the pod runs before it is Ready.
+	ReadyAfter = "lockstep.test/ready-after"
+	// ReadyWithin, beside ReadyAfter, makes the moment random: between the two.
+	ReadyWithin = "lockstep.test/ready-within"
+	// GoneAfter is how long a deleted pod stays, Ready as it was, before it is gone.
+	GoneAfter = "lockstep.test/gone-after"
+)
+
+// Values of the annotation Play.
+const (
+	PlayCrashLoop        = "crash-loop"         // the first container is in CrashLoopBackOff
+	PlayImagePullFailure = "image-pull-failure" // Pending, containers in ImagePullBackOff
+	PlaySidecarCrashLoop = "sidecar-crash-loop" // containers run, sidecars are in CrashLoopBackOff
+	PlayNeverReady       = "never-ready"        // everything runs, nothing becomes Ready
+)
+
+// NodeName is the name of the simulated node i, counted from 0.
+func NodeName(i int) string { return fmt.Sprintf("node-%d", i) }

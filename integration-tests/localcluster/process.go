@@ -1,0 +1,166 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// command is what a process is started from.
+type command struct {
+	name     string // for people
+	program  string // path
+	args     []string
+	env      []string  // all of it, nothing is inherited
+	logPath  string    // what it prints is found here
+	watch    io.Writer // writes the log; nil: we do
+	detached bool      // outlives us
+	inherits []*os.File
+}
+
+// process is a running program in a process group of its own, which dies with us
+// unless it is detached.
+type process struct {
+	command
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once it is gone and all its output is written
+	state  error         // how it ended; read after exited
+}
+
+func startProcess(c command) (*process, error) {
+	out := c.watch
+	if out == nil {
+		log, err := os.OpenFile(c.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("open log of %s: %w", c.name, err)
+		}
+		defer log.Close()
+		out = log // a file, no pipe: it works on when we are gone
+	}
+
+	cmd := exec.Command(c.program, c.args...)
+	cmd.Env = c.env
+	cmd.ExtraFiles = c.inherits
+	cmd.Stdout, cmd.Stderr = out, out
+	if c.detached {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // stays when the terminal goes
+	} else {
+		cmd.SysProcAttr = ownGroup()
+		dieWithParent(cmd.SysProcAttr)
+	}
+	if err := startFromLastingThread(cmd); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+
+	p := &process{command: c, cmd: cmd, exited: make(chan struct{})}
+	go func() {
+		defer close(p.exited)
+		p.state = cmd.Wait()
+	}()
+	return p, nil
+}
+
+// kill ends the process and its group now, and waits until it is gone.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.exited
+}
+
+func (p *process) signal(s os.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", p.name, err)
+	}
+	return nil
+}
+
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// failure describes a process that ended by itself.
+func (p *process) failure() error {
+	return p.withLog(fmt.Errorf("%s ended by itself: %s", p.name, p.cmd.ProcessState))
+}
+
+// withLog adds the last lines of the log to an error, and where all of it is.
+func (p *process) withLog(err error) error {
+	return fmt.Errorf("%w\nlast lines of %s:\n%s", err, p.logPath, lastLines(p.logPath, 15))
+}
+
+// poll calls done every few milliseconds until it is true. It gives up when ctx
+// ends or one of the processes does, with the log of the one to blame: that one,
+// or the first.
+func poll(ctx context.Context, what string, done func() bool, processes ...*process) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for !done() {
+		for _, p := range processes {
+			if p.gone() {
+				return fmt.Errorf("wait for %s: %w", what, p.failure())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			err := fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
+			if len(processes) > 0 {
+				err = processes[0].withLog(err)
+			}
+			return err
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+func lastLines(path string, count int) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	defer file.Close()
+	const window = 16 << 10
+	if info, err := file.Stat(); err == nil && info.Size() > window {
+		_, _ = file.Seek(-window, io.SeekEnd)
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}
+
+// startFromLastingThread starts a program from a thread that lives as long as this
+// process. The kernel's "signal the child when its parent dies" means the thread
+// that started it, and Go ends threads as it likes.
+func startFromLastingThread(cmd *exec.Cmd) error {
+	started := make(chan error)
+	lastingThread() <- func() { started <- cmd.Start() }
+	return <-started
+}
+
+var lastingThread = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for do := range work {
+			do()
+		}
+	}()
+	return work
+})
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
