@@ -106,8 +106,8 @@ func (o *Operator) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.events.StartRecordingToSinkWithContext(background); err != nil {
-		return fmt.Errorf("start recording Events: %w", err)
+	if err := o.startEvents(background); err != nil {
+		return err
 	}
 	working, stopWork := context.WithCancelCause(ctx)
 	defer stopWork(nil)
@@ -130,6 +130,17 @@ func (o *Operator) Run(ctx context.Context) error {
 	return err
 }
 
+// startEvents lets Events be written. A dry run writes none.
+func (o *Operator) startEvents(ctx context.Context) error {
+	if o.config.DryRun {
+		return nil
+	}
+	if err := o.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("start recording Events: %w", err)
+	}
+	return nil
+}
+
 func (o *Operator) flushTelemetry(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
@@ -138,10 +149,11 @@ func (o *Operator) flushTelemetry(ctx context.Context) {
 	}
 }
 
-// lead works whenever this process leads, or always without leader election.
+// lead works whenever this process leads, or always without leader election. A
+// dry run takes no Lease, so it can stand beside the operator that does work.
 func (o *Operator) lead(ctx context.Context) error {
 	elect := o.config.LeaderElection
-	if !elect.Enabled {
+	if !elect.Enabled || o.config.DryRun {
 		o.leading(true)
 		o.work(ctx)
 		return nil

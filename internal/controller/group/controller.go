@@ -92,7 +92,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 	}
 	done, err := c.Executor.Run(ctx, s, steps, covered)
 	news := c.Reporter.Group(ctx, s, steps, done)
-	c.log(ctx, s, steps, done, news)
+	c.log(ctx, s, steps, covered, done, news)
 	return outcome.Earlier(next(s, steps, covered)), err
 }
 
@@ -143,20 +143,37 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 
 // log writes one line for a plan that did something or has news, at debug
 // level for all others.
-func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, done []plan.Receipt, news bool) {
+func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, covered hold.Decision, done []plan.Receipt, news bool) {
+	holder := s.Hold.Holder
+	if covered.Verdict == hold.Write {
+		holder = covered.Record.Holder
+	}
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithFields(logrus.Fields{
 		"plan":   strings.ReplaceAll(plan.Notation(steps), "\n", "; "),
-		"holder": string(s.Hold.Holder),
+		"holder": string(holder),
 		"live":   s.Live,
 	})
 	switch {
 	case len(done) > 0:
-		entry.WithField("done", len(done)).Info("stepped")
+		succeeded := successes(done)
+		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(done) - succeeded}).Info("stepped")
+	case plan.Disrupts(steps):
+		entry.Info("would step")
 	case news:
 		entry.Info("waits")
 	default:
 		entry.Debug("looked")
 	}
+}
+
+func successes(receipts []plan.Receipt) int {
+	count := 0
+	for _, r := range receipts {
+		if r.Err == nil {
+			count++
+		}
+	}
+	return count
 }
 
 func fields(key plan.Key) logrus.Fields {

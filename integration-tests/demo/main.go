@@ -1,0 +1,84 @@
+// The demo shows lockstep at work: it brings up a local cluster, runs the operator
+// in it, rolls a group of three zones in two namespaces that opted in beside one
+// that did not, and draws what happens.
+//
+//	go run ./demo            roll, print a table, end everything
+//	DEMO_KEEP=1 go run ./demo   the same, but cluster and operator stay
+//	go run ./demo stop DIR   end what DEMO_KEEP=1 left in DIR
+//
+// It is a judge of its own: from its own watches it checks what lockstep promises
+// and ends with exit code 1 when anything was violated. It shares no code with the
+// operator and never helps it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes. With `go run` the shell sees 1 for all but exitFine.
+const (
+	exitFine        = 0
+	exitViolated    = 1
+	exitUsage       = 2
+	exitFailed      = 3
+	exitInterrupted = 130
+)
+
+const usage = `usage:
+  go run ./demo           roll three zones in two namespaces on a local cluster
+  go run ./demo stop DIR  end what DEMO_KEEP=1 left running in DIR
+
+DEMO_KEEP=1  leaves cluster and operator running at the end
+NO_COLOR=1   draws without colours
+`
+
+// errInterrupted says that somebody pressed Ctrl-C.
+var errInterrupted = errors.New("interrupted")
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, cancel := untilInterrupted()
+	defer cancel()
+	switch {
+	case len(args) == 0:
+		return conclude(demo(ctx, os.Stdout, os.Getenv("DEMO_KEEP") == "1"))
+	case len(args) == 2 && args[0] == "stop":
+		return conclude(nil, stopKept(ctx, os.Stdout, args[1]))
+	}
+	fmt.Fprint(os.Stderr, usage)
+	return exitUsage
+}
+
+// untilInterrupted ends with the first Ctrl-C; the second one ends the process as
+// usual.
+func untilInterrupted() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-interrupts
+		signal.Stop(interrupts)
+		cancel(errInterrupted)
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+func conclude(violations []violation, err error) int {
+	switch {
+	case err == errInterrupted: //nolint:errorlint // alone: nothing went wrong while ending
+		fmt.Fprintln(os.Stderr, "interrupted; everything was ended")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		return exitFailed
+	case len(violations) > 0:
+		return exitViolated
+	}
+	return exitFine
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// screen redraws some lines in place, at the end of what a terminal shows.
+type screen struct {
+	out  io.Writer
+	size func() (width, height int)
+	last []string // drawn
+}
+
+// A terminal that does not know its size.
+const (
+	usualWidth  = 80
+	usualHeight = 24
+)
+
+func newScreen(file *os.File) *screen {
+	return &screen{out: file, size: func() (int, int) {
+		width, height, err := term.GetSize(int(file.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return usualWidth, usualHeight
+		}
+		return width, height
+	}}
+}
+
+// isTerminal tells whether lines can be redrawn.
+func isTerminal(file *os.File) bool {
+	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// draw replaces what it drew before. Lines beyond the terminal's height are left
+// out; the caller sees to the width.
+func (s *screen) draw(lines []string) {
+	_, height := s.size()
+	lines = lines[:min(len(lines), max(height-1, 1))]
+	if slices.Equal(lines, s.last) {
+		return
+	}
+	var frame strings.Builder
+	frame.WriteString("\x1b[?25l") // no cursor
+	if len(s.last) > 0 {
+		fmt.Fprintf(&frame, "\x1b[%dA", len(s.last))
+	}
+	frame.WriteString("\r")
+	for _, l := range lines {
+		frame.WriteString(l + "\x1b[K\n")
+	}
+	frame.WriteString("\x1b[J") // what was longer
+	fmt.Fprint(s.out, frame.String())
+	s.last = slices.Clone(lines)
+}
+
+// leave lets what is drawn stand and shows the cursor again.
+func (s *screen) leave() {
+	if s.last != nil {
+		fmt.Fprint(s.out, "\x1b[?25h")
+	}
+	s.last = nil
+}

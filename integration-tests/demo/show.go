@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const (
+	patience      = 3 * time.Minute        // for the rollout
+	setUpPatience = time.Minute            // for the first pods to be Ready
+	afterwards    = 2 * time.Second        // watched on after the goal, when nothing may happen any more
+	redraw        = 100 * time.Millisecond // at the latest
+)
+
+// demo runs everything and prints it. What was violated is printed as well.
+func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err error) {
+	fmt.Fprintln(out, "lockstep on a local cluster: one operator, two namespaces that opted in and one that did not")
+	began := time.Now()
+	s, err := setUp(ctx, out, keep)
+	defer func() {
+		if err == nil && keep {
+			sayKept(out, s)
+			return
+		}
+		if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+			err = errInterrupted
+		}
+		if struck := s.strike(ctx); struck != nil {
+			err = errors.Join(err, struck)
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "local cluster and operator (process %d, its own service account) are up after %s\n",
+		s.operator.pid, seconds(time.Since(began)))
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := newPlay(out)
+	if p.seen, err = watchEverything(ctx, s.client); err != nil {
+		return nil, err
+	}
+	if err := p.perform(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := p.readAuditLog(s.cluster.AuditLog()); err != nil {
+		return nil, err
+	}
+	p.printResult()
+	return p.judge.violations, nil
+}
+
+// play is one rollout as it is watched. One goroutine has it.
+type play struct {
+	world    *world
+	judge    *judge
+	measures *measures
+	waits    map[string]waits
+
+	seen    <-chan observation
+	answers chan waits
+
+	out     io.Writer
+	style   style
+	screen  *screen // nil where lines cannot be redrawn
+	journal *journal
+}
+
+func newPlay(out *os.File) *play {
+	terminal := isTerminal(out)
+	p := &play{
+		world: newWorld(), judge: newJudge(), waits: map[string]waits{},
+		answers: make(chan waits), out: out, style: ourStyle(terminal),
+	}
+	if terminal {
+		p.screen = newScreen(out)
+	} else {
+		p.journal = newJournal(out)
+	}
+	return p
+}
+
+// perform creates the groups, changes their templates and watches until the goal is
+// reached and a moment longer, or patience ends.
+func (p *play) perform(ctx context.Context, s *stage) error {
+	if err := s.createGroups(ctx, p.world); err != nil {
+		return err
+	}
+	if err := p.awaitReady(ctx, s); err != nil {
+		return err
+	}
+	for _, n := range p.world.namespaces {
+		if n.optedIn {
+			go askForWaits(ctx, s.operator.url, n.name, groupName, p.answers)
+		}
+	}
+	p.world.begin()
+	p.measures = newMeasures(time.Now())
+	if err := s.changeTemplates(ctx, p.world); err != nil {
+		return err
+	}
+	defer p.leaveScreen()
+	if err := p.watchUntil(ctx, s, patience, p.world.finished); err != nil {
+		return err
+	}
+	p.judge.end(p.world, patience)
+	return p.watchUntil(ctx, s, afterwards, func() bool { return false })
+}
+
+func (p *play) awaitReady(ctx context.Context, s *stage) error {
+	_, all := p.world.podsUp()
+	fmt.Fprintf(p.out, "%d namespaces with %d zones of %d pods each; a pod needs %s to %s until it is Ready\n",
+		len(p.world.namespaces), len(zoneNames), podsPerZone, readyAfter, readyWithin)
+	began := time.Now()
+	limit := time.After(setUpPatience)
+	for !p.world.ready() {
+		select {
+		case o := <-p.seen:
+			if o.err != nil {
+				return o.err
+			}
+			p.world.apply(o.sighting)
+		case <-s.operator.exited:
+			return fmt.Errorf("the operator ended by itself; %s", logTail(s.operator.log))
+		case <-limit:
+			up, _ := p.world.podsUp()
+			return fmt.Errorf("only %d of %d pods are Ready after %s, before anything was rolled", up, all, setUpPatience)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	fmt.Fprintf(p.out, "all %d pods are Ready after %s; now the image changes to %s in all of them\n\n",
+		all, seconds(time.Since(began)), imageAfter)
+	return nil
+}
+
+// watchUntil takes in and shows what happens until done, or until the time is over.
+func (p *play) watchUntil(ctx context.Context, s *stage, limit time.Duration, done func() bool) error {
+	over := time.After(limit)
+	frames := time.NewTicker(redraw)
+	defer frames.Stop()
+	p.show()
+	for !done() {
+		select {
+		case o := <-p.seen:
+			if o.err != nil {
+				return o.err
+			}
+			p.takeIn(o.sighting)
+		case w := <-p.answers:
+			p.waits[w.namespace] = w
+			if p.journal != nil {
+				p.journal.waits(time.Now(), w, p.world.namespace(w.namespace).zones)
+			}
+			continue // the next frame shows it
+		case <-frames.C:
+		case <-s.operator.exited:
+			p.judge.add("", nil, "the operator ended by itself; %s", logTail(s.operator.log))
+			return nil
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		p.show()
+	}
+	return nil
+}
+
+func (p *play) takeIn(s sighting) {
+	changes := p.world.apply(s)
+	if len(changes) == 0 {
+		return
+	}
+	told := len(p.judge.violations)
+	p.judge.see(p.world, s.at, changes)
+	finished := p.measures.see(p.world, s.at, changes)
+	if p.journal == nil {
+		return
+	}
+	for _, c := range changes {
+		p.journal.change(p.world, c)
+	}
+	for _, key := range finished {
+		p.journal.finished(s.at, key, p.measures.zone(key.namespace, key.zone).took())
+	}
+	for _, v := range p.judge.violations[told:] {
+		fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(s.at), v)
+	}
+}
+
+// show draws what is known now.
+func (p *play) show() {
+	if p.screen == nil {
+		return
+	}
+	width, _ := p.screen.size()
+	p.screen.draw(view{p.style, width}.draw(scene{
+		world: p.world, measures: p.measures, waits: p.waits, violations: p.judge.violations, now: time.Now(),
+	}))
+}
+
+func (p *play) leaveScreen() {
+	if p.screen != nil {
+		p.screen.leave()
+	}
+}
+
+// readAuditLog judges what the operator wrote where it must not write.
+func (p *play) readAuditLog(path string) error {
+	for _, n := range p.world.namespaces {
+		if n.optedIn {
+			continue
+		}
+		writes, err := writesIn(path, n.name)
+		if err != nil {
+			return err
+		}
+		p.judge.seeWrites(n.name, writes)
+	}
+	return nil
+}
+
+func (p *play) printResult() {
+	printLines := func(lines []line) {
+		for _, l := range lines {
+			fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // whole: a terminal wraps
+		}
+		fmt.Fprintln(p.out)
+	}
+	fmt.Fprintln(p.out)
+	printLines(table(p.world, p.measures, p.judge.violations))
+	fmt.Fprintln(p.out, p.style.paint(line{{tableNotes, faint}}, len(tableNotes)))
+	fmt.Fprintln(p.out)
+	printLines(result(p.world, p.measures, p.judge.violations))
+}

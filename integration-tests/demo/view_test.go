@@ -1,0 +1,165 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// midway is a story in whose north zone-b is half done, while south has begun.
+func midway(t *testing.T) scene {
+	t.Helper()
+	s := begunStory(t)
+	s.holds("north", "rollout/"+zoneA, 1)
+	s.rolls("north", zoneA)
+	s.adopts("north", zoneA)
+	s.holds("north", "rollout/"+zoneB, 1)
+	s.replaces("north", zoneB, 0)
+	s.replaces("north", zoneB, 1)
+	s.leaves("north", zoneB, 2)
+	s.goes("north", zoneB, 2)
+	s.starts("north", zoneB, 2)
+	s.leaves("south", zoneA, 0)
+	return scene{
+		world: s.world, measures: s.measures, now: s.now,
+		waits: map[string]waits{
+			"north": {"north", waitsOf([]string{
+				"wait ingester-zone-b because PodStarting ingester-zone-b-2 (1 of at most 1 down)",
+				"wait ingester-zone-c because NotItsTurn ingester-zone-b",
+			})},
+			"south": {"south", waitsOf([]string{
+				"wait ingester-zone-a because PodLeaving ingester-zone-a-0 (1 of at most 1 down)",
+				"wait ingester-zone-b because OtherZoneNotWhole ingester-zone-a-0 of ingester-zone-a",
+				"wait ingester-zone-c because StatusBehind",
+			})},
+		},
+	}
+}
+
+func TestTheViewShowsEveryZoneAndWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	wantText(t, view{style{symbols: unicodeSymbols}, 80}.draw(midway(t)), `
+  3 s  lockstep replaces every pod of a group: zone by zone, one pod at a time
+○ old   × leaving or missing   ◐ starting   ● new and Ready
+
+north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
+  ingester-zone-a  ████████████  4/4  ●●●●  done in 1.5 s
+  ingester-zone-b  ██████░░░░░░  2/4  ●●◐○  waits: ingester-zone-b-2 is starting
+  ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-b comes first
+
+south · opted in · nobody holds the Lease
+  ingester-zone-a  ░░░░░░░░░░░░  0/4  ×○○○  waits: ingester-zone-a-0 is leaving
+  ingester-zone-b  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-a is not whole
+  ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: StatusBehind
+
+bystander · did not opt in · must stay as it is
+  ingester-zone-a  ░░░░░░░░░░░░  0/4  ○○○○
+  ingester-zone-b  ░░░░░░░░░░░░  0/4  ○○○○
+  ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○
+`)
+}
+
+func TestAWideViewNamesTheReasonsByTheirCodes(t *testing.T) {
+	t.Parallel()
+	lines := view{style{symbols: unicodeSymbols}, 120}.draw(midway(t))
+	wantText(t, lines[3:7], `
+north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
+  ingester-zone-a  ████████████████████████  4/4  ●●●●  done in 1.5 s
+  ingester-zone-b  ████████████░░░░░░░░░░░░  2/4  ●●◐○  waits: ingester-zone-b-2 is starting (PodStarting)
+  ingester-zone-c  ░░░░░░░░░░░░░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-b comes first (NotItsTurn)
+`)
+}
+
+func TestANarrowViewInPlainCharactersCutsItsLines(t *testing.T) {
+	t.Parallel()
+	wantText(t, view{style{symbols: asciiSymbols}, 40}.draw(midway(t)), `
+  3 s  lockstep replaces every pod of a>
+o old   x leaving or missing   ~ starti>
+
+north - opted in - Lease held by rollou>
+  zone-a  4/4  ****  done in 1.5 s
+  zone-b  2/4  **~o  waits: zone-b-2 is>
+  zone-c  0/4  oooo  waits: zone-b come>
+
+south - opted in - nobody holds the Lea>
+  zone-a  0/4  xooo  waits: zone-a-0 is>
+  zone-b  0/4  oooo  waits: zone-a is n>
+  zone-c  0/4  oooo  waits: StatusBehind
+
+bystander - did not opt in - must stay >
+  zone-a  0/4  oooo
+  zone-b  0/4  oooo
+  zone-c  0/4  oooo
+`)
+}
+
+func TestViolationsAreShownWhileTheyHappen(t *testing.T) {
+	t.Parallel()
+	s := midway(t)
+	s.violations = []violation{{"north", []string{zoneA}, "two pods were down"}}
+	lines := view{style{symbols: unicodeSymbols}, 80}.draw(s)
+	wantText(t, lines[len(lines)-1:], "\nVIOLATED  north: two pods were down\n")
+}
+
+func TestALineIsCutByWhatIsSeenOfIt(t *testing.T) {
+	t.Parallel()
+	painted := style{true, unicodeSymbols}.paint(line{{"○○○", green}, {"old", plain}}, 5)
+	if want := "\x1b[32m○○○\x1b[0mo…"; painted != want {
+		t.Errorf("got %q, want %q", painted, want)
+	}
+}
+
+func TestTheStyleFollowsTheEnvironment(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		environment map[string]string
+		terminal    bool
+		want        style
+	}{
+		"colours in a terminal":      {map[string]string{"LANG": "en_US.UTF-8"}, true, style{true, unicodeSymbols}},
+		"no colours in a file":       {map[string]string{"LANG": "C.utf8"}, false, style{false, unicodeSymbols}},
+		"no colours where forbidden": {map[string]string{"LANG": "C.UTF-8", "NO_COLOR": "1"}, true, style{false, unicodeSymbols}},
+		"LC_ALL wins":                {map[string]string{"LANG": "C.UTF-8", "LC_ALL": "C"}, true, style{true, asciiSymbols}},
+		"plain without a locale":     {nil, true, style{true, asciiSymbols}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := styleFrom(func(name string) string { return tc.environment[name] }, tc.terminal)
+			if got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheScreenIsRedrawnInPlace(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	height := 10
+	s := &screen{out: &out, size: func() (int, int) { return 80, height }}
+	drawn := func(lines ...string) string {
+		out.Reset()
+		s.draw(lines)
+		return out.String()
+	}
+	for _, step := range []struct{ got, want string }{
+		{drawn("a", "b", "c"), "\x1b[?25l\ra\x1b[K\nb\x1b[K\nc\x1b[K\n\x1b[J"},
+		{drawn("a", "b", "c"), ""},
+		{drawn("a", "x"), "\x1b[?25l\x1b[3A\ra\x1b[K\nx\x1b[K\n\x1b[J"},
+	} {
+		if step.got != step.want {
+			t.Errorf("got %q, want %q", step.got, step.want)
+		}
+	}
+	height = 3
+	if got := drawn("1", "2", "3"); strings.Contains(got, "3\x1b[K") {
+		t.Errorf("a screen of 3 lines shows 2, or it scrolls: got %q", got)
+	}
+}
+
+func wantText(t *testing.T, lines []string, want string) {
+	t.Helper()
+	got := "\n" + strings.Join(lines, "\n") + "\n"
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
