@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -30,8 +31,13 @@ func newRoom() (*room, error) {
 	if err != nil {
 		return nil, fmt.Errorf("own folder %s: %w", dir, err)
 	}
+	locks.Store(dir, lock)
 	return &room{dir: dir, lock: lock}, nil
 }
+
+// locks keeps the owner files of this process reachable: one that is collected
+// is closed, and its lock is gone.
+var locks sync.Map
 
 // takeOwnership makes the owner file, which is locked before it has its name: there
 // is no moment at which a sweep could take it for abandoned.
@@ -57,6 +63,7 @@ func (r *room) write(name string, content []byte) error {
 }
 
 func (r *room) remove() error {
+	locks.Delete(r.dir)
 	if err := os.RemoveAll(r.dir); err != nil {
 		return fmt.Errorf("remove folder: %w", err)
 	}

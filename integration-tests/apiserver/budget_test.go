@@ -1,0 +1,216 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		budget   string
+		together int // how many of a zone's four pods go at once
+	}{
+		"nothing said":                   {"", 1},
+		"two pods":                       {"2", 2},
+		"two pods and white space":       {" 2 ", 2},
+		"half of the pods":               {"50%", 2},
+		"a percentage is rounded down":   {"74%", 2},
+		"less than one pod is one":       {"1%", 1},
+		"all pods":                       {"100%", 4},
+		"more pods than the zone has":    {"9", 4},
+		"an invalid number is one pod":   {"0", 1},
+		"an invalid percentage is a pod": {"101%", 1},
+		"no number at all is one pod":    {"two", 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := managed(t)
+			s.create(zone("zone-a", 4, maxUnavailable(test.budget)), zone("zone-b", 1))
+			s.changeAll(version(2), gated())
+			s.awaitDeletions(test.together)
+			s.nothingIsDeleted("beyond the budget")
+			if test.budget == "0" || test.budget == "101%" || test.budget == "two" {
+				s.awaitEvent("Warning", "InvalidMaxUnavailable", "zone-a")
+			}
+		})
+	}
+}
+
+func TestABudgetIsUsedToTheEndOfTheRollout(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 3, maxUnavailable("67%")))
+	s.changeAll(version(2), readyAfter(short))
+	s.settled()
+	s.wantEachOnce()
+	at := map[string]time.Time{}
+	for _, d := range s.takedowns() {
+		at[d.pod] = d.at
+	}
+	for _, z := range s.zones {
+		if apart := at[z+"-1"].Sub(at[z+"-0"]).Abs(); apart > short/2 {
+			t.Errorf("the first two pods of %s went %s apart, want together", z, apart)
+		}
+	}
+}
+
+func TestTerminatingPodsAreDown(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2, goneAfter(700*time.Millisecond)), zone("zone-b", 2, goneAfter(700*time.Millisecond)))
+	s.changeAll(version(2))
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+}
+
+func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 2, goneAfter(3*time.Second)))
+	s.change("zone-a", version(2), readyAfter(short))
+	s.awaitDeletion("zone-a-0")
+	s.deletePod("zone-b-1") // stays Ready for three seconds
+	time.Sleep(defaultGrace)
+	drained := s.witness.now().pods["zone-b-1"]
+	before := len(s.deletions())
+	s.stays("nothing is deleted while zone-b-1 is terminating", time.Second, func(present) error {
+		if all := s.deletions(); len(all) > before {
+			return fmt.Errorf("deleted %q", all[before:])
+		}
+		return nil
+	})
+	if drained == nil || drained.DeletionTimestamp == nil || !isReady(drained) {
+		t.Fatalf("the drained pod should be terminating and Ready, and is %v", drained)
+	}
+	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
+}
+
+func TestADrainOfTheSameZoneCountsAgainstItsBudget(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 2))
+	s.change("zone-a", paused(true), version(2), gated())
+	s.deletePod("zone-a-2") // comes back on the newest template, its gate closed
+	s.isBroken("zone-a-2")
+	s.change("zone-a", paused(false))
+	s.awaitDeletion("zone-a-0")
+	s.nothingIsDeleted("while two pods of the zone are down")
+	s.wantDeletions("zone-a-0")
+	s.gate("zone-a-2", corev1.ConditionTrue)
+	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
+		s.awaitDeletion(pod)
+		s.isBroken(pod)
+		s.gate(pod, corev1.ConditionTrue)
+	}
+	s.settled()
+}
+
+func TestAQuotaThatForbidsReplacementsStopsTheRolloutUntilItIsLifted(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 3))
+	s.changeAll(version(2), readyAfter(short))
+	s.awaitDeletion("zone-a-0")
+	s.forbidPods()
+	var since time.Time // the API server may let one more pass until all of it knows of the quota
+	s.eventually("a pod is missing for good", func(now present) error {
+		if len(now.pods) == 6 {
+			since = time.Time{}
+			return errors.New("all 6 are there")
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if missing := time.Since(since); missing < time.Second {
+			return fmt.Errorf("missing for %s only", missing)
+		}
+		return nil
+	})
+	if got := len(s.witness.now().pods); got != 5 {
+		t.Errorf("%d of 6 pods are left, want 5: one was to be replaced when the quota came", got)
+	}
+	s.nothingIsDeleted("while the last one cannot be replaced")
+	s.allowPods()
+	s.poke()
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2")
+}
+
+// forbidPods sets a quota of no pods and waits until it is in force.
+func (s *scene) forbidPods() {
+	s.t.Helper()
+	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	quota.Name = "none"
+	quotas := s.world.admin.CoreV1().ResourceQuotas(s.name)
+	if _, err := quotas.Create(s.t.Context(), quota, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	s.eventually("the quota is in force", func(present) error {
+		q, err := quotas.Get(s.t.Context(), "none", getOptions)
+		if err == nil && len(q.Status.Hard) == 0 {
+			err = fmt.Errorf("its status is %v", q.Status)
+		}
+		return err
+	})
+}
+
+func (s *scene) allowPods() {
+	s.t.Helper()
+	if err := s.world.admin.CoreV1().ResourceQuotas(s.name).Delete(s.t.Context(), "none", deleteOptions); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// poke makes the StatefulSet controller look again at once, whatever its back-off.
+func (s *scene) poke() {
+	s.t.Helper()
+	s.changeAll(func(z *appsv1.StatefulSet) { set(&z.Annotations, "example.com/poked", time.Now().String()) })
+}
+
+func TestAZoneWithoutAnyPodsBlocksTheOthers(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3))
+	s.begin(zone("zone-b", 3, serviceAccount("later")))
+	s.eventually("zone-b is known and has no pods", func(now present) error {
+		if set := now.sets["zone-b"]; set.Status.ObservedGeneration == 0 || set.Status.Replicas != 0 {
+			return fmt.Errorf("its status is %v", set.Status)
+		}
+		return nil
+	})
+	s.change("zone-a", version(2))
+	s.nothingIsDeleted("while zone-b has none of its pods")
+	s.wantDeletions()
+	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	later := &corev1.ServiceAccount{}
+	later.Name = "later"
+	if _, err := s.world.admin.CoreV1().ServiceAccounts(s.name).Create(t.Context(), later, createOptions); err != nil {
+		t.Fatal(err)
+	}
+	s.poke()
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
+}
+
+func TestAZoneScaledToZeroOnPurposeIsWhole(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 0), zone("zone-c", 2))
+	s.changeAll(version(2))
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-c-0", "zone-c-1")
+	if status := s.witness.now().sets["zone-b"].Status; status.CurrentRevision != status.UpdateRevision {
+		t.Errorf("the empty zone has current revision %s and update revision %s", status.CurrentRevision, status.UpdateRevision)
+	}
+}

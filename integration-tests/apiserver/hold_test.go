@@ -1,0 +1,125 @@
+package apiserver_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2), zone("zone-c", 2))
+	if leases := s.witness.now().leases; len(leases) > 0 {
+		t.Errorf("before anything is rolled there is %q", sortedKeys(leases))
+	}
+	s.changeAll(version(2))
+	s.settledSoon()
+
+	history, err := s.witness.history()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var holders []string
+	noted := 0
+	for _, f := range history {
+		if f.hold == nil {
+			continue
+		}
+		if h := f.hold.holder; h != "" && (len(holders) == 0 || last(holders) != h) {
+			holders = append(holders, h) // from zone to zone it may be given back or handed over
+		}
+		noted = max(noted, len(f.hold.noted))
+	}
+	want := []string{"rollout/zone-a", "rollout/zone-b", "rollout/zone-c"}
+	if !slices.Equal(holders, want) {
+		t.Errorf("holders were %q, want %q", holders, want)
+	}
+	if noted != 1 {
+		t.Errorf("up to %d pods were noted at a time, want 1", noted)
+	}
+	l := s.lease("lockstep-group-" + defaultGroup)
+	if got := *l.Spec.LeaseTransitions; got != 3 {
+		t.Errorf("leaseTransitions is %d, want 3", got)
+	}
+	if l.Labels[holdLabel] != "group" || l.Annotations[groupAnnotation] != defaultGroup {
+		t.Errorf("labels are %q, annotations %q", l.Labels, l.Annotations)
+	}
+
+	for _, name := range slices.Clone(s.zones) {
+		s.remove(name)
+	}
+	s.eventually("the Lease is gone with its group", func(now present) error {
+		if len(now.leases) > 0 {
+			return fmt.Errorf("there is %q", sortedKeys(now.leases))
+		}
+		return nil
+	})
+}
+
+func TestALeaseHeldByAPersonIsRespectedUntilItExpires(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2))
+	s.changeAll(version(2))
+	s.settledSoon()
+	taken := s.lease("lockstep-group-" + defaultGroup).DeepCopy()
+	taken.Spec.HolderIdentity = new("manual/maintenance")
+	taken.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+	taken.Spec.LeaseDurationSeconds = new(int32(3))
+	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(t.Context(), taken, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the witness hears of it", func(now present) error {
+		if free(now) == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	before := len(s.deletions())
+	s.changeAll(version(3))
+	s.settled()
+	first := s.takedowns()[before]
+	if expiry := taken.Spec.RenewTime.Add(3 * time.Second); first.at.Before(expiry) || first.at.After(expiry.Add(2*time.Second)) {
+		t.Errorf("%s was deleted at %s, the Lease expired at %s", first.pod, first.at, expiry)
+	}
+	s.awaitEvent("Normal", "GroupHeld", "zone-a")
+}
+
+func TestAGroupWithoutANameIsManagedAndSaidToBe(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2, inGroup("")), zone("zone-b", 2, inGroup("")))
+	s.changeAll(version(2))
+	s.settledSoon()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+	s.lease(hashedName(""))
+	s.awaitEvent("Warning", "EmptyGroupName", "zone-a")
+	if code, body := s.operator.get("/debug/groups/" + s.name + "/"); code != 200 {
+		t.Errorf("its record is answered with %d: %s", code, body)
+	}
+}
+
+func TestAGroupWhoseNameIsNoObjectNameIsManaged(t *testing.T) {
+	t.Parallel()
+	const name = "My_Group.A"
+	s := managed(t)
+	s.create(zone("zone-a", 2, inGroup(name)), zone("zone-b", 2, inGroup(name)))
+	s.changeAll(version(2))
+	s.settledSoon()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+	if got := s.lease(hashedName(name)).Annotations[groupAnnotation]; got != name {
+		t.Errorf("the Lease is that of group %q", got)
+	}
+}
+
+func hashedName(group string) string {
+	sum := sha256.Sum256([]byte(group))
+	return "lockstep-group." + hex.EncodeToString(sum[:])[:32]
+}

@@ -1,0 +1,152 @@
+package apiserver_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// operator is a running operator and whom the API server takes it for.
+type operator struct {
+	*localcluster.Operator
+	user string
+}
+
+// start runs an operator as the service account lockstep of a namespace.
+func (w *world) start(ctx context.Context, namespace string, args ...string) (*operator, error) {
+	kubeconfig, err := w.cluster.ServiceAccountKubeconfig(ctx, namespace, account)
+	if err != nil {
+		return nil, err
+	}
+	return w.startWith(ctx, kubeconfig, namespace, args...)
+}
+
+// startWith runs an operator with a kubeconfig of that service account.
+func (w *world) startWith(ctx context.Context, kubeconfig, namespace string, args ...string) (*operator, error) {
+	user := "system:serviceaccount:" + namespace + ":" + account
+	if err := w.awaitAllowed(ctx, user, namespace); err != nil {
+		return nil, err
+	}
+	process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
+		Kubeconfig: kubeconfig, Program: w.program, Args: args,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &operator{Operator: process, user: user}, nil
+}
+
+// awaitAllowed waits until the API server has heard of the roles it was just
+// given, so that no request is refused for that reason.
+func (w *world) awaitAllowed(ctx context.Context, user, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader",
+			},
+		}}
+		answer, err := w.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("ask what %s may do: %w", user, err)
+		}
+		if answer.Status.Allowed {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// withRole gives the scene a service account and the Role of single-namespace
+// mode, for operators of its own.
+func (s *scene) withRole() {
+	s.t.Helper()
+	err := s.world.cluster.ApplyIn(s.t.Context(), s.name,
+		manifest+"operator/serviceaccount.yaml", manifest+"rbac/namespaced/role.yaml", manifest+"rbac/home.yaml")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// startOperator starts an operator for this namespace alone (withRole comes
+// first), and kills it at the end of the test. From then on the scene tells of
+// this operator when something fails.
+func (s *scene) startOperator(args ...string) *operator {
+	s.t.Helper()
+	return s.startOperatorWith(s.kubeconfig(), args...)
+}
+
+func (s *scene) kubeconfig() string {
+	s.t.Helper()
+	kubeconfig, err := s.world.cluster.ServiceAccountKubeconfig(s.t.Context(), s.name, account)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return kubeconfig
+}
+
+func (s *scene) startOperatorWith(kubeconfig string, args ...string) *operator {
+	s.t.Helper()
+	own := []string{"-log.level=debug", "-kubernetes.namespace=" + s.name, "-operator.namespace=" + s.name}
+	op, err := s.world.startWith(s.t.Context(), kubeconfig, s.name, append(own, args...)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(op.Kill)
+	s.operator = op
+	return op
+}
+
+// get returns what the operator answers on a path, and the status code.
+func (o *operator) get(path string) (int, string) { return get(o.URL() + path) }
+
+func get(url string) (int, string) {
+	client := http.Client{Timeout: 2 * time.Second}
+	response, err := client.Get(url) //nolint:noctx // the client has a timeout
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return response.StatusCode, err.Error()
+	}
+	return response.StatusCode, string(body)
+}
+
+// stopGently ends an operator as Kubernetes would and returns its exit code.
+func stopGently(t *testing.T, o *operator) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	code, err := o.Stop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// lastLines returns the last lines of a log that mention something.
+func lastLines(log, mention string, limit int) string {
+	var found []string
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, mention) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	if len(found) > limit {
+		found = found[len(found)-limit:]
+	}
+	return strings.Join(found, "\n")
+}

@@ -1,0 +1,130 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// atOnce is how fast a label of a namespace takes effect.
+const atOnce = time.Second
+
+func TestANamespaceThatDidNotOptInIsNeverWrittenTo(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.rules.untouched = true
+	s.begin(zone("zone-a", 2), zone("zone-b", 2, inGroup("")))
+	s.changeAll(version(2), maxUnavailable("nonsense"))
+	s.nothingIsDeleted("without an opt-in")
+	if leases := s.witness.now().leases; len(leases) > 0 {
+		t.Errorf("there is %q", sortedKeys(leases))
+	}
+	if code, _ := s.operator.get("/debug/groups/" + s.name + "/" + defaultGroup); code != 404 {
+		t.Errorf("the operator has a record of the group: %d", code)
+	}
+}
+
+func TestOptingInTakesEffectAtOnce(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2))
+	s.changeAll(version(2))
+	s.nothingIsDeleted("before the label is set")
+	labelled := time.Now()
+	s.optsIn(true)
+	s.awaitDeletion("zone-a-0")
+	if took := s.takedowns()[0].at.Sub(labelled); took > atOnce {
+		t.Errorf("the first pod was deleted after %s, at most %s wanted", took, atOnce)
+	}
+	s.settled()
+	s.wantEachOnce()
+}
+
+func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 3))
+	s.changeAll(version(2), readyAfter(short))
+	s.awaitDeletion("zone-a-1")
+	s.optsIn(false)
+	out := time.Now()
+	time.Sleep(atOnce)
+	noticed := time.Now()
+	s.nothingIsDeleted("after the opt-out")
+	requests, err := s.world.audit.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range writesOf(requests, s.operator.user, s.name, noticed) {
+		t.Errorf("%s after the opt-out: %s", r.at.Sub(out), r)
+	}
+	if free(s.witness.now()) == nil {
+		t.Error("the Lease was given back, although nothing may be written")
+	}
+	s.optsIn(true)
+	s.settled()
+	s.wantEachOnce()
+}
+
+func TestAChangedSelectorValueIsAnOptOut(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2))
+	namespace, err := s.world.admin.CoreV1().Namespaces().Get(t.Context(), s.name, getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace.Labels[optIn] = "false"
+	if _, err := s.world.admin.CoreV1().Namespaces().Update(t.Context(), namespace, updateOptions); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(atOnce)
+	s.changeAll(version(2))
+	s.nothingIsDeleted("after the opt-out")
+}
+
+func TestOneNamespaceIsManagedWithARoleAlone(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2))
+	s.withRole()
+	op := s.startOperator()
+	s.changeAll(version(2))
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+	s.awaitEvent("Normal", "OutdatedRevision", "zone-a")
+	requests, err := s.world.audit.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.user == op.user && r.namespace != s.name {
+			t.Errorf("it asked for more than its namespace: %s", r)
+		}
+		if r.byOperator() && r.user != op.user && r.namespace == s.name && r.writes() {
+			t.Errorf("another operator wrote here: %s", r)
+		}
+	}
+}
+
+func TestTheLeaseOfADeletedGroupGoesWhileAnotherGroupStays(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("x-a", 2, inGroup("x")), zone("y-a", 2, inGroup("y")))
+	s.changeAll(version(2))
+	s.settled()
+	s.remove("x-a")
+	s.eventually("the Lease of x is gone", func(now present) error {
+		if now.leases["lockstep-group-x"] != nil {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+	s.stays("the Lease of y is there", aWhile/2, func(now present) error {
+		if now.leases["lockstep-group-y"] == nil {
+			return fmt.Errorf("there is %q", sortedKeys(now.leases))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,125 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestReadinessGatesAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 1))
+	s.changeAll(version(2), gated())
+	for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-b-0"} {
+		s.awaitDeletion(pod)
+		s.isBroken(pod)
+		s.nothingIsDeleted("while the gate of " + pod + " is closed")
+		s.gate(pod, corev1.ConditionTrue)
+	}
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0")
+}
+
+func TestAGateThatClosesAgainBlocksTheOtherZones(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.begin(zone("zone-a", 2), zone("zone-b", 2, gated()))
+	for _, pod := range []string{"zone-b-0", "zone-b-1"} {
+		s.isBroken(pod)
+		s.gate(pod, corev1.ConditionTrue)
+	}
+	s.settled()
+	s.gate("zone-b-1", corev1.ConditionFalse)
+	s.isBroken("zone-b-1")
+	s.change("zone-a", version(2))
+	s.nothingIsDeleted("while a gate of zone-b is closed")
+	s.wantDeletions()
+	s.gate("zone-b-1", corev1.ConditionTrue)
+	s.settled()
+	s.wantDeletions("zone-a-0", "zone-a-1")
+}
+
+func TestMinReadySecondsAreWaitedForAndNotMuchLonger(t *testing.T) {
+	t.Parallel()
+	const seconds = 2
+	s := managed(t)
+	s.create(zone("zone-a", 2, minReady(seconds)), zone("zone-b", 2, minReady(seconds)))
+	s.eventually("all pods are available", func(now present) error {
+		for _, name := range s.zones {
+			if n := now.sets[name].Status.AvailableReplicas; n != 2 {
+				return fmt.Errorf("%d of %s are", n, name)
+			}
+		}
+		return nil
+	})
+	s.changeAll(version(2))
+	s.settled()
+	deleted := s.takedowns()
+	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+	var late []time.Duration
+	for i, d := range deleted[1:] {
+		stable := s.readySince(deleted[i].pod).Add(seconds * time.Second)
+		if d.at.Before(stable) {
+			t.Errorf("%s was deleted %s before %s was available", d.pod, stable.Sub(d.at), deleted[i].pod)
+		}
+		late = append(late, d.at.Sub(stable))
+	}
+	slices.Sort(late)
+	if median := late[len(late)/2]; median > 300*time.Millisecond {
+		t.Errorf("the next pod was deleted %s after the last one was available: that looks like a tick, not a timer", late)
+	}
+}
+
+// readySince is when a pod became Ready, as Kubernetes counts: in whole seconds.
+func (s *scene) readySince(pod string) time.Time {
+	for _, c := range s.witness.now().pods[pod].Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+func TestAPodThatFallsOverMidRolloutIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.begin(zone("zone-a", 3, gated()), zone("zone-b", 2))
+	for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-a-2"} {
+		s.isBroken(pod)
+		s.gate(pod, corev1.ConditionTrue)
+	}
+	s.settled()
+	s.gate("zone-a-2", corev1.ConditionFalse) // up to date, and down
+	s.isBroken("zone-a-2")
+	time.Sleep(defaultGrace)
+	s.change("zone-b", version(2))
+	s.nothingIsDeleted("while zone-a is not whole")
+	s.wantDeletions()
+	s.gate("zone-a-2", corev1.ConditionTrue)
+	s.settled()
+	s.wantDeletions("zone-b-0", "zone-b-1")
+}
+
+func TestAnOutdatedPodThatIsDownGoesFirst(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.begin(zone("zone-a", 3, gated()), zone("zone-b", 2))
+	for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-a-2"} {
+		s.isBroken(pod)
+		s.gate(pod, corev1.ConditionTrue)
+	}
+	s.settled()
+	s.gate("zone-a-2", corev1.ConditionFalse)
+	s.isBroken("zone-a-2")
+	s.change("zone-a", version(2), func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.ReadinessGates = nil })
+	s.settled()
+	s.wantDeletions("zone-a-2", "zone-a-0", "zone-a-1")
+	if first := s.takedowns()[0]; first.wasUp {
+		t.Error("the first deleted pod served")
+	}
+}

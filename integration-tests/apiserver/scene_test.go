@@ -1,0 +1,535 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+)
+
+const (
+	// patience is how long a test waits for what must happen.
+	patience = 40 * time.Second
+	// aWhile is how long a test looks at what must not happen.
+	aWhile = 1200 * time.Millisecond
+	// soon is how long something may take that no pod and no clock holds up. Where
+	// an event is missed, the renewal of the Lease comes to help after 20 seconds.
+	soon = 8 * time.Second
+	// mostSteps bounds what a failure tells of the history.
+	mostSteps = 60
+)
+
+// oftenAndSoon suits objects whose status changes all the time.
+var oftenAndSoon = wait.Backoff{Steps: 50, Duration: 5 * time.Millisecond}
+
+// Requests without wishes.
+var (
+	getOptions    metav1.GetOptions
+	listOptions   metav1.ListOptions
+	createOptions metav1.CreateOptions
+	updateOptions metav1.UpdateOptions
+	deleteOptions metav1.DeleteOptions
+)
+
+// scene is a namespace that belongs to one test, with a witness and a judge.
+type scene struct {
+	t        *testing.T
+	world    *world
+	name     string
+	zones    []string // in the order in which they were made
+	rules    rules
+	witness  *witness
+	operator *operator // the one at work here
+}
+
+// managed is a scene in a namespace that opted in.
+func managed(t *testing.T) *scene { t.Helper(); return newScene(t, "", true) }
+
+// unmanaged is a scene in a namespace that did not. Tests with an operator of
+// their own begin with it.
+func unmanaged(t *testing.T) *scene { t.Helper(); return newScene(t, "", false) }
+
+// newScene makes the namespace and judges what happened there when the test ends.
+func newScene(t *testing.T, suffix string, optedIn bool) *scene {
+	t.Helper()
+	w := theWorld(t)
+	s := &scene{t: t, world: w, name: namespaceName(t.Name()) + suffix, operator: w.operator}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+	if optedIn {
+		namespace.Labels = map[string]string{optIn: "true"}
+	}
+	if _, err := w.admin.CoreV1().Namespaces().Create(t.Context(), namespace, createOptions); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	witness, err := watchNamespace(ctx, w.admin, s.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.witness = witness
+	t.Cleanup(func() { s.judge(); stop() })
+	// Without it no pod can be made, and the StatefulSet controller backs off.
+	s.eventually("the namespace has its service account", func(present) error {
+		_, err := w.admin.CoreV1().ServiceAccounts(s.name).Get(t.Context(), "default", getOptions)
+		return err
+	})
+	return s
+}
+
+// namespaceName makes the name of a namespace from that of a test.
+func namespaceName(test string) string {
+	var b strings.Builder
+	wasLower := false
+	for _, r := range strings.TrimPrefix(test, "Test") {
+		if unicode.IsUpper(r) && wasLower {
+			b.WriteByte('-')
+		}
+		wasLower = unicode.IsLower(r)
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteByte('-')
+		}
+	}
+	name := b.String()
+	return fmt.Sprintf("%s-%d", strings.Trim(name[:min(len(name), 50)], "-"), scenes.Add(1))
+}
+
+var scenes atomic.Int64 // makes their names unique
+
+// judge objects to whatever may never happen and did. It does so once the test
+// is over, so the whole history is known.
+func (s *scene) judge() {
+	s.t.Helper()
+	_, wrong, err := s.verdict()
+	if err != nil {
+		s.t.Errorf("the judge cannot judge: %v", err)
+	}
+	if len(wrong) > 0 {
+		s.t.Errorf("what may never happen did:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
+	}
+}
+
+func (s *scene) verdict() ([]takedown, []string, error) {
+	requests, err := s.world.audit.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	history, err := s.witness.history()
+	if err != nil {
+		return nil, nil, err
+	}
+	by := deletedBy(requests, s.name)
+	ours := func(uid string) bool { return strings.HasSuffix(by[uid], ":"+account) }
+	deleted, wrong := judge(history, ours, s.rules)
+	if s.rules.untouched {
+		for _, r := range writesOf(requests, s.operator.user, s.name, time.Time{}) {
+			wrong = append(wrong, "written to a namespace that did not opt in: "+r.String())
+		}
+	}
+	return deleted, wrong, nil
+}
+
+// deletions returns the names of the pods that operators deleted so far, in order.
+func (s *scene) deletions() []string {
+	s.t.Helper()
+	var names []string
+	for _, d := range s.takedowns() {
+		names = append(names, d.pod)
+	}
+	return names
+}
+
+func (s *scene) takedowns() []takedown {
+	s.t.Helper()
+	deleted, _, err := s.verdict()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return deleted
+}
+
+// wantDeletions asks for exactly these deletions by operators, in this order.
+func (s *scene) wantDeletions(pods ...string) {
+	s.t.Helper()
+	if got := s.deletions(); !slices.Equal(got, pods) {
+		s.t.Errorf("operators deleted\n  %q, wanted\n  %q\n%s", got, pods, s.describe())
+	}
+}
+
+// wantEachOnce asks that operators deleted each pod of all zones exactly once.
+func (s *scene) wantEachOnce() {
+	s.t.Helper()
+	want := s.allPods()
+	got := s.deletions()
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.t.Errorf("operators deleted\n  %q, wanted each once:\n  %q\n%s", got, want, s.describe())
+	}
+}
+
+// allPods returns the names of all pods that the zones ask for, zone by zone in
+// the order in which they were made.
+func (s *scene) allPods() []string {
+	var names []string
+	for _, name := range s.zones {
+		if set := s.witness.now().sets[name]; set != nil {
+			names = append(names, podsOf(set)...)
+		}
+	}
+	return names
+}
+
+func podsOf(set *appsv1.StatefulSet) []string {
+	z := zoneStateOf(set, false)
+	var names []string
+	for n := z.start; n < z.start+z.replicas; n++ {
+		names = append(names, podName(z.name, n))
+	}
+	return names
+}
+
+// create makes zones and waits until they are whole.
+func (s *scene) create(zones ...*appsv1.StatefulSet) {
+	s.t.Helper()
+	s.begin(zones...)
+	s.settled()
+}
+
+// begin makes zones.
+func (s *scene) begin(zones ...*appsv1.StatefulSet) {
+	s.t.Helper()
+	for _, z := range zones {
+		made, err := s.world.admin.AppsV1().StatefulSets(s.name).Create(s.t.Context(), z, createOptions)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.zones = append(s.zones, z.Name)
+		s.heard(made)
+	}
+}
+
+// change changes a zone.
+func (s *scene) change(name string, options ...option) {
+	s.t.Helper()
+	sets := s.world.admin.AppsV1().StatefulSets(s.name)
+	var changed *appsv1.StatefulSet
+	err := retry.RetryOnConflict(oftenAndSoon, func() error {
+		set, err := sets.Get(s.t.Context(), name, getOptions)
+		if err != nil {
+			return err
+		}
+		for _, change := range options {
+			change(set)
+		}
+		changed, err = sets.Update(s.t.Context(), set, updateOptions)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.heard(changed)
+}
+
+// changeAll changes all zones, in the order in which they were made.
+func (s *scene) changeAll(options ...option) {
+	s.t.Helper()
+	for _, name := range s.zones {
+		s.change(name, options...)
+	}
+}
+
+// remove deletes a zone; its pods go with it.
+func (s *scene) remove(name string) {
+	s.t.Helper()
+	background := metav1.DeletePropagationBackground
+	err := s.world.admin.AppsV1().StatefulSets(s.name).Delete(s.t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.zones = slices.DeleteFunc(s.zones, func(z string) bool { return z == name })
+	s.eventually("StatefulSet "+name+" is gone", func(now present) error {
+		if now.sets[name] != nil {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
+}
+
+// heard waits until the witness knows a StatefulSet at least as it was answered.
+func (s *scene) heard(of *appsv1.StatefulSet) {
+	s.t.Helper()
+	s.eventually("the witness hears of "+of.Name, func(now present) error {
+		known := now.sets[of.Name]
+		if known == nil || resourceVersion(known) < resourceVersion(of) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// deletePod takes a pod down as a drain or a user would.
+func (s *scene) deletePod(name string) {
+	s.t.Helper()
+	if err := s.world.admin.CoreV1().Pods(s.name).Delete(s.t.Context(), name, deleteOptions); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// gate opens or closes the readiness gate of a pod.
+func (s *scene) gate(pod string, open corev1.ConditionStatus) {
+	s.t.Helper()
+	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":%q,"status":%q}]}}`, gateCondition, open)
+	_, err := s.world.admin.CoreV1().Pods(s.name).Patch(s.t.Context(), pod, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// optsIn sets or removes the label of the namespace.
+func (s *scene) optsIn(yes bool) {
+	s.t.Helper()
+	value := `null`
+	if yes {
+		value = `"true"`
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, optIn, value)
+	_, err := s.world.admin.CoreV1().Namespaces().Patch(s.t.Context(), s.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// settled waits until every zone is whole on its newest template and the group
+// is free.
+func (s *scene) settled() {
+	s.t.Helper()
+	s.eventually("every zone is whole on its newest template, and no Lease is held", func(now present) error {
+		for _, name := range s.zones {
+			if err := finished(now, name); err != nil {
+				return err
+			}
+		}
+		return free(now)
+	})
+}
+
+// settledSoon is settled where nothing but lockstep itself could cause a delay.
+func (s *scene) settledSoon() {
+	s.t.Helper()
+	began := time.Now()
+	s.settled()
+	if took := time.Since(began); took > soon {
+		s.t.Errorf("took %s, at most %s wanted\n%s", took, soon, s.describe())
+	}
+}
+
+// finishes waits until one zone is whole on its newest template.
+func (s *scene) finishes(name string) {
+	s.t.Helper()
+	s.eventually("zone "+name+" is whole on its newest template", func(now present) error { return finished(now, name) })
+}
+
+// finished says what is missing until a zone has reached its goal.
+func finished(now present, name string) error {
+	set := now.sets[name]
+	if set == nil {
+		return fmt.Errorf("zone %s does not exist", name)
+	}
+	status := set.Status
+	switch {
+	case status.ObservedGeneration < set.Generation:
+		return fmt.Errorf("zone %s: generation %d, observed %d", name, set.Generation, status.ObservedGeneration)
+	case status.Replicas != *set.Spec.Replicas || status.ReadyReplicas != *set.Spec.Replicas:
+		return fmt.Errorf("zone %s: %d pods wanted, %d exist, %d are Ready", name, *set.Spec.Replicas, status.Replicas, status.ReadyReplicas)
+	case status.CurrentRevision != status.UpdateRevision:
+		return fmt.Errorf("zone %s: current revision %s, update revision %s", name, status.CurrentRevision, status.UpdateRevision)
+	}
+	for _, pod := range podsOf(set) {
+		p := now.pods[pod]
+		switch {
+		case p == nil:
+			return fmt.Errorf("pod %s does not exist", pod)
+		case !podStateOf(p, false).up():
+			return fmt.Errorf("pod %s is not up", pod)
+		case p.Labels[appsv1.ControllerRevisionHashLabelKey] != status.UpdateRevision:
+			return fmt.Errorf("pod %s has revision %s, %s wanted", pod, p.Labels[appsv1.ControllerRevisionHashLabelKey], status.UpdateRevision)
+		}
+	}
+	return nil
+}
+
+// free says which Lease is held or has notes.
+func free(now present) error {
+	for name, l := range now.leases {
+		if state := holdStateOf(l, false); state.holder != "" || len(state.noted) > 0 {
+			return fmt.Errorf("Lease %s is held by %q with %d notes", name, state.holder, len(state.noted))
+		}
+	}
+	return nil
+}
+
+// awaitDeletion waits until operators have deleted a pod.
+func (s *scene) awaitDeletion(pod string) {
+	s.t.Helper()
+	s.eventually("operators have deleted "+pod, func(present) error {
+		if all := s.deletions(); !slices.Contains(all, pod) {
+			return fmt.Errorf("they deleted %q", all)
+		}
+		return nil
+	})
+}
+
+// awaitDeletions waits until operators have deleted so many pods in all.
+func (s *scene) awaitDeletions(n int) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("operators have deleted %d pods", n), func(present) error {
+		if all := s.deletions(); len(all) < n {
+			return fmt.Errorf("they deleted %q", all)
+		}
+		return nil
+	})
+}
+
+// comesUp waits until a pod serves on the newest template of its zone.
+func (s *scene) comesUp(pod string) {
+	s.t.Helper()
+	zone := pod[:strings.LastIndex(pod, "-")]
+	s.eventually(pod+" is Ready on the newest template", func(now present) error {
+		p, set := now.pods[pod], now.sets[zone]
+		if p == nil || set == nil || !podStateOf(p, false).up() {
+			return errors.New("it is not up")
+		}
+		if r := p.Labels[appsv1.ControllerRevisionHashLabelKey]; r != set.Status.UpdateRevision {
+			return fmt.Errorf("it has revision %s", r)
+		}
+		return nil
+	})
+}
+
+// nothingIsDeleted looks for a while that operators delete no pod.
+func (s *scene) nothingIsDeleted(why string) {
+	s.t.Helper()
+	before := len(s.takedowns())
+	s.stays("no pod is deleted "+why, aWhile, func(present) error {
+		if all := s.deletions(); len(all) > before {
+			return fmt.Errorf("operators deleted %q", all[before:])
+		}
+		return nil
+	})
+}
+
+// lease returns the Lease of a group, waiting for it if need be.
+func (s *scene) lease(name string) *coordinationv1.Lease {
+	s.t.Helper()
+	var found *coordinationv1.Lease
+	s.eventually("Lease "+name+" exists", func(now present) error {
+		if found = now.leases[name]; found == nil {
+			return fmt.Errorf("there is %q", sortedKeys(now.leases))
+		}
+		return nil
+	})
+	return found
+}
+
+// awaitEvent waits for an Event on a StatefulSet.
+func (s *scene) awaitEvent(kind, reason, on string) eventsv1.Event {
+	s.t.Helper()
+	var found eventsv1.Event
+	s.eventually(fmt.Sprintf("a %s Event %s on %s", kind, reason, on), func(present) error {
+		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Type == kind && e.Reason == reason && e.Regarding.Name == on {
+				found = e
+				return nil
+			}
+			seen = append(seen, e.Type+" "+e.Reason+" on "+e.Regarding.Name)
+		}
+		slices.Sort(seen)
+		return fmt.Errorf("there is %q", slices.Compact(seen))
+	})
+	return found
+}
+
+// eventually waits until a check passes, asking again at every change.
+func (s *scene) eventually(what string, check func(present) error) {
+	s.t.Helper()
+	deadline := time.After(patience)
+	for {
+		now := s.witness.now()
+		err := check(now)
+		if err == nil {
+			return
+		}
+		select {
+		case <-now.changed:
+		case <-time.After(50 * time.Millisecond):
+		case <-deadline:
+			s.t.Fatalf("waited %s in vain: %s\nlast: %v\n%s", patience, what, err, s.describe())
+		}
+	}
+}
+
+// stays asks a check again and again for some time; it has to pass every time.
+func (s *scene) stays(what string, d time.Duration, check func(present) error) {
+	s.t.Helper()
+	for end := time.Now().Add(d); ; time.Sleep(50 * time.Millisecond) {
+		if err := check(s.witness.now()); err != nil {
+			s.t.Fatalf("not so: %s\nbut: %v\n%s", what, err, s.describe())
+		}
+		if time.Now().After(end) {
+			return
+		}
+	}
+}
+
+// describe tells everything that helps to understand a failure.
+func (s *scene) describe() string {
+	var b strings.Builder
+	history, _ := s.witness.history()
+	fmt.Fprintf(&b, "namespace %s, the last of %d states:\n", s.name, len(history))
+	for _, f := range history[max(0, len(history)-mostSteps):] {
+		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	groups := map[string]bool{}
+	for _, set := range s.witness.now().sets {
+		if group, grouped := set.Labels[groupLabel]; grouped {
+			groups[group] = true
+		}
+	}
+	for _, group := range sortedKeys(groups) {
+		_, record := s.operator.get("/debug/groups/" + s.name + "/" + group)
+		fmt.Fprintf(&b, "the operator's record of group %q:\n%s\n", group, record)
+	}
+	fmt.Fprintf(&b, "the operator's last lines:\n%s", lastLines(s.operator.Logs(), `"`+s.name+`"`, 25))
+	return b.String()
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
