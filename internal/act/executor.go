@@ -25,11 +25,12 @@ const parallelDeletes = 10
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
 type Executor struct {
-	Client kubernetes.Interface
-	Holds  *lease.Store
-	Fresh  *freshness.Log
-	Tracer trace.Tracer
-	DryRun bool // decide and report, write nothing
+	Client  kubernetes.Interface
+	Holds   *lease.Store
+	Fresh   *freshness.Log
+	Tracer  trace.Tracer
+	Managed func(namespace string) bool // asked before every single write
+	DryRun  bool                        // decide and report, write nothing
 }
 
 // Run carries out one plan that was made from s and is covered by d. The
@@ -39,12 +40,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	receipts, err := e.withdraw(ctx, s.Key, steps)
-	if err != nil {
-		return receipts, err
-	}
+	receipts := e.withdraw(ctx, s.Key, steps)
 	if err := e.cover(ctx, s, d); err != nil {
-		return receipts, err
+		return receipts, errors.Join(failures(receipts), err)
 	}
 	if d.Verdict == hold.Write {
 		var stop context.CancelFunc
@@ -85,7 +83,8 @@ func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) 
 }
 
 // withdraw touches pods whose delete is no longer wanted, one after the other.
-func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Action) ([]plan.Receipt, error) {
+// One that fails stops nothing else: its intent stands and counts.
+func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		w, ok := step.(plan.Withdraw)
@@ -96,11 +95,8 @@ func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Acti
 			return e.touchPod(ctx, key, w.Intent)
 		})
 		receipts = append(receipts, plan.Receipt{Step: w, Err: err})
-		if err != nil {
-			return receipts, err
-		}
 	}
-	return receipts, nil
+	return receipts
 }
 
 // deletePods sends the deletes of a plan, a bounded number at a time.
@@ -141,7 +137,11 @@ func (e *Executor) adopt(ctx context.Context, key plan.Key, steps []plan.Action)
 	return receipts
 }
 
-// request wraps one request with its span and its time limit.
+// errOptedOut is why a write was not sent.
+var errOptedOut = reason.WithClass(reason.Moved, errors.New("the namespace is no longer managed"))
+
+// request wraps one write with its span and its time limit, and sends none to
+// a namespace that opted out in the meantime.
 func (e *Executor) request(ctx context.Context, name string, key plan.Key, object string, send func(context.Context) error) error {
 	ctx, span := e.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
@@ -149,6 +149,9 @@ func (e *Executor) request(ctx context.Context, name string, key plan.Key, objec
 		attribute.String("lockstep.object", object),
 	))
 	defer span.End()
+	if !e.Managed(key.Namespace) {
+		return errOptedOut
+	}
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	err := send(ctx)

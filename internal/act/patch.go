@@ -3,7 +3,6 @@ package act
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -22,7 +21,7 @@ type metadata struct {
 
 // requiring returns a patch that only applies to this very object as it was seen.
 func requiring(uid string, version plan.Version) patch {
-	return patch{Metadata: metadata{UID: uid, ResourceVersion: format(version)}}
+	return patch{Metadata: metadata{UID: uid, ResourceVersion: version.String()}}
 }
 
 func (p patch) json() []byte {
@@ -32,5 +31,3 @@ func (p patch) json() []byte {
 	}
 	return text
 }
-
-func format(v plan.Version) string { return strconv.FormatUint(uint64(v), 10) }

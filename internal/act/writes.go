@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +17,7 @@ import (
 // resourceVersion is a conflict. That the pod is gone or has moved on is not a
 // failure. The pod's own grace period applies.
 func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod) error {
-	uid, version := types.UID(d.UID), format(d.Version)
+	uid, version := types.UID(d.UID), d.Version.String()
 	err := e.Client.CoreV1().Pods(key.Namespace).Delete(ctx, d.Pod, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 	})
@@ -51,8 +50,8 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 	if err != nil {
 		return fmt.Errorf("adopt revision of StatefulSet %s/%s: %w", key.Namespace, a.Zone, classify(err))
 	}
-	if version, err := strconv.ParseUint(set.ResourceVersion, 10, 64); err == nil {
-		e.Fresh.ZoneWritten(key, a.Zone, plan.Version(version))
+	if version, ok := plan.ParseVersion(set.ResourceVersion); ok {
+		e.Fresh.ZoneWritten(key, a.Zone, version)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ package freshness
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -26,6 +27,7 @@ type known struct {
 	moved   map[string]plan.Version // pods that were deleted or touched at this version
 	written map[string]plan.Version // zones, with the version that the write returned
 	look    *plan.Snapshot          // the last live read
+	since   time.Time               // when a view was found behind first
 }
 
 // NewLog returns an empty Log.
@@ -52,20 +54,24 @@ func (l *Log) Looked(live plan.Snapshot) {
 	l.group(live.Key).look = &live
 }
 
-// Behind returns what the view does not show yet, or "" when it shows all that
-// is known; what is shown is forgotten.
-func (l *Log) Behind(view plan.Snapshot) string {
+// Behind returns what the view does not show yet and for how long views have
+// been behind, or "" when it shows all that is known; that is forgotten then.
+func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k, ok := l.groups[view.Key]
 	if !ok {
-		return ""
+		return "", 0
 	}
-	missing := k.behind(view)
+	missing = k.behind(view)
 	if missing == "" {
 		delete(l.groups, view.Key)
+		return "", 0
 	}
-	return missing
+	if k.since.IsZero() {
+		k.since = view.Now
+	}
+	return missing, view.Now.Sub(k.since)
 }
 
 // Forget drops what is remembered of a group.
@@ -120,17 +126,27 @@ func olderThan(view, look plan.Snapshot) string {
 	return lingering(view, look)
 }
 
-// lingering finds what the view still shows although the live read, which was
-// later, did not.
+// lingering finds what an older view still shows although the live read did
+// not. A view that is past the live read shows nothing that had ended then.
 func lingering(view, look plan.Snapshot) string {
 	for _, zone := range view.Zones {
-		if _, seen := look.Zone(zone.Name); !seen && zone.Version <= look.ZonesAt {
+		seen, known := look.Zone(zone.Name)
+		if !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
 			return fmt.Sprintf("the end of StatefulSet %s before version %d", zone.Name, look.ZonesAt)
 		}
-		for _, pod := range zone.Pods {
-			if _, seen := look.Pod(pod.Name); !seen && pod.Version <= look.PodsAt {
-				return fmt.Sprintf("the end of pod %s before version %d", pod.Name, look.PodsAt)
+		if known && seen.UID == zone.UID && view.PodsAt < look.PodsAt {
+			if missing := lingeringPod(zone, look); missing != "" {
+				return missing
 			}
+		}
+	}
+	return ""
+}
+
+func lingeringPod(zone plan.Zone, look plan.Snapshot) string {
+	for _, pod := range zone.Pods {
+		if _, seen := look.Pod(pod.Name); !seen && pod.Version <= look.PodsAt {
+			return fmt.Sprintf("the end of pod %s before version %d", pod.Name, look.PodsAt)
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package freshness_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
@@ -10,6 +11,11 @@ import (
 )
 
 var key = plan.Key{Namespace: "team", Group: "store"}
+
+func missing(log *freshness.Log, view plan.Snapshot) string {
+	what, _ := log.Behind(view)
+	return what
+}
 
 func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 	pod := func(l *freshness.Log) { l.PodMoved(key, "zone-a-0", 10) }
@@ -45,7 +51,7 @@ func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 			tc.written(log)
 			view := fixture.MustParse(tc.view)
 			for range 2 { // asking changes no answer
-				if got := log.Behind(view); got != tc.want {
+				if got := missing(log, view); got != tc.want {
 					t.Errorf("got %q, want %q", got, tc.want)
 				}
 			}
@@ -57,10 +63,10 @@ func TestWhatWasShownOnceIsForgotten(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	log.ZoneWritten(key, "zone-a", 10)
-	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=11")); missing != "" {
+	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=11")); missing != "" {
 		t.Fatalf("behind: %s", missing)
 	}
-	if missing := log.Behind(fixture.MustParse("zone-a rev=1 version=9\n zone-a-0 ready@1")); missing != "" {
+	if missing := missing(log, fixture.MustParse("zone-a rev=1 version=9\n zone-a-0 ready@1")); missing != "" {
 		t.Errorf("asked again for what was shown: %s", missing)
 	}
 }
@@ -70,13 +76,15 @@ func TestOneShownWriteDoesNotHideAnother(t *testing.T) {
 	log.PodMoved(key, "zone-a-0", 10)
 	log.PodMoved(key, "zone-a-1", 10)
 	view := fixture.MustParse("zone-a rev=1\n zone-a-0 leaving@1 version=11 zone-a-1 ready@1")
-	if got, want := log.Behind(view), "pod zone-a-1 after version 10"; got != want {
+	if got, want := missing(log, view), "pod zone-a-1 after version 10"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
-	const look = "live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\n"
+	const zoneA = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\n"
+	const look = "live\nzones at 50\npods at 50\n" + zoneA
+	const before = "zones at 49\npods at 49\n" + zoneA
 	for sentence, tc := range map[string]struct{ view, want string }{
 		"the same is shown":                           {look, ""},
 		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 leaving@1 version=61", ""},
@@ -86,9 +94,12 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 		"a pod gone since is shown":                   {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
 		"a zone not heard of yet is behind":           {"zones at 39", "StatefulSet zone-a at version 40"},
 		"a zone that left since is shown":             {"zones at 62\npods at 62", ""},
-		"a pod that had gone before is behind":        {look + " zone-a-1 ready@1 version=50", "the end of pod zone-a-1 before version 50"},
+		"a pod that had gone before is behind":        {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
+		"a view past the look shows no such pod":      {look + " zone-a-1 ready@1 version=49", ""},
 		"a pod that came later is shown":              {look + " zone-a-1 ready@1 version=51", ""},
-		"a zone that had left before is behind":       {look + "zone-b rev=1 version=50", "the end of StatefulSet zone-b before version 50"},
+		"a zone that had left before is behind":       {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
+		"a zone that joined with old pods is shown":   {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
+		"pods of a zone made anew do not linger":      {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
 		"a zone that came later is shown":             {look + "zone-b rev=1 version=51", ""},
 		"a successor under the same name is shown":    {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
 		"a predecessor under the same name is behind": {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
@@ -96,7 +107,7 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
 			log.Looked(fixture.MustParse(look))
-			if got := log.Behind(fixture.MustParse(tc.view)); got != tc.want {
+			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -107,10 +118,10 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	log := freshness.NewLog()
 	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30"))
 	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31"))
-	if got, want := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")), "pod zone-a-0 at version 31"; got != want {
+	if got, want := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")), "pod zone-a-0 at version 31"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")); got != "" {
+	if got := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")); got != "" {
 		t.Errorf("behind: %s", got)
 	}
 }
@@ -118,7 +129,7 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 func TestGroupsDoNotKnowEachOther(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(plan.Key{Namespace: "other", Group: "store"}, "zone-a-0", 10)
-	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
+	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
 		t.Errorf("behind for another namespace's group: %s", missing)
 	}
 }
@@ -127,7 +138,7 @@ func TestForgetDropsAGroup(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	log.Forget(key)
-	if missing := log.Behind(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
+	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
 		t.Errorf("behind: %s", missing)
 	}
 }
@@ -148,7 +159,20 @@ func TestALogMayBeUsedByMany(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if missing := log.Behind(view); missing != "" {
+	if missing := missing(log, view); missing != "" {
 		t.Errorf("behind after everything was forgotten: %s", missing)
+	}
+}
+
+func TestHowLongViewsHaveBeenBehind(t *testing.T) {
+	log := freshness.NewLog()
+	log.PodMoved(key, "zone-a-0", 10)
+	view := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")
+	if _, lasting := log.Behind(view); lasting != 0 {
+		t.Errorf("behind for %s at the first question", lasting)
+	}
+	view.Now = view.Now.Add(7 * time.Second)
+	if _, lasting := log.Behind(view); lasting != 7*time.Second {
+		t.Errorf("behind for %s, want 7s", lasting)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -39,7 +38,7 @@ func FormatIntents(intents []plan.Intent) string {
 	doc := document{Version: formatVersion}
 	for _, i := range intents {
 		doc.Pods = append(doc.Pods, entry{
-			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: strconv.FormatUint(uint64(i.Version), 10),
+			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: i.Version.String(),
 			Cause: string(i.Cause), Since: i.Since.UTC().Truncate(time.Millisecond), Trace: i.Trace,
 		})
 	}
@@ -74,15 +73,15 @@ func ParseIntents(text string) ([]plan.Intent, error) {
 func parseEntries(entries []entry) ([]plan.Intent, error) {
 	intents := make([]plan.Intent, 0, len(entries))
 	for n, e := range entries {
-		version, err := strconv.ParseUint(e.ResourceVersion, 10, 64)
-		if err != nil || e.Pod == "" || e.Zone == "" || e.UID == "" {
+		version, ok := plan.ParseVersion(e.ResourceVersion)
+		if !ok || e.Pod == "" || e.Zone == "" || e.UID == "" {
 			return nil, fmt.Errorf("read intents: entry %d needs pod, zone, uid and a decimal resourceVersion", n)
 		}
 		if !writable(e.Since) {
 			return nil, fmt.Errorf("read intents: entry %d has a time outside of the years 0 to 9999: %s", n, e.Since)
 		}
 		intents = append(intents, plan.Intent{
-			Pod: e.Pod, Zone: e.Zone, UID: e.UID, Version: plan.Version(version),
+			Pod: e.Pod, Zone: e.Zone, UID: e.UID, Version: version,
 			Cause: reason.Code(e.Cause), Since: e.Since, Trace: e.Trace,
 		})
 	}

@@ -111,14 +111,14 @@ func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 }
 
 // needsLook tells whether the caches do not suffice: a hold is taken, the
-// record was inherited from another process, or a pod that is down is judged
-// (its revision may be newer than the cached StatefulSet).
+// record was inherited from another process, or a pod may look outdated only
+// because the cached StatefulSet is older than the pod (ADR 0006).
 func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}
 	for _, d := range deeds {
-		if !d.Up {
+		if !d.Up || d.Odd {
 			return true
 		}
 	}

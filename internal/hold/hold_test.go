@@ -41,7 +41,7 @@ func TestCover(t *testing.T) {
 			"hold rollout/zone-a\n noted zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
 		},
 		"an open intent stays when the next is noted": {
-			"hold rollout/zone-a\n noted zone-a-1 version=20\nzone-a rev=2 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
+			"hold rollout/zone-a\n noted zone-a-1 version=20\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
 			"write rollout/zone-a with zone-a-1, zone-a-0",
 		},
 		"a void intent is noted anew": {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
 )
 
 // LeaderName is the Lease in the operator's namespace that says which replica
@@ -67,15 +68,14 @@ func (e Election) term(ctx context.Context, work func(context.Context)) error {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
 	stopWatching := context.AfterFunc(ctx, func() {
-		if !elector.IsLeader() {
-			stopElecting()
+		if !t.begun() {
+			stopElecting() // otherwise the end of the work does
 		}
 	})
 	defer stopWatching()
 	elector.Run(electing)
-	if t.wait() {
-		e.giveUp(ctx, lock)
-	}
+	t.wait()
+	e.giveUp(ctx, lock)
 	return nil
 }
 
@@ -97,20 +97,26 @@ func (e Election) lead(ctx, leading context.Context, work func(context.Context))
 	work(working)
 }
 
-// giveUp empties the Lease if it is still ours.
+// giveUp empties the Lease if it is still ours. A last renewal may be under
+// way on the server although it was cancelled here, hence the second attempt.
 func (e Election) giveUp(ctx context.Context, lock *resourcelock.LeaseLock) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.RetryPeriod)
 	defer cancel()
-	record, _, err := lock.Get(ctx)
-	if err == nil && record.HolderIdentity == e.Identity {
-		now := metav1.Now()
-		err = lock.Update(ctx, resourcelock.LeaderElectionRecord{
-			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
-		})
-	}
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return e.empty(ctx, lock) })
 	if err != nil && !apierrors.IsNotFound(err) {
 		e.Log.WithError(err).Warn("could not give leadership up; it will expire")
 	}
+}
+
+func (e Election) empty(ctx context.Context, lock *resourcelock.LeaseLock) error {
+	record, _, err := lock.Get(ctx)
+	if err != nil || record.HolderIdentity != e.Identity {
+		return err
+	}
+	now := metav1.Now()
+	return lock.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+	})
 }
 
 // term of leadership: at most one piece of work, and a way to wait for its end
@@ -134,14 +140,18 @@ func (t *term) run(work func()) {
 	work()
 }
 
-// wait ends the term, waits for its work, and tells whether there was any.
-func (t *term) wait() bool {
+func (t *term) begun() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.began
+}
+
+// wait ends the term and waits for its work, if there was any.
+func (t *term) wait() {
 	t.mu.Lock()
 	t.over = true
-	began := t.began
 	t.mu.Unlock()
-	if began {
+	if t.begun() {
 		<-t.ended
 	}
-	return began
 }

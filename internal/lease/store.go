@@ -9,8 +9,9 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,6 +70,9 @@ func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 // or its cache. It makes no request.
 func (s *Store) Cached(key plan.Key) plan.Hold {
 	newest := s.newest(key)
+	if newest.lease != nil && !watched(newest.lease) {
+		return plan.Hold{} // made by hand and not watched: only a look can tell
+	}
 	return decode(newest.lease, newest.own)
 }
 
@@ -80,6 +84,8 @@ func (s *Store) Busy(key plan.Key) bool {
 
 // Read reads the record from the API server.
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
 	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key.Group), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -95,8 +101,8 @@ func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 }
 
 // Write stores a record in place of the one last returned by Cached or Read.
-// An error of class Moved means that somebody else wrote in between; the
-// record has then been read anew.
+// An error of class Moved means that somebody else wrote in between. After an
+// error the record is read anew, if it can be.
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	lease, err := s.put(ctx, key, record)
 	if err == nil {
@@ -129,7 +135,11 @@ func (s *Store) Remove(ctx context.Context, key plan.Key) error {
 		Preconditions: &metav1.Preconditions{UID: &known.lease.UID, ResourceVersion: &known.lease.ResourceVersion},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return reason.WithClass(classOf(err), fmt.Errorf("remove hold of %s: %w", key, err))
+		err = reason.WithClass(classOf(err), fmt.Errorf("remove hold of %s: %w", key, err))
+		if _, readErr := s.Read(ctx, key); readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		return err
 	}
 	s.remember(key, reply{version: known.version})
 	return nil
@@ -155,15 +165,47 @@ func (s *Store) newest(key plan.Key) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.written[key]
+	followed, _ := plan.ParseVersion(s.informer.GetStore().LastStoreSyncResourceVersion())
 	item, exists, err := s.informer.GetStore().GetByKey(key.Namespace + "/" + hold.LeaseName(key.Group))
-	if err != nil || !exists {
+	if err != nil {
 		return known
 	}
 	cached, ok := item.(*coordinationv1.Lease)
-	if !ok || versionOf(cached) <= known.version {
-		return known
+	switch {
+	case exists && ok && versionOf(cached) > known.version:
+		return reply{lease: cached, version: versionOf(cached)}
+	case !exists && watched(known.lease) && followed > known.version:
+		return reply{version: known.version} // somebody has deleted it
 	}
-	return reply{lease: cached, version: versionOf(cached)}
+	return known
+}
+
+// watched tells whether the cache would show the Lease.
+func watched(lease *coordinationv1.Lease) bool {
+	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
+}
+
+// Noting returns the groups of a namespace whose hold notes a pod of that name.
+func (s *Store) Noting(namespace, pod string) []plan.Key {
+	leases, err := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	if err != nil {
+		return nil // the index exists: the informer's factory made it
+	}
+	var keys []plan.Key
+	for _, item := range leases {
+		lease, ok := item.(*coordinationv1.Lease)
+		if !ok || lease.Annotations[contract.IntentsAnnotation] == "" {
+			continue
+		}
+		if key, ok := KeyOf(lease); ok && notes(s.Cached(key), pod) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func notes(h plan.Hold, pod string) bool {
+	return slices.ContainsFunc(h.Intents, func(i plan.Intent) bool { return i.Pod == pod })
 }
 
 // KeyOf returns the group whose hold a Lease is. The second result is false
@@ -181,11 +223,8 @@ func classOf(err error) reason.Class {
 }
 
 func versionOf(lease *coordinationv1.Lease) plan.Version {
-	version, err := strconv.ParseUint(lease.ResourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return plan.Version(version)
+	version, _ := plan.ParseVersion(lease.ResourceVersion)
+	return version
 }
 
 func decode(lease *coordinationv1.Lease, own bool) plan.Hold {

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -112,16 +111,12 @@ func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 	return string(owner.UID), ordinal, ok
 }
 
-// versionOf returns the resourceVersion as a number. Kubernetes promises that
-// it is one and that versions of a kind are ordered (KEP-5504).
 func versionOf(object interface{ GetResourceVersion() string }) plan.Version {
 	return version(object.GetResourceVersion())
 }
 
+// version reads a resourceVersion; what is none is older than everything.
 func version(text string) plan.Version {
-	v, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return plan.Version(v)
+	v, _ := plan.ParseVersion(text)
+	return v
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/tools/cache"
@@ -65,12 +66,10 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 
 func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	concern := func(object any) {
-		r, ok := final(object).(*podRecord)
-		if !ok || r.owner == "" {
-			return
-		}
-		if key, ok := o.groupOf(r); ok {
-			enqueue(key)
+		if r, ok := final(object).(*podRecord); ok {
+			for _, key := range o.concernedBy(r) {
+				enqueue(key)
+			}
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -85,23 +84,30 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 			if was.owner != is.owner {
 				concern(before)
 			}
-			if key, ok := o.groupOf(is); ok && (!was.sameBut(is) || o.holds.Busy(key)) {
-				enqueue(key)
+			for _, key := range o.concernedBy(is) {
+				if !was.sameBut(is) || o.holds.Busy(key) {
+					enqueue(key)
+				}
 			}
 		},
 	}
 }
 
-// groupOf returns the group of the StatefulSet that controls the pod. A pod
+// concernedBy returns the group of the StatefulSet that controls the pod, and
+// groups that the pod's StatefulSet has left with the pod still noted. A pod
 // that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
 // own event follows.
-func (o *Observer) groupOf(r *podRecord) (plan.Key, bool) {
+func (o *Observer) concernedBy(r *podRecord) []plan.Key {
+	if r.owner == "" {
+		return nil
+	}
+	keys := o.holds.Noting(r.namespace, r.pod.Name)
 	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.owner) {
-		if z.grouped {
-			return z.key(), true
+		if z.grouped && !slices.Contains(keys, z.key()) {
+			keys = append(keys, z.key())
 		}
 	}
-	return plan.Key{}, false
+	return keys
 }
 
 func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
@@ -122,8 +128,8 @@ func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 func (o *Observer) namespaceEvents(tell func(string, bool)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
-			if r, ok := object.(*namespaceRecord); ok {
-				tell(r.name, !r.deleting)
+			if r, ok := object.(*namespaceRecord); ok && !r.deleting {
+				tell(r.name, true)
 			}
 		},
 		UpdateFunc: func(before, after any) {
@@ -134,7 +140,7 @@ func (o *Observer) namespaceEvents(tell func(string, bool)) cache.ResourceEventH
 			}
 		},
 		DeleteFunc: func(object any) {
-			if r, ok := final(object).(*namespaceRecord); ok {
+			if r, ok := final(object).(*namespaceRecord); ok && !r.deleting {
 				tell(r.name, false)
 			}
 		},

@@ -10,6 +10,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -47,6 +48,9 @@ const (
 
 // New returns an Observer that has not started to watch.
 func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observer, error) {
+	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
+		return nil, errors.New("set up caches: the client-go feature AtomicFIFO is switched off (KUBE_FEATURE_AtomicFIFO); without it a cache does not know its version")
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(opts.Namespace))
 	o := &Observer{
 		client: client,
@@ -72,7 +76,7 @@ func (o *Observer) configure() error {
 		o.pods.SetTransform(trimPod),
 		o.zones.SetTransform(trimZone),
 		o.pods.AddIndexers(cache.Indexers{byOwner: indexPods}),
-		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byNamespace: indexByNamespace, byUID: indexByUID}),
+		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byUID: indexByUID}),
 	}
 	if o.namespaces != nil {
 		errs = append(errs, o.namespaces.SetTransform(trimNamespace))
@@ -90,13 +94,6 @@ func indexPods(object any) ([]string, error) {
 func indexByGroup(object any) ([]string, error) {
 	if r, ok := object.(*zoneRecord); ok && r.grouped {
 		return []string{r.key().String()}, nil
-	}
-	return nil, nil
-}
-
-func indexByNamespace(object any) ([]string, error) {
-	if r, ok := object.(*zoneRecord); ok && r.grouped {
-		return []string{r.namespace}, nil
 	}
 	return nil, nil
 }
@@ -162,19 +159,6 @@ func (o *Observer) Namespaces() int {
 	return len(o.namespaces.GetStore().ListKeys())
 }
 
-// Groups returns the groups of a namespace, managed or not.
-func (o *Observer) Groups(namespace string) []plan.Key {
-	seen := map[plan.Key]bool{}
-	var keys []plan.Key
-	for _, r := range lookup[*zoneRecord](o.zones, byNamespace, namespace) {
-		if !seen[r.key()] {
-			seen[r.key()] = true
-			keys = append(keys, r.key())
-		}
-	}
-	return keys
-}
-
 func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T {
 	items, err := informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
@@ -189,22 +173,27 @@ func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T 
 	return records
 }
 
-// All returns every group of every managed namespace, and every group that has
-// a hold there.
-func (o *Observer) All() []plan.Key {
+// Groups returns every group that has a zone or a hold, of one namespace or,
+// when namespace is empty, of all that are managed.
+func (o *Observer) Groups(namespace string) []plan.Key {
+	asked := func(key plan.Key) bool {
+		if namespace == "" {
+			return o.Managed(key.Namespace)
+		}
+		return key.Namespace == namespace
+	}
 	seen := map[plan.Key]bool{}
 	for _, item := range o.zones.GetStore().List() {
-		if r, ok := item.(*zoneRecord); ok && r.grouped {
+		if r, ok := item.(*zoneRecord); ok && r.grouped && asked(r.key()) {
 			seen[r.key()] = true
 		}
 	}
 	for _, item := range o.holds.Informer().GetStore().List() {
 		if held, ok := item.(*coordinationv1.Lease); ok {
-			if key, ok := lease.KeyOf(held); ok {
+			if key, ok := lease.KeyOf(held); ok && asked(key) {
 				seen[key] = true
 			}
 		}
 	}
-	maps.DeleteFunc(seen, func(key plan.Key, _ bool) bool { return !o.Managed(key.Namespace) })
 	return slices.Collect(maps.Keys(seen))
 }

@@ -3,7 +3,6 @@ package observe
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +72,7 @@ func (r *namespaceRecord) GetObjectMeta() metav1.Object {
 func metadata(namespace, name, uid string, version plan.Version) metav1.Object {
 	return &metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID(uid),
-		ResourceVersion: strconv.FormatUint(uint64(version), 10),
+		ResourceVersion: version.String(),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -98,6 +99,8 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 		return nil, fmt.Errorf("select StatefulSets of %s: %w", key, err)
 	}
 	selector := labels.NewSelector().Add(*inGroup)
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
 	list, err := o.client.AppsV1().StatefulSets(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
@@ -111,6 +114,8 @@ func (o *Observer) liveZone(ctx context.Context, set *appsv1.StatefulSet) (plan.
 	if err != nil {
 		return z, 0, fmt.Errorf("select pods of %s/%s: %w", set.Namespace, set.Name, err)
 	}
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
 	list, err := o.client.CoreV1().Pods(set.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return z, 0, fmt.Errorf("list pods of %s/%s: %w", set.Namespace, set.Name, err)
@@ -125,20 +130,32 @@ func (o *Observer) liveZone(ctx context.Context, set *appsv1.StatefulSet) (plan.
 
 func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
 	for _, name := range strays(*s) {
-		pod, err := o.client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return fmt.Errorf("read pod %s/%s: %w", s.Key.Namespace, name, err)
-		default:
-			_, ordinal, _ := memberOf(pod)
-			s.Strays = append(s.Strays, podOf(pod, ordinal))
+		pod, exists, err := o.livePod(ctx, s.Key.Namespace, name)
+		if err != nil {
+			return err
+		}
+		if exists {
+			s.Strays = append(s.Strays, pod)
 		}
 	}
 	if s.PodsAt == 0 { // no zone was listed; what was read by name is current
 		s.PodsAt = ^plan.Version(0)
 	}
 	return nil
+}
+
+func (o *Observer) livePod(ctx context.Context, namespace, name string) (plan.Pod, bool, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	pod, err := o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return plan.Pod{}, false, nil
+	}
+	if err != nil {
+		return plan.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	}
+	_, ordinal, _ := memberOf(pod)
+	return podOf(pod, ordinal), true, nil
 }
 
 // strays returns the names of noted pods that no zone of the snapshot shows.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -53,7 +54,7 @@ func restConfig(k config.Kubernetes) (*rest.Config, error) {
 	if k.ConfigFile == "" && k.APIURL == "" {
 		return rest.InClusterConfig()
 	}
-	rules := &clientcmd.ClientConfigLoadingRules{Precedence: filesOf(k.ConfigFile)}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(k.ConfigFile)}
 	overrides := &clientcmd.ConfigOverrides{}
 	overrides.ClusterInfo.Server = k.APIURL
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
@@ -84,11 +85,11 @@ func (o *Operator) assemble() error {
 		return err
 	}
 	fresh := freshness.NewLog()
-	o.events = events.NewBroadcaster(&events.EventSinkImpl{Interface: o.clients.events.EventsV1()})
-	o.reporter = report.New(o.events.NewRecorder(scheme(), "lockstep"), o.metrics)
+	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed})
+	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.controller = &group.Controller{
 		Observer: o.observer,
-		Executor: &act.Executor{Client: o.clients.work, Holds: holds, Fresh: fresh, Tracer: o.tracer, DryRun: o.config.DryRun},
+		Executor: &act.Executor{Client: o.clients.work, Holds: holds, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun},
 		Reporter: o.reporter,
 		Holds:    holds,
 		Fresh:    fresh,
@@ -192,10 +193,19 @@ func (o *Operator) work(ctx context.Context) {
 	})
 	o.loop.Store(l)
 	defer o.loop.Store(nil)
-	for _, key := range o.observer.All() {
+	for _, key := range o.observer.Groups("") {
 		l.Add(key)
 	}
 	l.Run(ctx)
+	o.forgetAll()
+}
+
+// forgetAll drops what was remembered of groups while this process led: another
+// one speaks for them now.
+func (o *Operator) forgetAll() {
+	for _, key := range o.reporter.Keys() {
+		o.controller.Forget(key)
+	}
 }
 
 func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
@@ -204,13 +214,11 @@ func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, e
 }
 
 func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
-	switch result {
-	case loop.ResultGone:
-		o.metrics.Forget(key.Namespace, key.Group)
-		return
-	case loop.ResultPanic:
+	if result == loop.ResultGone {
+		return // the controller has forgotten it, metrics included
+	}
+	if result == loop.ResultPanic {
 		o.metrics.Panicked(groupLoop)
-	case loop.ResultDone, loop.ResultWait, loop.ResultNow, loop.ResultMoved, loop.ResultAgain, loop.ResultHuman:
 	}
 	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
 }

@@ -27,6 +27,7 @@ type DeletePod struct {
 	Version Version
 	Up      bool // the pod serves, so the hold must cover the deed
 	Noted   bool // an intent for exactly this deed is in the hold already
+	Odd     bool // its revision is none that the zone's status names: the view may be behind
 	Because reason.Code
 }
 

@@ -195,13 +195,14 @@ func firstOf(refusals ...Refusal) Refusal {
 func (b *board) chooseTurn() string {
 	first := ""
 	for _, z := range b.standings {
-		if len(z.candidates) == 0 || !canRoll(z.Zone) {
+		if !canRoll(z.Zone) {
 			continue
 		}
-		if b.Hold.Holder == Rollout.For(z.Name) {
+		unfinished := len(z.candidates) > 0 || !z.whole()
+		if unfinished && b.Hold.Holder == Rollout.For(z.Name) {
 			return z.Name
 		}
-		if first == "" {
+		if len(z.candidates) > 0 && first == "" {
 			first = z.Name
 		}
 	}

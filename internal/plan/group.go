@@ -35,7 +35,7 @@ func (b *board) replace(z standing) ([]Action, Refusal) {
 			first = firstOf(first, r)
 			continue
 		}
-		deletes = append(deletes, deletion(z.Name, c))
+		deletes = append(deletes, deletion(z.Zone, c))
 		if !c.counted {
 			z.down++
 			z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
@@ -47,14 +47,14 @@ func (b *board) replace(z standing) ([]Action, Refusal) {
 	return deletes, first
 }
 
-func deletion(zone string, c candidate) DeletePod {
+func deletion(z Zone, c candidate) DeletePod {
 	because := reason.OutdatedRevision
 	if !c.Up() {
 		because = reason.OutdatedAndDown
 	}
 	return DeletePod{
-		Zone: zone, Pod: c.Name, UID: c.UID, Version: c.Version,
-		Up: c.Up(), Noted: c.pending, Because: because,
+		Zone: z.Name, Pod: c.Name, UID: c.UID, Version: c.Version, Because: because,
+		Up: c.Up(), Noted: c.pending, Odd: c.Revision != z.CurrentRevision,
 	}
 }
 

@@ -106,21 +106,25 @@ func (b *board) notedElsewhere(zone string) Refusal {
 	return Refusal{}
 }
 
-// held says that another zone has the hold, and whether it is overdue.
+// held says that another zone has the hold, and whether it is overdue. A
+// rollout's hold never is: whoever plans here renews it.
 func (b *board) held(zone, pod string) Refusal {
+	holder := b.Hold.Holder
 	code := reason.GroupHeld
-	if b.Hold.Expired(b.Now) {
+	if b.Hold.Expired(b.Now) && holder.Operation() != Rollout {
 		code = reason.StaleHold
 	}
-	return Refusal{Code: code, Zone: zone, Pod: pod, Detail: string(b.Hold.Holder)}
+	if _, exists := b.Zone(zone); !exists {
+		return Refusal{Code: code, Pod: pod, Detail: "by a zone that left the group"}
+	}
+	return Refusal{Code: code, Zone: zone, Pod: pod, Detail: string(holder)}
 }
 
 func (b *board) foreignHold() Refusal {
 	if b.Hold.Expired(b.Now) {
 		return Refusal{} // its intents were asked about before
 	}
-	until := b.Hold.Renewed.Add(b.Hold.Duration)
-	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: until}
+	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
 // settled tells whether a zone is whole. One that left the group is.

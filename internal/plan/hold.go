@@ -25,8 +25,17 @@ type Hold struct {
 // allows anybody to take it. A hold that does not say until when it counts
 // does not expire.
 func (h Hold) Expired(now time.Time) bool {
-	timed := !h.Renewed.IsZero() && h.Duration > 0
-	return timed && now.After(h.Renewed.Add(h.Duration))
+	at := h.ExpiresAt()
+	return !at.IsZero() && now.After(at)
+}
+
+// ExpiresAt returns until when the hold counts as fresh, or the zero time for
+// one that does not say so.
+func (h Hold) ExpiresAt() time.Time {
+	if h.Renewed.IsZero() || h.Duration <= 0 {
+		return time.Time{}
+	}
+	return h.Renewed.Add(h.Duration)
 }
 
 // Holder names an operation in a zone, never a process: "rollout/zone-a".

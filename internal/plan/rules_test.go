@@ -382,3 +382,31 @@ func TestWordsForPhasesAndFates(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAHoldThatSaysNoTimeIsRespectedAndWakesNobody(t *testing.T) {
+	for sentence, change := range map[string]func(*plan.Hold){
+		"no time of renewal": func(h *plan.Hold) { h.Renewed = time.Time{} },
+		"no duration":        func(h *plan.Hold) { h.Duration = 0 },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("hold manual/maintenance\nzone-a rev=2\n zone-a-0 ready@1")
+			change(&s.Hold)
+			steps := plan.Group(s)
+			if got, want := plan.Notation(steps), "wait zone-a because GroupHeld (held from outside lockstep)"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if wake := plan.Wake(steps); !wake.IsZero() {
+				t.Errorf("woken at %s, although nothing ends by time", wake)
+			}
+		})
+	}
+}
+
+func TestARolloutsHoldIsNeverCalledStale(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a renewed 1h ago\nzone-a rev=2\n zone-a-0 starting@2\nzone-b rev=2\n zone-b-0 ready@1")
+	for _, step := range plan.Group(s) {
+		if step.Reason() == reason.StaleHold {
+			t.Errorf("a person is told %q although the plan itself renews the hold", step)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Key names a group: the value of the rollout-group label within a namespace.
 // The name may be empty and need not be a valid object name.
@@ -15,6 +18,19 @@ func (k Key) String() string { return k.Namespace + "/" + k.Group }
 // Version is a resourceVersion as a number. Versions of one kind of object are
 // ordered; zero is older than every object.
 type Version uint64
+
+// ParseVersion reads a resourceVersion. The second result is false for a text
+// that is no version (KEP-5504), which is then older than every object.
+func ParseVersion(text string) (Version, bool) {
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return Version(v), true
+}
+
+// String returns the resourceVersion as the API server writes it.
+func (v Version) String() string { return strconv.FormatUint(uint64(v), 10) }
 
 // Snapshot is everything a decision may depend on, as observed at Now.
 type Snapshot struct {

@@ -24,12 +24,32 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, steps),
 		})
 	}
-	if holder := s.Hold.Holder; holder.Foreign() {
-		shown.Hold = telemetry.HoldState{Operation: "other"}
-	} else if !holder.Free() {
-		shown.Hold = telemetry.HoldState{Operation: string(holder.Operation()), Zone: holder.Zone()}
+	for _, step := range steps {
+		if w, ok := step.(plan.Wait); ok && !isZone(s, w.Zone) {
+			shown.Waiting = append(shown.Waiting, string(w.Because.Code))
+		}
 	}
+	shown.Hold = heldBy(s)
 	return shown
+}
+
+// heldBy names the holder in words of ours: a tenant can write anything there.
+func heldBy(s plan.Snapshot) telemetry.HoldState {
+	holder := s.Hold.Holder
+	switch {
+	case holder.Free():
+		return telemetry.HoldState{}
+	case holder.Foreign():
+		return telemetry.HoldState{Operation: "other"}
+	case !isZone(s, holder.Zone()):
+		return telemetry.HoldState{Operation: string(holder.Operation())}
+	}
+	return telemetry.HoldState{Operation: string(holder.Operation()), Zone: holder.Zone()}
+}
+
+func isZone(s plan.Snapshot, name string) bool {
+	_, exists := s.Zone(name)
+	return exists
 }
 
 func reasons(zone string, steps []plan.Action) []string {

@@ -6,43 +6,48 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// event is an Event on the StatefulSet of a zone.
+// event is an Event on the StatefulSet of a zone. Events that differ in their
+// note alone would be counted as one, so each names what it is about.
 type event struct {
-	zone   string
-	kind   string
-	code   reason.Code
-	action string
-	note   string
+	zone    string
+	related runtime.Object
+	kind    string
+	code    reason.Code
+	action  string
+	note    string
 }
 
 // deeds returns an Event for every step that was done.
-func (m *memory) deeds(done []plan.Receipt) []event {
+func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
 		if receipt.Err != nil {
 			continue
 		}
+		because := receipt.Step.Reason()
+		e := event{kind: corev1.EventTypeNormal, code: because}
 		switch step := receipt.Step.(type) {
 		case plan.DeletePod:
-			news = append(news, deed(step.Zone, step, "DeletePod", fmt.Sprintf("deleted pod %s", step.Pod)))
+			e.zone, e.related, e.action = step.Zone, podReference(s, step.Pod), "DeletePod"
+			e.note = fmt.Sprintf("deleted pod %s: %s", step.Pod, sentence(because))
 		case plan.Withdraw:
-			news = append(news, deed(step.Intent.Zone, step, "WithdrawDelete", fmt.Sprintf("no longer deletes pod %s (%s)", step.Intent.Pod, step.Since)))
+			e.zone, e.related, e.action = step.Intent.Zone, podReference(s, step.Intent.Pod), "WithdrawDelete"
+			e.note = fmt.Sprintf("no longer deletes pod %s (%s): %s", step.Intent.Pod, step.Since, sentence(because))
 		case plan.AdoptRevision:
-			news = append(news, deed(step.Zone, step, "AdoptRevision", fmt.Sprintf("made %s the current revision", step.Revision)))
+			e.zone, e.action = step.Zone, "AdoptRevision"
+			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))
 		case plan.Release, plan.Wait:
+			continue
 		}
+		news = append(news, e)
 	}
 	return news
-}
-
-func deed(zone string, step plan.Action, action, what string) event {
-	return event{zone, corev1.EventTypeNormal, step.Reason(), action, what + ": " + sentence(step.Reason())}
 }
 
 // waits returns an Event for every zone that begins to wait for something
@@ -56,18 +61,33 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		}
 	}
 	var news []event
+	told := map[string]plan.Refusal{}
 	for _, z := range s.Zones {
 		why, waits := waiting[z.Name]
+		before, known := m.told[z.UID]
 		switch {
 		case !waits:
-			delete(m.told, z.Name)
-		case !lasting(why.Code) || sameStory(m.told[z.Name], why):
-		default:
-			m.told[z.Name] = why
-			news = append(news, event{z.Name, severity(why.Code), why.Code, "Wait", "waits: " + describe(why)})
+			continue
+		case lasting(why.Code) && !sameStory(before, why):
+			told[z.UID] = why
+			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + describe(why)})
+		case known:
+			told[z.UID] = before
 		}
 	}
+	m.told = told
 	return news
+}
+
+// inTheWay returns the zone or pod that is waited for, if there is one.
+func inTheWay(s plan.Snapshot, why plan.Refusal) runtime.Object {
+	switch {
+	case why.Zone != "":
+		return zoneReference(s, why.Zone)
+	case why.Pod != "":
+		return podReference(s, why.Pod)
+	}
+	return nil
 }
 
 // remarks returns an Event for everything a person should correct, once.
@@ -79,7 +99,7 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 		standing[id] = true
 		if !m.seen[id] {
 			code := remark.Because.Code
-			news = append(news, event{remark.Zone, corev1.EventTypeWarning, code, "Check", describe(remark.Because)})
+			news = append(news, event{remark.Zone, nil, corev1.EventTypeWarning, code, "Check", describe(remark.Because)})
 		}
 	}
 	m.seen = standing
@@ -94,7 +114,7 @@ func lasting(code reason.Code) bool {
 }
 
 // outlasting are the waits that last longer than a pod's way back.
-var outlasting = []reason.Code{reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld}
+var outlasting = []reason.Code{reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind}
 
 func sameStory(a, b plan.Refusal) bool { return a.Code == b.Code && a.Zone == b.Zone }
 
@@ -128,5 +148,3 @@ func sentence(code reason.Code) string {
 	entry, _ := reason.Explain(code)
 	return entry.Sentence
 }
-
-func uid(z plan.Zone) types.UID { return types.UID(z.UID) }

@@ -6,12 +6,12 @@
 package report
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -33,7 +33,7 @@ type Reporter struct {
 
 // memory is what was last told of a group.
 type memory struct {
-	told map[string]plan.Refusal // by zone: the last wait that an Event told of
+	told map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
 	seen map[string]bool         // remarks that stand
 	last Record
 }
@@ -54,7 +54,7 @@ func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
 
 // Group tells of one plan and what became of it. It returns whether there was
 // news: a deed, or a reason to wait that was not told before.
-func (r *Reporter) Group(_ context.Context, s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
+func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
 	r.measure(s, steps, done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,11 +64,11 @@ func (r *Reporter) Group(_ context.Context, s plan.Snapshot, steps []plan.Action
 		r.groups[s.Key] = m
 	}
 	m.last = record(s, steps, done)
-	news := m.deeds(done)
+	news := m.deeds(s, done)
 	news = append(news, m.waits(s, steps)...)
 	news = append(news, m.remarks(s)...)
 	for _, e := range news {
-		r.events.Eventf(reference(s, e.zone), nil, e.kind, string(e.code), e.action, "%s", e.note)
+		r.events.Eventf(zoneReference(s, e.zone), e.related, e.kind, string(e.code), e.action, "%s", e.note)
 	}
 	return len(news) > 0
 }
@@ -116,9 +116,16 @@ func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 	return last
 }
 
-func reference(s plan.Snapshot, zone string) *corev1.ObjectReference {
+func zoneReference(s plan.Snapshot, zone string) *corev1.ObjectReference {
 	z, _ := s.Zone(zone)
-	ref := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: zone}
-	ref.UID = uid(z)
-	return ref
+	return &corev1.ObjectReference{
+		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: zone, UID: types.UID(z.UID),
+	}
+}
+
+func podReference(s plan.Snapshot, pod string) *corev1.ObjectReference {
+	p, _ := s.Pod(pod)
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: pod, UID: types.UID(p.UID),
+	}
 }

@@ -21,9 +21,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// lookAgain is after how long a group is looked at without an event, when the
-// caches did not show what was expected. An event usually comes first.
-const lookAgain = time.Second
+const (
+	// lookAgain is after how long a group is looked at without an event, when the
+	// caches did not show what was expected. An event usually comes first.
+	lookAgain = time.Second
+	// tellAfter is for how long caches may be behind before people are told.
+	tellAfter = 5 * time.Second
+)
 
 type observer interface {
 	Managed(namespace string) bool
@@ -36,7 +40,7 @@ type executor interface {
 }
 
 type reporter interface {
-	Group(context.Context, plan.Snapshot, []plan.Action, []plan.Receipt) (news bool)
+	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (news bool)
 	Forget(plan.Key)
 }
 
@@ -65,11 +69,30 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	if len(cached.Zones) == 0 && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
-	if missing := c.Fresh.Behind(cached); missing != "" {
-		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("cache does not show own writes yet")
+	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
+		c.behind(ctx, cached, missing, lasting)
 		return loop.After(lookAgain), nil
 	}
 	return c.step(ctx, cached)
+}
+
+// behind tells people when the caches do not catch up.
+func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasting time.Duration) {
+	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
+	if lasting >= tellAfter && c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.CacheBehind}), nil) {
+		entry.Warn("the cache does not catch up")
+		return
+	}
+	entry.Debug("the cache does not show yet what is known")
+}
+
+// everyZone says that all zones wait for the same thing.
+func everyZone(s plan.Snapshot, because plan.Refusal) []plan.Action {
+	var waits []plan.Action
+	for _, z := range s.Zones {
+		waits = append(waits, plan.Wait{Zone: z.Name, Because: because})
+	}
+	return waits
 }
 
 // step plans on the caches and, where they do not suffice, again on a live read.
@@ -83,17 +106,38 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		}
 		c.Fresh.Looked(live)
 		s = live
-		if steps, covered = think(s); !plan.Disrupts(steps) {
+		steps, covered = think(s)
+		if !c.stillWanted(steps, s.Key) {
+			return loop.After(lookAgain), nil
+		}
+		if !plan.Disrupts(steps) {
 			outcome = loop.After(lookAgain) // the caches have to catch up with what was seen
 		}
 	}
 	if broken := invariant.Check(s, steps, covered); broken != nil {
-		return loop.Done(), c.refuse(ctx, s, steps, broken)
+		return loop.Done(), c.refuse(s, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, s, steps, covered)
-	news := c.Reporter.Group(ctx, s, steps, done)
+	news := c.Reporter.Group(s, steps, done)
 	c.log(ctx, s, steps, covered, done, news)
 	return outcome.Earlier(next(s, steps, covered)), err
+}
+
+// stillWanted tells whether the caches of this moment propose the takedowns
+// as well: a live read takes a while, and what broke meanwhile is seen here.
+func (c *Controller) stillWanted(steps []plan.Action, key plan.Key) bool {
+	proposed := map[string]bool{}
+	for _, step := range plan.Group(c.Observer.Cached(key)) {
+		if d, ok := step.(plan.DeletePod); ok {
+			proposed[d.UID] = true
+		}
+	}
+	for _, step := range steps {
+		if d, ok := step.(plan.DeletePod); ok && d.Up && !proposed[d.UID] {
+			return false
+		}
+	}
+	return true
 }
 
 func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
@@ -101,44 +145,44 @@ func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
 	return steps, hold.Cover(s, steps)
 }
 
-// next says when to look again without an event: at once after a release, when
-// a wait ends by time, or when the hold has to be renewed.
+// next says when to look again without an event: when a wait ends by time, or
+// when the hold has to be renewed.
 func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
-	outcome := loop.Done()
-	if wake := plan.Wake(steps); !wake.IsZero() {
-		outcome = outcome.Earlier(loop.After(wake.Sub(s.Now)))
-	}
 	record := s.Hold
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
-	if renew := hold.RenewAt(record); !renew.IsZero() && record.Unreadable == "" {
-		outcome = outcome.Earlier(loop.After(renew.Sub(s.Now)))
+	return at(plan.Wake(steps)).Earlier(at(hold.RenewAt(record)))
+}
+
+// at returns the outcome for a time, which may be none. A time that is over
+// does not make a loop that never rests.
+func at(t time.Time) loop.Outcome {
+	if t.IsZero() {
+		return loop.Done()
 	}
-	for _, step := range steps {
-		if _, ok := step.(plan.Release); ok && covered.Verdict == hold.Write {
-			return loop.Now()
-		}
-	}
-	return outcome
+	const rest = 10 * time.Millisecond
+	return loop.After(max(time.Until(t), rest))
 }
 
 // refuse reports a plan that broke a rule of internal/invariant. Nothing of it
 // is done, and it is not tried again until something changes.
-func (c *Controller) refuse(ctx context.Context, s plan.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
-	wait := []plan.Action{}
-	for _, z := range s.Zones {
-		wait = append(wait, plan.Wait{Zone: z.Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}})
-	}
-	c.Reporter.Group(ctx, s, wait, nil)
+func (c *Controller) refuse(s plan.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
+	c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}), nil)
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
 
 func (c *Controller) forget(key plan.Key) loop.Outcome {
+	c.Forget(key)
+	return loop.Gone()
+}
+
+// Forget drops what is remembered of a group: it exists no more, its namespace
+// opted out, or this process does not lead any more.
+func (c *Controller) Forget(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Holds.Forget(key)
 	c.Fresh.Forget(key)
-	return loop.Gone()
 }
 
 // log writes one line for a plan that did something or has news, at debug

@@ -1,0 +1,184 @@
+package operator_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/operator"
+)
+
+// log is what a process says, readable while it says it.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// kubeconfig returns a file that names an API server at which nobody listens.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	err := os.WriteFile(file, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c", "user": ""}}]}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func parse(t *testing.T, args ...string) config.Config {
+	t.Helper()
+	c, _, err := config.Parse(args, config.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Whatever the state of the cluster, the process says how it is, ends when it
+// is told to, and leaves nothing behind.
+func TestWithoutAnAPIServer(t *testing.T) {
+	for sentence, args := range map[string][]string{
+		"with leader election":    {},
+		"without leader election": {"-leader-election.enabled=false"},
+		"in one namespace":        {"-kubernetes.namespace=team"},
+		"in a dry run":            {"-dry-run"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			leaks := goleak.IgnoreCurrent()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			c := parse(t, append(args, "-server.port=0", "-kubernetes.config-file="+kubeconfig(t))...)
+			var out log
+			ended := make(chan error, 1)
+			go func() {
+				ended <- operator.Main(ctx, c, []config.Warning{{Name: "-reconcile.interval", Message: "ignored"}}, &out, "v1.2.3")
+			}()
+
+			address := "http://127.0.0.1:" + port(t, &out)
+			for path, want := range map[string]string{
+				"/healthz": "200", "/ready": "503", "/metrics": "200", "/debug/groups": "200", "/debug/config": "200",
+			} {
+				if got := get(t, address+path); !strings.HasPrefix(got, want) {
+					t.Errorf("%s: got %.200s, want %s", path, got, want)
+				}
+			}
+			stop()
+			began := time.Now()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Errorf("ended with %v", err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("does not end:\n%s", out.String())
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("the end took %s", took)
+			}
+			for _, want := range []string{"lockstep starts", "version=v1.2.3", "setting=-reconcile.interval", "work has ended", "lockstep has stopped"} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the log does not say %q:\n%s", want, out.String())
+				}
+			}
+			if err := goleak.Find(leaks); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWhatKeepsAProcessFromStarting(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for sentence, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a kubeconfig that does not exist": {[]string{"-kubernetes.config-file=" + broken + ".not"}, "configure Kubernetes client: "},
+		"a kubeconfig that is damaged":     {[]string{"-kubernetes.config-file=" + broken}, "configure Kubernetes client: "},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			err := operator.Main(t.Context(), parse(t, append(tc.args, "-server.port=0")...), nil, io.Discard, "test")
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !strings.Contains(err.Error(), "broken") {
+				t.Errorf("got %v, want %s... with the name of the file", err, tc.want)
+			}
+		})
+	}
+	t.Run("a port that is taken", func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var out log
+		ended := make(chan error, 1)
+		file := "-kubernetes.config-file=" + kubeconfig(t)
+		go func() { ended <- operator.Main(ctx, parse(t, file, "-server.port=0"), nil, &out, "test") }()
+		taken := port(t, &out)
+		err := operator.Main(t.Context(), parse(t, file, "-server.port="+taken), nil, io.Discard, "test")
+		if err == nil || !strings.Contains(err.Error(), taken) {
+			t.Errorf("got %v", err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+var listens = regexp.MustCompile(`address="?[^ "]*:(\d+)`)
+
+// port waits for the process to say on which port it listens.
+func port(t *testing.T, out *log) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if found := listens.FindStringSubmatch(out.String()); found != nil {
+			return found[1]
+		}
+	}
+	t.Fatalf("no port in the log:\n%s", out.String())
+	return ""
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Do(q)
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(answer.StatusCode, " ", string(body))
+}
