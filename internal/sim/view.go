@@ -117,7 +117,8 @@ func (o *operator) behind(s plan.Snapshot, v *view) bool {
 			log.ZoneWritten(group, zoneNames[n], plan.Version(version))
 		}
 	}
-	return log.Behind(s) != ""
+	missing, _ := log.Behind(s)
+	return missing != ""
 }
 
 // forget drops from the memory of own writes what the caches show now.
