@@ -31,7 +31,7 @@ type violation struct {
 
 var violations = map[string]violation{
 	"a takedown that is noted breaks nothing": {
-		"", healthy, deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a repair needs no note": {
 		"", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
@@ -46,13 +46,13 @@ var violations = map[string]violation{
 	},
 	"a takedown while another zone's pod is noted": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-0\n", 1),
-		deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown without any note": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
 	},
 	"a takedown whose note is of another pod": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a", "zone-a-1"),
+		"NotedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
 	},
 	"a takedown whose note is of another version": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "zone-a-0", 9)),
@@ -67,22 +67,22 @@ var violations = map[string]violation{
 		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
 	},
 	"a takedown while the Lease is to be removed": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Verdict: hold.Remove, Record: noted("zone-a", "zone-a-0").Record},
+		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Verdict: hold.Remove, Record: noted("zone-a-0").Record},
 	},
 	"a takedown while a pod of another zone starts": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone is missing": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone leaves": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone is not stable": {
-		"RestIsWhole", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"RestIsWhole", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a surplus pod does not stand in for a missing one": {
-		"RestIsWhole", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a", "zone-a-0"),
+		"RestIsWhole", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a repair while a zone has another strategy": {
 		"OnDeleteOnly", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2 strategy=RollingUpdate\n zone-b-0 ready@2", deletes(down("zone-a-0")), hold.Decision{},
@@ -91,17 +91,17 @@ var violations = map[string]violation{
 		"StandStill", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"two takedowns with budget one": {
-		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a", "zone-a-0", "zone-a-1"),
+		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a takedown beside a pod that is down": {
-		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a", "zone-a-1"),
+		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
 	},
 	"a takedown beside a missing pod": {
-		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a", "zone-a-1"),
+		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
 	},
 	"a takedown beside a noted pod": {
 		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-a-0 version=20\n", 1),
-		deletes(up("zone-a-1")), noted("zone-a", "zone-a-0", "zone-a-1"),
+		deletes(up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a delete of another version": {
 		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 version=11", deletes(down("zone-a-0")), hold.Decision{},
@@ -154,7 +154,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 func TestTakedownsInTwoZonesAreFoundWhateverIsNoted(t *testing.T) {
 	s := fixture.MustParse(healthy)
 	both := deletes(up("zone-a-0"), up("zone-b-0"))
-	found := invariant.Check(s, actions(both), noted("zone-a", "zone-a-0", "zone-b-0"))
+	found := invariant.Check(s, actions(both), noted("zone-a-0", "zone-b-0"))
 	if found == nil || found.Name != "OneZoneAtATime" {
 		t.Errorf("found %v", found)
 	}
@@ -210,13 +210,13 @@ func down(pod string) plan.DeletePod {
 	return d
 }
 
-// noted is the decision to write a rollout's hold with intents for these pods.
-func noted(zone string, pods ...string) hold.Decision {
+// noted is the decision to write the hold of zone-a's rollout with intents for these pods.
+func noted(pods ...string) hold.Decision {
 	var intents []plan.Intent
 	for _, pod := range pods {
 		intents = append(intents, fixture.Noted(pod))
 	}
-	return writing(plan.Rollout.For(zone), intents...)
+	return writing(plan.Rollout.For("zone-a"), intents...)
 }
 
 func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {

@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The largest world there can be.
 const (
@@ -104,10 +107,5 @@ func (c Config) validate() error {
 }
 
 func (c Config) bad(revision uint8) bool {
-	for _, b := range c.Bad {
-		if int(revision) == b {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Bad, int(revision))
 }

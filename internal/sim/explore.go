@@ -139,8 +139,8 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 func (e *explorer) judgeProgress() {
 	slices.SortFunc(e.fair, func(a, b [2]uint32) int { return int(int64(a[1]) - int64(b[1])) })
 	begins := make([]uint32, len(e.keys)+1)
-	for i := len(e.fair) - 1; i >= 0; i-- {
-		begins[e.fair[i][1]] = uint32(i)
+	for i, v := range slices.Backward(e.fair) {
+		begins[v[1]] = uint32(i)
 	}
 	reaches := make([]bool, len(e.keys))
 	todo := slices.Clone(e.goals)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -49,10 +51,5 @@ func (r Rules) check(s plan.Snapshot, steps []plan.Action, covered hold.Decision
 }
 
 func (r Rules) judges(name string) bool {
-	for _, ignored := range r.Ignore {
-		if ignored == name {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(r.Ignore, name)
 }
