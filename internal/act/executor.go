@@ -75,7 +75,7 @@ func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) 
 		})
 	case hold.Remove:
 		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Remove(ctx, s.Key)
+			return e.Holds.Remove(ctx, s.Key, s.Hold)
 		})
 	case hold.Carry, hold.Look:
 	}

@@ -75,9 +75,9 @@ func Deadline(record plan.Hold) time.Time {
 }
 
 // RenewAt returns when the hold has to be renewed next, or the zero time when
-// it is none of a rollout's.
+// it is none of a rollout's or may not be written over.
 func RenewAt(h plan.Hold) time.Time {
-	if h.Holder.Operation() != plan.Rollout {
+	if h.Holder.Operation() != plan.Rollout || h.Unreadable != "" {
 		return time.Time{}
 	}
 	return h.Renewed.Add(RenewEvery)
@@ -128,7 +128,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 // settle returns the record as it must read next: intents that have ended are
 // left out, new ones are added, the time is renewed.
 func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Hold {
-	next := s.Hold
+	next := s.Hold // with the UID and version that the write requires
 	next.Exists = true
 	next.Own = s.Hold.Own || s.Live
 	next.Renewed, next.Duration = s.Now, Duration

@@ -11,14 +11,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/types"
+	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -50,14 +50,11 @@ type reply struct {
 // NewStore returns a Store over the Leases of one namespace, or of all when
 // namespace is empty. The actor is recorded on each write, for people.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithNamespace(namespace),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
-		}))
+	indexers := cache.Indexers{byNotedPod: indexByNotedPod}
+	holdsOnly := func(o *metav1.ListOptions) { o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup }
 	return &Store{
 		client:   client,
-		informer: factory.Coordination().V1().Leases().Informer(),
+		informer: coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
 		actor:    actor,
 		written:  map[plan.Key]reply{},
 	}
@@ -100,9 +97,10 @@ func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	return decode(lease, own), nil
 }
 
-// Write stores a record in place of the one last returned by Cached or Read.
-// An error of class Moved means that somebody else wrote in between. After an
-// error the record is read anew, if it can be.
+// Write stores a record in place of the very one that it was decided on: a
+// record carries that one's UID and version, or none where no Lease was. An error of class Moved means that
+// somebody else wrote in between. After an error the record is read anew, if it
+// can be.
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	lease, err := s.put(ctx, key, record)
 	if err == nil {
@@ -112,36 +110,41 @@ func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 	if _, readErr := s.Read(ctx, key); readErr != nil {
 		return fmt.Errorf("write hold of %s: %w", key, err)
 	}
-	return reason.WithClass(classOf(err), fmt.Errorf("write hold of %s: %w", key, err))
+	return fmt.Errorf("write hold of %s: %w", key, classify(err))
 }
 
 func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold) (*coordinationv1.Lease, error) {
 	leases := s.client.CoordinationV1().Leases(key.Namespace)
-	current := s.newest(key).lease
-	next := encode(current, key, record, s.actor)
-	if current == nil {
-		return leases.Create(ctx, next, metav1.CreateOptions{})
+	if record.UID == "" {
+		return leases.Create(ctx, encode(nil, key, record, s.actor), metav1.CreateOptions{})
 	}
-	return leases.Update(ctx, next, metav1.UpdateOptions{})
+	current := s.newest(key).lease
+	if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {
+		return nil, errMoved
+	}
+	return leases.Update(ctx, encode(current, key, record, s.actor), metav1.UpdateOptions{})
 }
 
-// Remove deletes the Lease exactly as it was last seen.
-func (s *Store) Remove(ctx context.Context, key plan.Key) error {
-	known := s.newest(key)
-	if known.lease == nil {
+// errMoved says that the record a decision was made on is known to be replaced.
+var errMoved = reason.WithClass(reason.Moved, errors.New("another process has written it meanwhile"))
+
+// Remove deletes the very Lease that a record was read from.
+func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) error {
+	if record.UID == "" {
 		return nil
 	}
-	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, known.lease.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &known.lease.UID, ResourceVersion: &known.lease.ResourceVersion},
+	uid, version := types.UID(record.UID), record.Version.String()
+	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, hold.LeaseName(key.Group), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		err = reason.WithClass(classOf(err), fmt.Errorf("remove hold of %s: %w", key, err))
+		err = fmt.Errorf("remove hold of %s: %w", key, classify(err))
 		if _, readErr := s.Read(ctx, key); readErr != nil {
 			return errors.Join(err, readErr)
 		}
 		return err
 	}
-	s.remember(key, reply{version: known.version})
+	s.remember(key, reply{version: record.Version})
 	return nil
 }
 
@@ -187,25 +190,34 @@ func watched(lease *coordinationv1.Lease) bool {
 
 // Noting returns the groups of a namespace whose hold notes a pod of that name.
 func (s *Store) Noting(namespace, pod string) []plan.Key {
-	leases, err := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	leases, err := s.informer.GetIndexer().ByIndex(byNotedPod, namespace+"/"+pod)
 	if err != nil {
-		return nil // the index exists: the informer's factory made it
+		return nil // the index exists: NewStore made it
 	}
 	var keys []plan.Key
 	for _, item := range leases {
-		lease, ok := item.(*coordinationv1.Lease)
-		if !ok || lease.Annotations[contract.IntentsAnnotation] == "" {
-			continue
-		}
-		if key, ok := KeyOf(lease); ok && notes(s.Cached(key), pod) {
-			keys = append(keys, key)
+		if lease, ok := item.(*coordinationv1.Lease); ok {
+			if key, ok := KeyOf(lease); ok {
+				keys = append(keys, key)
+			}
 		}
 	}
 	return keys
 }
 
-func notes(h plan.Hold, pod string) bool {
-	return slices.ContainsFunc(h.Intents, func(i plan.Intent) bool { return i.Pod == pod })
+// byNotedPod is the index of Leases by namespace and name of the pods they note.
+const byNotedPod = "noted"
+
+func indexByNotedPod(object any) ([]string, error) {
+	lease, ok := object.(*coordinationv1.Lease)
+	if !ok {
+		return nil, nil
+	}
+	var pods []string
+	for _, intent := range decode(lease, false).Intents {
+		pods = append(pods, lease.Namespace+"/"+intent.Pod)
+	}
+	return pods, nil
 }
 
 // KeyOf returns the group whose hold a Lease is. The second result is false
@@ -215,11 +227,11 @@ func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
 	return key, lease.Name == hold.LeaseName(key.Group)
 }
 
-func classOf(err error) reason.Class {
+func classify(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		return reason.Moved
+		return reason.WithClass(reason.Moved, err)
 	}
-	return reason.Again
+	return err
 }
 
 func versionOf(lease *coordinationv1.Lease) plan.Version {
@@ -233,6 +245,8 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	}
 	h := plan.Hold{
 		Exists:      true,
+		UID:         string(lease.UID),
+		Version:     versionOf(lease),
 		Own:         own,
 		Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
 		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,

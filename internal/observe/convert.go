@@ -35,6 +35,15 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	return view
 }
 
+// strangerOf converts a pod that belongs to no StatefulSet, or no more.
+func strangerOf(pod *corev1.Pod) plan.Pod {
+	view := plan.Pod{Name: pod.Name, UID: string(pod.UID), Version: versionOf(pod)}
+	if pod.DeletionTimestamp != nil {
+		view.Phase = plan.Leaving
+	}
+	return view
+}
+
 // phaseOf says in which phase a pod is, since when it is Ready, and why it fails.
 func phaseOf(pod *corev1.Pod) (plan.Phase, time.Time, string) {
 	if pod.DeletionTimestamp != nil {

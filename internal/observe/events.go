@@ -98,10 +98,10 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 // that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
 // own event follows.
 func (o *Observer) concernedBy(r *podRecord) []plan.Key {
-	if r.owner == "" {
-		return nil
-	}
 	keys := o.holds.Noting(r.namespace, r.pod.Name)
+	if r.owner == "" {
+		return keys
+	}
 	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.owner) {
 		if z.grouped && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())

@@ -15,7 +15,7 @@ import (
 )
 
 // podRecord is what the cache keeps of a pod. Of one that belongs to no
-// StatefulSet it keeps the name only.
+// StatefulSet it keeps what settles an intent that may name it.
 type podRecord struct {
 	namespace string
 	owner     string // UID of the StatefulSet it belongs to
@@ -83,7 +83,7 @@ func trimPod(object any) (any, error) {
 	case *corev1.Pod:
 		owner, ordinal, ok := memberOf(o)
 		if !ok {
-			return &podRecord{namespace: o.Namespace, pod: plan.Pod{Name: o.Name, Version: versionOf(o)}}, nil
+			return &podRecord{namespace: o.Namespace, pod: strangerOf(o)}, nil
 		}
 		return &podRecord{namespace: o.Namespace, owner: owner, pod: podOf(o, ordinal)}, nil
 	case *podRecord, cache.DeletedFinalStateUnknown:

@@ -154,8 +154,10 @@ func (o *Observer) livePod(ctx context.Context, namespace, name string) (plan.Po
 	if err != nil {
 		return plan.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
 	}
-	_, ordinal, _ := memberOf(pod)
-	return podOf(pod, ordinal), true, nil
+	if _, ordinal, ok := memberOf(pod); ok {
+		return podOf(pod, ordinal), true, nil
+	}
+	return strangerOf(pod), true, nil
 }
 
 // strays returns the names of noted pods that no zone of the snapshot shows.

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
@@ -23,8 +25,8 @@ const (
 	eventsAtOnce    = 200
 )
 
-func connect(k config.Kubernetes, version string) (clients, error) {
-	base, err := restConfig(k)
+func connect(c config.Config, version string) (clients, error) {
+	base, err := restConfig(c.Kubernetes)
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
 	}
@@ -35,27 +37,47 @@ func connect(k config.Kubernetes, version string) (clients, error) {
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)
 	unlimited.QPS = -1
 	throttled.QPS, throttled.Burst = eventsPerSecond, eventsAtOnce
+	election := rest.CopyConfig(unlimited)
+	election.Timeout = c.LeaderElection.RenewDeadline / 2 // an unanswered request must not outlast the Lease
 
-	var c clients
-	for _, made := range []struct {
+	var made clients
+	for _, one := range []struct {
 		into   *kubernetes.Interface
 		config *rest.Config
-	}{{&c.work, unlimited}, {&c.election, rest.CopyConfig(unlimited)}, {&c.events, throttled}} {
-		client, err := kubernetes.NewForConfig(made.config)
+	}{{&made.work, unlimited}, {&made.election, election}, {&made.events, throttled}} {
+		client, err := kubernetes.NewForConfig(one.config)
 		if err != nil {
 			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 		}
-		*made.into = client
+		*one.into = client
 	}
-	return c, nil
+	return made, nil
 }
 
 func restConfig(k config.Kubernetes) (*rest.Config, error) {
 	if k.ConfigFile == "" && k.APIURL == "" {
 		return rest.InClusterConfig()
 	}
-	rules := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(k.ConfigFile)}
+	files := filepath.SplitList(k.ConfigFile)
+	if err := anyReadable(files); err != nil {
+		return nil, err
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
 	overrides := &clientcmd.ConfigOverrides{}
 	overrides.ClusterInfo.Server = k.APIURL
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+}
+
+// anyReadable tells whether one of the files, if any are named, can be read;
+// clientcmd passes over those that cannot.
+func anyReadable(files []string) error {
+	var errs []error
+	for _, file := range files {
+		_, err := os.Stat(file)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

@@ -19,7 +19,7 @@ func Main(ctx context.Context, c config.Config, warnings []config.Warning, out i
 	for _, warning := range warnings {
 		log.WithField("setting", warning.Name).Warn(warning.Message)
 	}
-	entry := log.WithField("version", version)
+	entry := log.WithField("build", version)
 	for _, setting := range c.Settings() {
 		entry = entry.WithField(setting.Name, setting.Value)
 	}

@@ -62,7 +62,7 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}
 	o.tracer, o.flush = provider.Tracer("lockstep"), flush
-	if o.clients, err = connect(c.Kubernetes, version); err != nil {
+	if o.clients, err = connect(c, version); err != nil {
 		return nil, err
 	}
 	if o.identity, err = identity(); err != nil {
@@ -113,7 +113,11 @@ func (o *Operator) Run(ctx context.Context) error {
 	working, stopWork := context.WithCancelCause(ctx)
 	defer stopWork(nil)
 	var helpers sync.WaitGroup
-	helpers.Go(func() { o.observer.Run(background) })
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		o.observer.Run(background)
+	}()
 	helpers.Go(func() {
 		if err := operations.Serve(background); err != nil {
 			stopWork(err)
@@ -127,8 +131,20 @@ func (o *Operator) Run(ctx context.Context) error {
 	o.events.Shutdown()
 	stopBackground()
 	helpers.Wait()
+	awaitBriefly(watching)
 	o.flushTelemetry(ctx)
 	return err
+}
+
+// awaitBriefly waits for the watches to end, but not for long: client-go sleeps
+// through the end of its context after the API server was away, and a watch
+// writes nothing.
+func awaitBriefly(watching <-chan struct{}) {
+	const briefly = time.Second
+	select {
+	case <-watching:
+	case <-time.After(briefly):
+	}
 }
 
 // startEvents lets Events be written. A dry run writes none.

@@ -143,8 +143,8 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 // waitForHold says what is waited for beyond the zones of the group: intents
 // that cannot be read, or a noted pod whose zone left the group.
 func (b *board) waitForHold() []Action {
-	if b.Hold.Unreadable != "" {
-		return []Action{Wait{Zone: b.Hold.Holder.Zone(), Because: Refusal{Code: reason.HoldUnreadable}}}
+	if b.Hold.Unreadable != "" && len(b.Zones) > 0 {
+		return []Action{Wait{Zone: b.Zones[0].Name, Because: Refusal{Code: reason.HoldUnreadable}}}
 	}
 	var waits []Action
 	for _, intent := range b.Hold.Intents {

@@ -117,7 +117,11 @@ func (b *board) held(zone, pod string) Refusal {
 	if _, exists := b.Zone(zone); !exists {
 		return Refusal{Code: code, Pod: pod, Detail: "by a zone that left the group"}
 	}
-	return Refusal{Code: code, Zone: zone, Pod: pod, Detail: string(holder)}
+	r := Refusal{Code: code, Zone: zone, Pod: pod}
+	if _, ours := b.Zone(holder.Zone()); ours && !holder.Foreign() {
+		r.Detail = string(holder) // so it is an operation and a zone, not anybody's text
+	}
+	return r
 }
 
 func (b *board) foreignHold() Refusal {
@@ -170,7 +174,11 @@ func budgetSpent(_ *board, d disruption) Refusal {
 		return Refusal{}
 	}
 	r := d.zone.culprit
-	r.Detail = fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
+	count := fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
+	if r.Detail != "" {
+		count = r.Detail + ", " + count
+	}
+	r.Detail = count
 	return r
 }
 

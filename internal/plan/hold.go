@@ -11,6 +11,8 @@ import (
 // "The hold", for what it promises.
 type Hold struct {
 	Exists      bool   // there is a Lease
+	UID         string // of the Lease
+	Version     Version
 	Own         bool   // this process wrote the record, and has looked at the group live since another one did
 	Holder      Holder // what is going on; empty when free
 	Intents     []Intent

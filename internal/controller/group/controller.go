@@ -161,8 +161,10 @@ func at(t time.Time) loop.Outcome {
 	if t.IsZero() {
 		return loop.Done()
 	}
-	const rest = 10 * time.Millisecond
-	return loop.After(max(time.Until(t), rest))
+	if left := time.Until(t); left > 0 {
+		return loop.After(left)
+	}
+	return loop.After(lookAgain)
 }
 
 // refuse reports a plan that broke a rule of internal/invariant. Nothing of it

@@ -1,0 +1,460 @@
+package act_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"go.uber.org/goleak"
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	theLease = "leases/lockstep-group-store"
+	newLease = "POST leases"
+)
+
+// room is an Executor with a recording API server behind it.
+type room struct {
+	*recorder
+	act.Executor
+	optedOut bool
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	server := &recorder{}
+	client := server.client(t)
+	r := &room{recorder: server}
+	r.Executor = act.Executor{
+		Client: client, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
+		Managed: func(namespace string) bool { return namespace == "team" && !r.optedOut },
+	}
+	return r
+}
+
+// group is what the plans of these tests are made from.
+func group() plan.Snapshot {
+	s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n")
+	s.Now = time.Now()
+	return s
+}
+
+// write is the decision to write a hold of now.
+func write(s plan.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
+	record := plan.Hold{Own: true, Holder: holder, Renewed: s.Now, Duration: hold.Duration}
+	for _, pod := range pods {
+		record.Intents = append(record.Intents, fixture.Noted(pod))
+	}
+	return hold.Decision{Verdict: hold.Write, Record: record}
+}
+
+func deletePod(pod string) plan.DeletePod {
+	return plan.DeletePod{Zone: "zone-a", Pod: pod, UID: "uid-of-" + pod, Version: 10, Up: true, Because: reason.OutdatedRevision}
+}
+
+var (
+	adopt    = plan.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
+	withdraw = plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Since: plan.Refusal{Code: reason.Paused}}
+	wait     = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
+	release  = plan.Release{Holder: "rollout/zone-a"}
+)
+
+func TestOrderOfRequests(t *testing.T) {
+	s := group()
+	for sentence, tc := range map[string]struct {
+		steps    []plan.Action
+		decision hold.Decision
+		want     []string
+	}{
+		"withdraw, write the hold, delete, adopt, whatever order the plan has": {
+			[]plan.Action{adopt, deletePod("zone-a-0"), wait, withdraw}, write(s, "rollout/zone-a", "zone-a-0"),
+			[]string{"PATCH pods/zone-a-1", newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-a/status"},
+		},
+		"giving back is a write":                     {[]plan.Action{release}, write(s, ""), []string{newLease}},
+		"waiting is no request":                      {[]plan.Action{wait}, hold.Decision{}, nil},
+		"a repair without cover writes no hold":      {[]plan.Action{deletePod("zone-a-0")}, hold.Decision{}, []string{"DELETE pods/zone-a-0"}},
+		"a renewal is a write":                       {nil, write(s, "rollout/zone-a"), []string{newLease}},
+		"a Lease that is not there needs no removal": {nil, hold.Decision{Verdict: hold.Remove}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			if _, err := r.Run(t.Context(), s, tc.steps, tc.decision); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestADryRunSendsNothing(t *testing.T) {
+	r := newRoom(t)
+	r.DryRun = true
+	s := group()
+	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Verdict: hold.Remove}, {}} {
+		receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
+		if err != nil || len(receipts) != 0 {
+			t.Errorf("got %v, %v", receipts, err)
+		}
+	}
+	if asked := r.said(); len(asked) != 0 {
+		t.Errorf("asked for %v", asked)
+	}
+	if behind, _ := r.Fresh.Behind(s); behind != "" {
+		t.Errorf("waits for what was never written: %s", behind)
+	}
+}
+
+func TestEveryWriteNamesTheVeryObject(t *testing.T) {
+	r := newRoom(t)
+	s := group()
+	if _, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it only has to differ from the one before
+	got := map[string]string{}
+	for i, what := range r.said() {
+		got[what] = stamp.ReplaceAllString(strings.TrimSpace(r.bodies[i]), `"NOW"`)
+	}
+	want := map[string]string{
+		"PATCH pods/zone-a-1": `{"metadata":{"uid":"uid-of-zone-a-1","resourceVersion":"10",` +
+			`"annotations":{"` + contract.WithdrawnAnnotation + `":"NOW"}}}`,
+		"DELETE pods/zone-a-0": `{"kind":"DeleteOptions","apiVersion":"v1",` +
+			`"preconditions":{"uid":"uid-of-zone-a-0","resourceVersion":"10"}}`,
+		"PATCH statefulsets/zone-a/status": `{"metadata":{"uid":"uid-of-zone-a","resourceVersion":"10"},` +
+			`"status":{"currentRevision":"web-2"}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Each row refuses one request; what follows it must not be sent.
+func TestWhatARefusalStops(t *testing.T) {
+	const del, patchPod, status = "DELETE pods/zone-a-0", "PATCH pods/zone-a-1", "PATCH statefulsets/zone-a/status"
+	all := []string{patchPod, newLease, del, status}
+	for sentence, tc := range map[string]struct {
+		refused string
+		code    int32
+		want    []string
+		class   reason.Class
+	}{
+		"a touch that conflicts stops nothing else":         {patchPod, http.StatusConflict, all, reason.Moved},
+		"a pod that is gone needs no touch":                 {patchPod, http.StatusNotFound, all, reason.Moved},
+		"a touch that is refused stops nothing else":        {patchPod, http.StatusForbidden, all, reason.Again},
+		"a hold that somebody took first stops the deletes": {newLease, http.StatusConflict, []string{patchPod, newLease, "GET " + theLease}, reason.Moved},
+		"a hold that can't be written stops the deletes":    {newLease, http.StatusInternalServerError, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
+		"a namespace that is going stops the deletes":       {newLease, http.StatusForbidden, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
+		"a pod that has moved on is no failure":             {del, http.StatusConflict, all, reason.Moved},
+		"a pod that is gone is no failure":                  {del, http.StatusNotFound, all, reason.Moved},
+		"a delete that is refused is one":                   {del, http.StatusForbidden, all, reason.Again},
+		"a status that has moved on is no failure":          {status, http.StatusConflict, all, reason.Moved},
+		"a StatefulSet that is gone is no failure":          {status, http.StatusNotFound, all, reason.Moved},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.refuses = func(what string) int32 {
+				if what == tc.refused {
+					return tc.code
+				}
+				if what == "GET "+theLease {
+					return http.StatusNotFound
+				}
+				return 0
+			}
+			s := group()
+			receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			if err == nil || reason.ClassOf(err) != tc.class {
+				t.Errorf("got %v of class %v, want class %v", err, reason.ClassOf(err), tc.class)
+			}
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if len(receipts) == 0 {
+				t.Error("nothing is said of the touch")
+			}
+		})
+	}
+}
+
+func TestOneReceiptForEachStepThatWasTried(t *testing.T) {
+	r := newRoom(t)
+	r.refuses = func(what string) int32 {
+		if strings.HasSuffix(what, "zone-a-1") {
+			return http.StatusConflict
+		}
+		return 0
+	}
+	s := group()
+	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), deletePod("zone-a-1"), adopt, wait, release}, hold.Decision{})
+	var got []string
+	for _, receipt := range receipts {
+		got = append(got, fmt.Sprintf("%s: %v", receipt.Step, receipt.Err))
+	}
+	want := []string{
+		"delete zone-a-0 of zone-a because OutdatedRevision: <nil>",
+		"delete zone-a-1 of zone-a because OutdatedRevision: delete pod team/zone-a-1: Conflict",
+		"adopt web-2 in zone-a: <nil>",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err == nil || err.Error() != "delete pod team/zone-a-1: Conflict" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What was written must be seen before the next plan; what failed need not be.
+func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		step plan.Action
+		code int32
+		want string
+	}{
+		"a delete":            {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, 0, "pod zone-a-0 after version 10"},
+		"a touch":             {plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
+		"an adoption":         {adopt, 0, "StatefulSet zone-a at version 500"},
+		"a delete in vain":    {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, http.StatusConflict, ""},
+		"a touch in vain":     {plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, http.StatusConflict, ""},
+		"an adoption in vain": {adopt, http.StatusConflict, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.refuses = func(string) int32 { return tc.code }
+			s := group()
+			if _, err := r.Run(t.Context(), s, []plan.Action{tc.step}, hold.Decision{}); (err != nil) != (tc.code != 0) {
+				t.Fatal(err)
+			}
+			if got, _ := r.Fresh.Behind(s); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDeletesAreParallelAndBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.takes = time.Second
+		s := group()
+		var steps []plan.Action
+		for i := range 25 {
+			steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
+		}
+		began := time.Now()
+		receipts, err := r.Run(t.Context(), s, steps, hold.Decision{})
+		if err != nil || len(receipts) != 25 || time.Since(began) != 3*time.Second || r.most != 10 {
+			t.Errorf("%d receipts after %s, at most %d at a time, %v; want 25 after 3s, 10 at a time", len(receipts), time.Since(began), r.most, err)
+		}
+		for i, receipt := range receipts {
+			if receipt.Step != steps[i] {
+				t.Errorf("receipt %d is that of %s", i, receipt.Step)
+			}
+		}
+	})
+}
+
+func TestWithdrawalsComeOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.takes = time.Second
+		other := withdraw
+		other.Intent.Pod = "zone-a-0"
+		if _, err := r.Run(t.Context(), group(), []plan.Action{withdraw, other}, hold.Decision{}); err != nil {
+			t.Fatal(err)
+		}
+		if r.most != 1 {
+			t.Errorf("%d at a time", r.most)
+		}
+	})
+}
+
+// Writers stop a margin before their hold could expire, and no request takes
+// longer than that margin.
+func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		age   time.Duration // of the snapshot when the plan is carried out
+		takes time.Duration // for one answer
+		sent  int           // deletes
+		most  time.Duration
+	}{
+		"in time":                       {0, 0, 30, 0},
+		"at the last moment":            {hold.Duration - hold.Margin - time.Millisecond, 0, 30, 0},
+		"too late":                      {hold.Duration - hold.Margin, 0, 0, 0},
+		"long ago":                      {time.Hour, 0, 0, 0},
+		"slow answers eat the time up":  {hold.Duration - hold.Margin - 12*time.Second, 8 * time.Second, 10, 12 * time.Second},
+		"a server that does not answer": {0, time.Hour, 0, hold.RequestTimeout},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				r.takes = tc.takes
+				s := group()
+				var steps []plan.Action
+				for i := range 30 {
+					steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
+				}
+				time.Sleep(tc.age)
+				began := time.Now()
+				_, err := r.Run(t.Context(), s, steps, write(s, "rollout/zone-a"))
+				sent := len(slices.DeleteFunc(r.said(), func(what string) bool { return !strings.HasPrefix(what, "DELETE") }))
+				if sent != tc.sent || (err == nil) != (sent == 30) || time.Since(began) > tc.most {
+					t.Errorf("%d deletes in %s, %v; want %d in at most %s", sent, time.Since(began), err, tc.sent, tc.most)
+				}
+				if err != nil && (reason.ClassOf(err) != reason.Again || !errors.Is(err, context.DeadlineExceeded)) {
+					t.Errorf("got %v of class %v", err, reason.ClassOf(err))
+				}
+			})
+		})
+	}
+}
+
+func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		after string // the request that is the last one before it opts out
+		want  []string
+	}{
+		"before the plan":     {"", nil},
+		"behind the hold":     {newLease, []string{"PATCH pods/zone-a-1", newLease}},
+		"behind a withdrawal": {"PATCH pods/zone-a-1", []string{"PATCH pods/zone-a-1"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.optedOut = tc.after == ""
+			r.refuses = func(what string) int32 {
+				r.optedOut = r.optedOut || what == tc.after
+				return 0
+			}
+			s := group()
+			_, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			if err == nil || reason.ClassOf(err) != reason.Moved {
+				t.Errorf("got %v of class %v, want class moved", err, reason.ClassOf(err))
+			}
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
+	r := newRoom(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	s := group()
+	if _, err := r.Run(ctx, s, []plan.Action{deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if asked := r.said(); len(asked) != 0 {
+		t.Errorf("asked for %v", asked)
+	}
+}
+
+func TestEveryRequestHasASpan(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
+	r := newRoom(t)
+	r.Tracer = tracer
+	r.refuses = func(what string) int32 {
+		return map[string]int32{"DELETE pods/zone-a-1": http.StatusConflict, "DELETE pods/zone-a-2": http.StatusForbidden}[what]
+	}
+	ctx, reconcile := tracer.Start(t.Context(), "reconcile")
+	s := group()
+	steps := []plan.Action{withdraw, deletePod("zone-a-0"), deletePod("zone-a-1"), deletePod("zone-a-2"), adopt}
+	if _, err := r.Run(ctx, s, steps, write(s, "rollout/zone-a")); err == nil {
+		t.Error("want the refusals")
+	}
+	var got []string
+	for _, span := range spans.Ended() {
+		text := span.Name()
+		for _, a := range span.Attributes() {
+			text += fmt.Sprintf(" %s=%s", a.Key, a.Value.AsString())
+		}
+		if span.Status().Code == codes.Error {
+			text += " failed"
+		}
+		if span.Parent().SpanID() != reconcile.SpanContext().SpanID() || span.SpanKind() != trace.SpanKindClient {
+			t.Errorf("%s is no client span below the reconcile", text)
+		}
+		got = append(got, text)
+	}
+	slices.Sort(got)
+	const of = " k8s.namespace.name=team lockstep.group=store lockstep.object="
+	want := []string{
+		"adopt revision" + of + "zone-a",
+		"delete pod" + of + "zone-a-0",
+		"delete pod" + of + "zone-a-1", // it has moved on, which is no failure
+		"delete pod" + of + "zone-a-2 failed",
+		"withdraw" + of + "zone-a-1",
+		"write hold" + of,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheTraceInTheLease(t *testing.T) {
+	const former, deed = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
+	here := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{3}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled})
+	const reconcile = "00-03000000000000000000000000000000-0300000000000000-01"
+	for sentence, tc := range map[string]struct {
+		before     plan.Holder
+		span       trace.SpanContext
+		hold       string
+		fresh, old string // of an intent that is new, and of one that was there
+	}{
+		"whoever takes a free hold begins a trace": {"", here, reconcile, reconcile, deed},
+		"whoever goes on keeps the trace":          {"rollout/zone-a", here, former, reconcile, deed},
+		"without tracing the former trace stays":   {"", trace.SpanContext{}, former, "", deed},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			s := group()
+			s.Hold.Holder = tc.before
+			d := write(s, "rollout/zone-a", "zone-a-0", "zone-a-1")
+			d.Record.Trace, d.Record.Intents[1].Trace = former, deed
+			if _, err := r.Run(trace.ContextWithSpanContext(t.Context(), tc.span), s, nil, d); err != nil {
+				t.Fatal(err)
+			}
+			var sent coordinationv1.Lease
+			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
+				t.Fatal(err)
+			}
+			intents, err := hold.ParseIntents(sent.Annotations[contract.IntentsAnnotation])
+			if err != nil || len(intents) != 2 {
+				t.Fatalf("got %v, %v", intents, err)
+			}
+			got := []string{sent.Annotations[contract.TraceAnnotation], intents[0].Trace, intents[1].Trace}
+			if diff := cmp.Diff([]string{tc.hold, tc.fresh, tc.old}, got); diff != "" {
+				t.Errorf("hold, new intent, former intent (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

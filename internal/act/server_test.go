@@ -1,0 +1,138 @@
+package act_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// recorder is an API server that writes down what it is asked and agrees to
+// everything, unless a test says otherwise. It answers in the goroutine that
+// asks, so that it can live in a bubble of testing/synctest.
+type recorder struct {
+	takes   time.Duration                  // how long an answer takes
+	refuses func(what string) (code int32) // 0: it agrees
+
+	mu       sync.Mutex
+	asked    []string
+	bodies   []string
+	underway int
+	most     int // requests that were under way at the same time
+}
+
+func (r *recorder) client(tb testing.TB) kubernetes.Interface {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{
+		Host: "http://api", Transport: r, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// said returns every request so far as "VERB object", and forgets them.
+func (r *recorder) said() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.asked = nil }()
+	return r.asked
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	_, object, _ := strings.Cut(q.URL.Path, "/namespaces/team/")
+	what := q.Method + " " + object
+	var body []byte
+	if q.Body != nil {
+		var err error
+		if body, err = io.ReadAll(q.Body); err != nil {
+			return nil, err
+		}
+	}
+	r.begin(what, body)
+	defer r.end()
+	select {
+	case <-time.After(r.takes):
+	case <-q.Context().Done():
+		return nil, q.Context().Err()
+	}
+	if r.refuses != nil {
+		if code := r.refuses(what); code != 0 {
+			return answer(int(code), refusal(code)), nil
+		}
+	}
+	return answer(http.StatusOK, agreement(q.URL.Path, body)), nil
+}
+
+func (r *recorder) begin(what string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, what)
+	r.bodies = append(r.bodies, string(body))
+	r.underway++
+	r.most = max(r.most, r.underway)
+}
+
+func (r *recorder) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.underway--
+}
+
+// agreement is the object that was sent, at version 500.
+func agreement(path string, body []byte) any {
+	object := map[string]any{}
+	if json.Unmarshal(body, &object) != nil {
+		object = map[string]any{}
+	}
+	switch {
+	case strings.Contains(path, "/leases"):
+		object["kind"], object["apiVersion"] = "Lease", "coordination.k8s.io/v1"
+	case strings.Contains(path, "/statefulsets"):
+		object["kind"], object["apiVersion"] = "StatefulSet", "apps/v1"
+	default:
+		object = map[string]any{"kind": "Pod", "apiVersion": "v1"}
+	}
+	meta, ok := object["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+	}
+	meta["resourceVersion"], meta["uid"] = "500", "uid"
+	object["metadata"] = meta
+	return object
+}
+
+func refusal(code int32) *metav1.Status {
+	why := map[int32]metav1.StatusReason{
+		http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
+		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError,
+	}[code]
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Reason: why, Code: code, Message: string(why),
+	}
+}
+
+func answer(code int, object any) *http.Response {
+	body, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": []string{"application/json"}},
+		Body:   io.NopCloser(bytes.NewReader(body)),
+	}
+}

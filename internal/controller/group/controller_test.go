@@ -1,0 +1,337 @@
+package group_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/controller/group"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+var store = plan.Key{Namespace: "team", Group: "store"}
+
+// world is what the controller sees and whom it tells.
+type world struct {
+	unmanaged    bool
+	cached, live plan.Snapshot
+	meanwhile    *plan.Snapshot // what the caches show after the look
+	lookFails    error
+	runFails     error
+
+	looks     int
+	ran       []string // plans with the decision that covers them
+	reported  []string
+	forgotten []string
+}
+
+func (w *world) Managed(string) bool { return !w.unmanaged }
+func (w *world) Cached(plan.Key) plan.Snapshot {
+	if w.looks > 0 && w.meanwhile != nil {
+		return *w.meanwhile
+	}
+	return w.cached
+}
+
+func (w *world) Live(context.Context, plan.Key) (plan.Snapshot, error) {
+	w.looks++
+	return w.live, w.lookFails
+}
+
+func (w *world) Run(_ context.Context, _ plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	w.ran = append(w.ran, told(steps)+" ("+fixture.Decision(d)+")")
+	return nil, w.runFails
+}
+
+func (w *world) Group(_ plan.Snapshot, steps []plan.Action, _ []plan.Receipt) bool {
+	w.reported = append(w.reported, told(steps))
+	return false
+}
+
+// memory is somebody who forgets.
+type memory struct {
+	*world
+	name string
+}
+
+func (m memory) Forget(key plan.Key) { m.forgotten = append(m.forgotten, m.name+" "+key.String()) }
+
+func told(steps []plan.Action) string { return strings.ReplaceAll(plan.Notation(steps), "\n", "; ") }
+
+// newController returns a controller in a world, and its log.
+func newController(w *world) (*group.Controller, *logtest.Hook) {
+	log, lines := logtest.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	return &group.Controller{
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Fresh: freshness.NewLog(), Log: log,
+	}, lines
+}
+
+const (
+	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
+	settled  = "zone-a rev=2\n zone-a-0 ready@2\n"
+	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
+	rolling  = "hold rollout/zone-a\n"
+)
+
+func TestReconcile(t *testing.T) {
+	const rollsOn = "delete zone-a-0 of zone-a because OutdatedRevision (write rollout/zone-a with zone-a-0)"
+	for sentence, tc := range map[string]struct {
+		world     world
+		cached    string
+		live      string
+		meanwhile string
+		behind    bool
+		want      loop.Outcome
+		looks     int
+		ran       []string
+		reported  []string
+		forgets   bool
+	}{
+		"a namespace that is not managed is forgotten": {world: world{unmanaged: true}, cached: outdated, want: loop.Gone(), forgets: true},
+		"a group that exists no more is forgotten":     {cached: "", want: loop.Gone(), forgets: true},
+		"a group that left its Lease behind is not":    {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
+		"a cache that is behind is looked at later":    {cached: outdated, behind: true, want: loop.After(time.Second)},
+		"at the goal there is nothing to wait for":     {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
+		"a hold is taken after a look, by the plan made from that": {
+			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
+			ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
+		},
+		"what the caches would not take down after the look stays": {
+			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
+		},
+		"a look that shows no need comes to nothing": {
+			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"a look that shows another holder comes to nothing": {
+			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n", want: loop.After(time.Second), looks: 1,
+			ran:      []string{"wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0 (as it is)"},
+			reported: []string{"wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0"},
+		},
+		"under its own hold it goes on without a look": {
+			cached: rolling + outdated, want: loop.After(hold.RenewEvery), ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
+		},
+		"a hold in use is renewed in time": {
+			cached: "hold rollout/zone-a renewed 5s ago\n" + starting, want: loop.After(hold.RenewEvery - 5*time.Second),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
+		},
+		"a hold that was renewed is renewed again": {
+			cached: "hold rollout/zone-a renewed 20s ago\n" + starting, want: loop.After(hold.RenewEvery),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (write rollout/zone-a)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
+		},
+		"a wait that ends by time sets the time": {
+			cached: "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(6 * time.Second),
+			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
+		},
+		"the earlier one of renewal and wait counts": {
+			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
+			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
+		},
+		"after giving the hold back the event of that comes": {
+			cached: rolling + settled, want: loop.Done(), ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tc.world
+				w.cached, w.live = today(tc.cached), today(tc.live)
+				if tc.meanwhile != "" {
+					w.meanwhile = new(today(tc.meanwhile))
+				}
+				c, _ := newController(&w)
+				if tc.behind {
+					c.Fresh.PodMoved(store, "zone-a-0", 10)
+				}
+				got, err := c.Reconcile(t.Context(), store)
+				if err != nil || got != tc.want {
+					t.Errorf("got %s, %v, want %s", got, err, tc.want)
+				}
+				if w.looks != tc.looks {
+					t.Errorf("%d looks, want %d", w.looks, tc.looks)
+				}
+				if diff := cmp.Diff(tc.ran, w.ran); diff != "" {
+					t.Errorf("carried out (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tc.reported, w.reported); diff != "" {
+					t.Errorf("reported (-want +got):\n%s", diff)
+				}
+				forgotten := []string(nil)
+				if tc.forgets {
+					forgotten = []string{"reporter team/store", "holds team/store"}
+				}
+				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
+					t.Errorf("forgotten (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// today returns a situation of this moment.
+func today(situation string) plan.Snapshot {
+	s := fixture.MustParse(situation)
+	later := time.Since(s.Now)
+	s.Now, s.Hold.Renewed = s.Now.Add(later), s.Hold.Renewed.Add(later)
+	for _, z := range s.Zones {
+		for i := range z.Pods {
+			z.Pods[i].ReadySince = z.Pods[i].ReadySince.Add(later)
+		}
+	}
+	return s
+}
+
+func TestWhatWasWrittenIsForgottenWithTheGroup(t *testing.T) {
+	w := world{unmanaged: true, cached: fixture.MustParse(outdated)}
+	c, _ := newController(&w)
+	c.Fresh.PodMoved(store, "zone-a-0", 10)
+	if _, err := c.Reconcile(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if behind, _ := c.Fresh.Behind(w.cached); behind != "" {
+		t.Errorf("still waits for %s", behind)
+	}
+}
+
+// What a look has shown, the caches must show before they are planned on.
+func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
+	w := world{cached: fixture.MustParse(outdated), live: fixture.MustParse("live\nzone-a rev=2 version=20\n zone-a-0 ready@2 version=20\n")}
+	w.live.PodsAt, w.live.ZonesAt, w.cached.PodsAt, w.cached.ZonesAt = 20, 20, 10, 10
+	c, _ := newController(&w)
+	for range 3 {
+		if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.After(time.Second) {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+	if w.looks != 1 || len(w.ran) != 1 {
+		t.Errorf("%d looks, %d plans, want one of each until the caches have caught up", w.looks, len(w.ran))
+	}
+	w.cached = fixture.Clone(w.live)
+	w.cached.Live = false
+	if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.Done() {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestAPlanThatBreaksARuleIsNotCarriedOut(t *testing.T) {
+	// A planner with such a mistake is not at hand. A snapshot that says one thing
+	// to the planner and another to the judge is: two pods of one name.
+	w := world{cached: twins()}
+	c, _ := newController(&w)
+	got, err := c.Reconcile(t.Context(), store)
+	violation := &invariant.Violation{}
+	if !errors.As(err, &violation) || reason.ClassOf(err) != reason.Human || got != loop.Done() {
+		t.Fatalf("got %s, %v of class %v, want a violation of class human", got, err, reason.ClassOf(err))
+	}
+	if !strings.HasPrefix(err.Error(), `plan "delete zone-a-0 of zone-a because`) {
+		t.Errorf("the error does not tell the plan: %v", err)
+	}
+	if len(w.ran) != 0 {
+		t.Errorf("carried out: %v", w.ran)
+	}
+	if diff := cmp.Diff([]string{"wait zone-a because InvariantViolated (" + violation.Name + ")"}, w.reported); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+}
+
+func twins() plan.Snapshot {
+	s := fixture.MustParse(rolling + "zone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@2\n")
+	twin := s.Zones[0].Pods[0]
+	twin.UID, twin.Revision = "twin", "2"
+	s.Zones[0].Pods = append([]plan.Pod{twin}, s.Zones[0].Pods...)
+	return s
+}
+
+func TestErrorsAreHandedOn(t *testing.T) {
+	refused := errors.New("no route to host")
+	t.Run("a look that fails is followed by nothing", func(t *testing.T) {
+		w := world{cached: fixture.MustParse(outdated), lookFails: refused}
+		c, _ := newController(&w)
+		_, err := c.Reconcile(t.Context(), store)
+		if err == nil || err.Error() != "look at team/store: no route to host" || len(w.ran)+len(w.reported) != 0 {
+			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
+		}
+	})
+	t.Run("a plan that fails is reported, and its hold still renewed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := world{cached: today(rolling + outdated), runFails: reason.WithClass(reason.Moved, refused)}
+			c, _ := newController(&w)
+			got, err := c.Reconcile(t.Context(), store)
+			if !errors.Is(err, refused) || reason.ClassOf(err) != reason.Moved || got != loop.After(hold.RenewEvery) || len(w.reported) != 1 {
+				t.Errorf("got %s, %v, reported %v", got, err, w.reported)
+			}
+		})
+	})
+}
+
+func TestOneLineForEachPlan(t *testing.T) {
+	w := world{cached: fixture.MustParse(rolling + outdated)}
+	c, lines := newController(&w)
+	if _, err := c.Reconcile(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines.Entries) != 1 {
+		t.Fatalf("%d lines", len(lines.Entries))
+	}
+	want := logrus.Fields{
+		"namespace": "team", "group": "store", "holder": "rollout/zone-a", "live": false,
+		"plan": "delete zone-a-0 of zone-a because OutdatedRevision",
+	}
+	if diff := cmp.Diff(want, lines.LastEntry().Data); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Whatever the caches show, what is carried out was judged before, and a plan
+// that disrupts was made from a live read unless this process has the hold.
+func TestNothingUnjudgedIsCarriedOut(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := world{cached: fixture.Odd().Draw(rt, "cached")}
+		w.live = fixture.Clone(w.cached)
+		w.live.Live = true
+		w.live.Key, w.cached.Key = store, store
+		c, _ := newController(&w)
+		c.Log.SetOutput(io.Discard)
+		j := &judge{world: &w}
+		c.Executor = j
+		if _, err := c.Reconcile(t.Context(), store); err != nil && reason.ClassOf(err) != reason.Human {
+			rt.Error(err)
+		}
+		if j.wrong != "" {
+			rt.Error(j.wrong)
+		}
+	})
+}
+
+// judge is an executor that looks again at what it is given.
+type judge struct {
+	*world
+	wrong string
+}
+
+func (j *judge) Run(_ context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	if broken := invariant.Check(s, steps, d); broken != nil {
+		j.wrong = broken.Error()
+	}
+	if d.Verdict == hold.Look {
+		j.wrong = "a plan that needs a look is carried out"
+	}
+	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {
+		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + told(steps)
+	}
+	return nil, nil
+}

@@ -1,0 +1,29 @@
+package group_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/loop"
+)
+
+// Where a plan changes nothing (a dry run, an unreadable hold), a time of
+// renewal that is over must not make the loop look a hundred times a second.
+func TestATimeThatIsOverDoesNotMakeTheLoopSpin(t *testing.T) {
+	for sentence, situation := range map[string]string{
+		"a rollout's hold that cannot be read is never renewed": "hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + settled,
+		"a repair beside a hold that nobody renews any more":    "hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2\nzone-b rev=2 current=1\n zone-b-0 failing@1\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{cached: today(situation), live: today("live\n" + situation)}
+				c, _ := newController(&w)
+				got, err := c.Reconcile(t.Context(), store)
+				if err != nil || got.Earlier(loop.After(time.Second)) != loop.After(time.Second) {
+					t.Errorf("got %s, %v after %d live reads; want a look no sooner than in %s", got, err, w.looks, time.Second)
+				}
+			})
+		})
+	}
+}

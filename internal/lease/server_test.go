@@ -1,0 +1,219 @@
+package lease_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+)
+
+// apiServer is an API server that has Leases and nothing else, with real
+// compare-and-swap. It answers in the goroutine that asks, so that it can live
+// in a bubble of testing/synctest.
+type apiServer struct {
+	// deaf: a request is carried out although its context has ended.
+	deaf bool
+	// interfere may answer a request in the server's place, let time pass, or
+	// change what is there, before the server sees the request.
+	interfere func(*http.Request) *http.Response
+	// wrote is told the holder after each write, with the server locked.
+	wrote func(holder string)
+
+	mu       sync.Mutex
+	version  int
+	leases   map[string]*coordinationv1.Lease
+	requests []request
+}
+
+// request is what was asked of the server.
+type request struct {
+	method string
+	path   string
+	lease  *coordinationv1.Lease // of a write
+	delete metav1.DeleteOptions
+}
+
+func newServer() *apiServer {
+	return &apiServer{version: 100, leases: map[string]*coordinationv1.Lease{}}
+}
+
+func (a *apiServer) client(tb testing.TB) kubernetes.Interface {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{
+		Host: "http://api", Transport: a, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// meddle lets interfere meet every request from now on; nil ends that.
+func (a *apiServer) meddle(interfere func(*http.Request) *http.Response) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.interfere = interfere
+}
+
+// change lets somebody else write a Lease, or delete it by returning false.
+func (a *apiServer) change(name string, how func(*coordinationv1.Lease) bool) *coordinationv1.Lease {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l, ok := a.leases[name]
+	if !ok {
+		l = &coordinationv1.Lease{}
+		l.Namespace, l.Name, _ = strings.Cut(name, "/")
+		l.UID = types.UID(fmt.Sprintf("uid-%d", a.version))
+		l.Labels = map[string]string{contract.HoldLabel: contract.HoldLabelGroup}
+	}
+	l = l.DeepCopy()
+	keep := how(l)
+	a.version++
+	l.ResourceVersion = strconv.Itoa(a.version)
+	a.leases[name] = l
+	if !keep {
+		delete(a.leases, name)
+	}
+	return l.DeepCopy()
+}
+
+// stored returns a Lease as it is, or nil.
+func (a *apiServer) stored(name string) *coordinationv1.Lease {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leases[name].DeepCopy()
+}
+
+// asked returns the requests so far as "METHOD path".
+func (a *apiServer) asked() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]string, len(a.requests))
+	for i, r := range a.requests {
+		all[i] = r.method
+	}
+	return all
+}
+
+// last returns the last request of a method.
+func (a *apiServer) last(method string) request {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range slices.Backward(a.requests) {
+		if r.method == method {
+			return r
+		}
+	}
+	return request{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	seen := request{method: r.Method, path: r.URL.Path}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		into := any(&seen.lease)
+		if r.Method == http.MethodDelete {
+			into = &seen.delete
+		}
+		if err := json.Unmarshal(body, into); err != nil {
+			return nil, fmt.Errorf("%s: %w", body, err)
+		}
+	}
+	a.mu.Lock()
+	a.requests = append(a.requests, seen)
+	interfere := a.interfere
+	a.mu.Unlock()
+	if interfere != nil {
+		if answer := interfere(r); answer != nil {
+			return answer, nil
+		}
+	}
+	if err := r.Context().Err(); err != nil && !a.deaf {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.answer(seen), nil
+}
+
+func (a *apiServer) answer(r request) *http.Response {
+	// /apis/coordination.k8s.io/v1/namespaces/NAMESPACE/leases[/NAME]
+	parts := strings.Split(strings.Trim(r.path, "/"), "/")
+	name := parts[4] + "/"
+	if len(parts) > 6 {
+		name += parts[6]
+	} else {
+		name += r.lease.Name
+	}
+	current, exists := a.leases[name]
+	switch {
+	case r.method == http.MethodPost && exists:
+		return refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists)
+	case r.method != http.MethodPost && !exists:
+		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.method == http.MethodGet:
+		return reply(http.StatusOK, current)
+	case r.method == http.MethodDelete:
+		if p := r.delete.Preconditions; p != nil && (*p.UID != current.UID || *p.ResourceVersion != current.ResourceVersion) {
+			return refusal(http.StatusConflict, metav1.StatusReasonConflict)
+		}
+		delete(a.leases, name)
+		a.version++
+		return reply(http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess})
+	case r.method == http.MethodPut && (r.lease.ResourceVersion != current.ResourceVersion || r.lease.UID != current.UID):
+		return refusal(http.StatusConflict, metav1.StatusReasonConflict)
+	}
+	next := r.lease.DeepCopy()
+	a.version++
+	next.ResourceVersion = strconv.Itoa(a.version)
+	if !exists {
+		next.UID = types.UID(fmt.Sprintf("uid-%d", a.version))
+	}
+	a.leases[name] = next
+	if a.wrote != nil {
+		a.wrote(*next.Spec.HolderIdentity)
+	}
+	return reply(http.StatusOK, next)
+}
+
+func refusal(code int32, why metav1.StatusReason) *http.Response {
+	return reply(int(code), &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Reason: why, Code: code, Message: string(why),
+	})
+}
+
+func reply(code int, object any) *http.Response {
+	if l, ok := object.(*coordinationv1.Lease); ok {
+		l = l.DeepCopy()
+		l.TypeMeta = metav1.TypeMeta{Kind: "Lease", APIVersion: "coordination.k8s.io/v1"}
+		object = l
+	}
+	body, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": []string{"application/json"}},
+		Body:   io.NopCloser(bytes.NewReader(body)),
+	}
+}

@@ -1,0 +1,164 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func TestPhaseOfAPod(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		pod  change[*corev1.Pod]
+		want string
+	}{
+		"a Ready pod that runs is ready":          {func(*corev1.Pod) {}, "ready"},
+		"a terminating pod leaves, however Ready": {terminating, "leaving"},
+		"a terminating pod that crashes leaves":   {func(p *corev1.Pod) { notReady(waits("CrashLoopBackOff"))(p); terminating(p) }, "leaving"},
+		"a pod without conditions starts":         {func(p *corev1.Pod) { p.Status.Conditions = nil }, "starting"},
+		"a pod whose readiness is unknown starts": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, "starting"},
+		"a pod nobody has scheduled starts":       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "starting"},
+		"a pod without any status starts":         {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, "starting"},
+		"a stale Ready of a pod that failed":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "failing PodFailed"},
+		"a pod that was evicted fails":            {func(p *corev1.Pod) { notReady()(p); p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" }, "failing PodFailed"},
+		"a pod that succeeded is not ready":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, "starting"},
+		"a pod on a lost node is not ready":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }, "starting"},
+		"a pod that is being created starts":      {notReady(waits("ContainerCreating")), "starting"},
+		"a pod that initialises starts":           {notReady(waits("PodInitializing")), "starting"},
+		"a container that just crashed restarts":  {notReady(crashed), "starting"},
+		"a crash loop fails":                      {notReady(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"an image that can't be pulled fails":     {notReady(waits("ImagePullBackOff")), "failing ImagePullBackOff"},
+		"an image that was not pulled fails":      {notReady(waits("ErrImagePull")), "failing ErrImagePull"},
+		"a name that is no image fails":           {notReady(waits("InvalidImageName")), "failing InvalidImageName"},
+		"a missing ConfigMap fails":               {notReady(waits("CreateContainerConfigError")), "failing CreateContainerConfigError"},
+		"a container that can't be created fails": {notReady(waits("CreateContainerError")), "failing CreateContainerError"},
+		"one failing container of several fails":  {notReady(runs, waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"a failing init container fails":          {notReadyInit(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"a failing sidecar beside a running one":  {notReadyInit(runs, waits("ImagePullBackOff")), "failing ImagePullBackOff"},
+		"a reason that a tenant made up":          {notReady(waits("Rm -rf\n\x1b[31m")), "starting"},
+		"a Ready pod with a container that waits": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: waits("CrashLoopBackOff")}}
+		}, "ready"},
+		"a readiness gate that is not open starts": {gated(corev1.ConditionFalse), "starting"},
+		"a readiness gate that is open":            {gated(corev1.ConditionTrue), "ready"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			phase, since, why := phaseOf(newPod("zone-a", 0, tc.pod))
+			got := phase.String()
+			if why != "" {
+				got += " " + why
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if ready := phase == plan.Ready; ready != !since.IsZero() || (ready && !since.Equal(noon.Time)) {
+				t.Errorf("%s since %s", phase, since)
+			}
+		})
+	}
+}
+
+// gated is a pod whose containers are ready; the kubelet computes Ready from
+// those and from the gate.
+func gated(gate corev1.ConditionStatus) change[*corev1.Pod] {
+	return func(p *corev1.Pod) {
+		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/traffic"}}
+		p.Status.Conditions[0].Status = gate
+		p.Status.Conditions = append([]corev1.PodCondition{
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))},
+			{Type: "example.com/traffic", Status: gate, LastTransitionTime: noon},
+		}, p.Status.Conditions...)
+	}
+}
+
+func TestMembershipOfAPod(t *testing.T) {
+	owner := func(changes ...change[*metav1.OwnerReference]) metav1.OwnerReference {
+		ref := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "zone-a", UID: "uid-of-zone-a", Controller: new(true)}
+		for _, c := range changes {
+			c(&ref)
+		}
+		return ref
+	}
+	named := func(name string) change[*corev1.Pod] { return func(p *corev1.Pod) { p.Name = name } }
+	for sentence, tc := range map[string]struct {
+		pod     change[*corev1.Pod]
+		want    string
+		ordinal int
+	}{
+		"the controlling StatefulSet":            {ownedBy(owner()), "uid-of-zone-a", 3},
+		"labels of a stranger do not matter":     {func(p *corev1.Pod) { p.Labels = map[string]string{"set": "zone-b"} }, "uid-of-zone-a", 3},
+		"nobody":                                 {ownedBy(), "", 0},
+		"an owner that does not control":         {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller = nil })), "", 0},
+		"an owner that expressly does not":       {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller = new(false) })), "", 0},
+		"the controlling one of two owners":      {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller, r.UID = nil, "x" }), owner()), "uid-of-zone-a", 3},
+		"another kind of controller":             {ownedBy(owner(func(r *metav1.OwnerReference) { r.Kind = "ReplicaSet" })), "", 0},
+		"a StatefulSet of another API":           {ownedBy(owner(func(r *metav1.OwnerReference) { r.APIVersion = "apps.kruise.io/v1beta1" })), "", 0},
+		"a name that the controller never gives": {named("zone-a-03"), "", 0},
+		"a negative ordinal":                     {named("zone-a--3"), "", 0},
+		"an ordinal that is too large":           {named("zone-a-4294967296"), "", 0},
+		"a large ordinal":                        {named("zone-a-1048576"), "uid-of-zone-a", 1048576},
+		"a name of another StatefulSet":          {named("zone-ab-3"), "", 0},
+		"the bare name of the StatefulSet":       {named("zone-a"), "", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			set, ordinal, ok := memberOf(newPod("zone-a", 3, tc.pod))
+			if ok != (tc.want != "") || (ok && (set != tc.want || ordinal != tc.ordinal)) {
+				t.Errorf("got %q, %d, %t, want %q, %d", set, ordinal, ok, tc.want, tc.ordinal)
+			}
+		})
+	}
+}
+
+func TestAPodIsConvertedWhole(t *testing.T) {
+	want := plan.Pod{
+		Name: "zone-a-3", Ordinal: 3, UID: "uid-of-zone-a-3", Version: 9, Revision: "old",
+		Phase: plan.Ready, ReadySince: noon.Time,
+	}
+	if diff := cmp.Diff(want, podOf(newPod("zone-a", 3), 3)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestZoneOfAStatefulSet(t *testing.T) {
+	settled := plan.Zone{
+		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
+		Observed: true, OnDelete: true,
+	}
+	for sentence, tc := range map[string]struct {
+		set  change[*appsv1.StatefulSet]
+		want change[*plan.Zone]
+	}{
+		"a settled one":                    {func(*appsv1.StatefulSet) {}, func(*plan.Zone) {}},
+		"replicas left to the default":     {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, func(z *plan.Zone) { z.Replicas = 1 }},
+		"scaled to nothing on purpose":     {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(0)) }, func(z *plan.Zone) { z.Replicas = 0 }},
+		"ordinals that start later":        {func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5} }, func(z *plan.Zone) { z.Start = 5 }},
+		"minReadySeconds":                  {func(s *appsv1.StatefulSet) { s.Spec.MinReadySeconds = 30 }, func(z *plan.Zone) { z.MinReady = 30 * time.Second }},
+		"being deleted":                    {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *plan.Zone) { z.Deleting = true }},
+		"RollingUpdate":                    {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType }, func(z *plan.Zone) { z.OnDelete = false }},
+		"no strategy at all":               {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = "" }, func(z *plan.Zone) { z.OnDelete = false }},
+		"a spec nobody has observed":       {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *plan.Zone) { z.Observed = false }},
+		"a status from the future":         {func(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = 4 }, func(*plan.Zone) {}},
+		"no update revision yet":           {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "" }, func(z *plan.Zone) { z.UpdateRevision, z.Observed = "", false }},
+		"created this moment":              {func(s *appsv1.StatefulSet) { s.Status = appsv1.StatefulSetStatus{} }, func(z *plan.Zone) { z.UpdateRevision, z.CurrentRevision, z.Observed = "", "", false }},
+		"paused":                           {annotated(contract.PausedAnnotation, "true"), func(z *plan.Zone) { z.Paused = true }},
+		"a number of pods at a time":       {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
+		"a percentage of pods at a time":   {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
+		"nonsense instead of a number":     {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
+		"no annotations and labels at all": {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
+		"a version that is no number":      {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			want := settled
+			tc.want(&want)
+			if diff := cmp.Diff(want, zoneOf(newSet("zone-a", tc.set))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// The cost of an event is that of its group, not of the cluster.
+func BenchmarkPodEvent(b *testing.B) {
+	for _, others := range []int{0, 1000} {
+		b.Run(fmt.Sprint("beside ", others, " groups that roll"), func(b *testing.B) {
+			o := newObserver(b, unreachable)
+			show(o, newSet("zone-a"))
+			for i := range others {
+				zone := fmt.Sprint("other-", i)
+				showHold(o, newHold(zone, "rollout/"+zone, noted(zone, zone+"-0")))
+			}
+			was, is := must(trimPod(newPod("zone-a", 0))), must(trimPod(newPod("zone-a", 0, terminating)))
+			h := o.podEvents(func(plan.Key) {})
+			for b.Loop() {
+				h.OnUpdate(was, is)
+			}
+		})
+	}
+}

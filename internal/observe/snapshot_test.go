@@ -1,0 +1,274 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+var store = plan.Key{Namespace: "team", Group: "store"}
+
+// noted is an intent for a pod at the version that pods here have.
+func noted(zone, pod string) plan.Intent {
+	return plan.Intent{Zone: zone, Pod: pod, UID: "uid-of-" + pod, Version: 9, Since: noon.UTC()}
+}
+
+// both returns a group as the caches and as the API server show it.
+func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live plan.Snapshot) {
+	tb.Helper()
+	o := newObserver(tb, fake.NewClientset(objects...))
+	for _, object := range objects {
+		if held, ok := object.(interface{ GetAnnotations() map[string]string }); ok && held.GetAnnotations()[contract.GroupAnnotation] != "" {
+			if err := o.holds.Informer().GetStore().Add(object); err != nil {
+				tb.Fatal(err)
+			}
+			continue
+		}
+		show(o, object)
+	}
+	cached = o.Cached(key)
+	live, err := o.Live(tb.Context(), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cached, live
+}
+
+// sight leaves out what only says how a snapshot was made.
+var sight = cmpopts.IgnoreFields(plan.Snapshot{}, "Live", "ZonesAt", "PodsAt")
+
+func TestZonesAndPodsStandInNaturalOrder(t *testing.T) {
+	var objects []runtime.Object
+	for _, zone := range []string{"zone-10", "zone-2", "zone-1"} {
+		objects = append(objects, newSet(zone))
+		for _, ordinal := range []int{10, 9, 100, 0} {
+			objects = append(objects, newPod(zone, ordinal))
+		}
+	}
+	cached, live := both(t, store, objects...)
+	want := "zone-1 0 9 10 100 | zone-2 0 9 10 100 | zone-10 0 9 10 100"
+	for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+		var zones []string
+		for _, z := range s.Zones {
+			text := z.Name
+			for _, p := range z.Pods {
+				text += fmt.Sprint(" ", p.Ordinal)
+			}
+			zones = append(zones, text)
+		}
+		if got := strings.Join(zones, " | "); got != want {
+			t.Errorf("%s: got %s, want %s", how, got, want)
+		}
+	}
+	if !live.Live || cached.Live {
+		t.Error("a snapshot does not say whether it was read live")
+	}
+}
+
+func TestGroupsAreKeptApart(t *testing.T) {
+	objects := []runtime.Object{
+		newSet("zone-a"), newPod("zone-a", 0),
+		newSet("zone-b", inGroup("")), newPod("zone-b", 0),
+		newSet("zone-c", ungrouped), newPod("zone-c", 0),
+		newSet("zone-d", inGroup("store-2")), newPod("zone-d", 0),
+		newSet("zone-a", func(s *appsv1.StatefulSet) { s.Namespace, s.UID = "other", "elsewhere" }),
+		newPod("zone-a", 0, func(p *corev1.Pod) { p.Namespace, p.OwnerReferences[0].UID = "other", "elsewhere" }),
+	}
+	for sentence, tc := range map[string]struct {
+		key  plan.Key
+		want []string
+	}{
+		"a group":                               {store, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
+		"the group without a name":              {plan.Key{Namespace: "team"}, []string{"zone-b: zone-b-0/uid-of-zone-b-0"}},
+		"a group of the same name elsewhere":    {plan.Key{Namespace: "other", Group: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
+		"a group that nobody has":               {plan.Key{Namespace: "team", Group: "nobody"}, nil},
+		"a group whose key would read the same": {plan.Key{Namespace: "team/store", Group: ""}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cached, live := both(t, tc.key, objects...)
+			for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+				var got []string
+				for _, z := range s.Zones {
+					text := z.Name + ":"
+					for _, p := range z.Pods {
+						text += " " + p.Name + "/" + p.UID
+					}
+					got = append(got, text)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", how, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestPodsOfStrangersAreNotShown(t *testing.T) {
+	stranger := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "the-former-zone-a" }
+	cached, live := both(t, store, newSet("zone-a"), newPod("zone-a", 0, stranger), newPod("zone-a", 1, ownedBy()), newPod("zone-a", 2),
+		newPod("zone-a", 3, func(p *corev1.Pod) { p.Name = "looks-the-same" }))
+	for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+		if pods := s.Zones[0].Pods; len(pods) != 1 || pods[0].Name != "zone-a-2" {
+			t.Errorf("%s: got %+v", how, pods)
+		}
+	}
+}
+
+func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
+	for sentence, objects := range map[string][]runtime.Object{
+		"its StatefulSet moved to another group": {newSet("zone-a", inGroup("other")), newPod("zone-a", 0)},
+		"its StatefulSet is gone already":        {newPod("zone-a", 0, terminating)},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			objects = append(objects, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0"), noted("zone-a", "zone-a-1")))
+			cached, live := both(t, store, objects...)
+			if diff := cmp.Diff(live, cached, sight); diff != "" {
+				t.Errorf("-live +cached:\n%s", diff)
+			}
+			if len(live.Zones) != 0 || len(live.Strays) != 1 || live.Strays[0].UID != "uid-of-zone-a-0" {
+				t.Errorf("got %+v", live)
+			}
+			// Where no zone is left to list, what is not found by name is gone for good.
+			if fate := live.Fate(noted("zone-a", "zone-a-1")); fate != plan.Done {
+				t.Errorf("the noted pod that is gone: %s", fate)
+			}
+		})
+	}
+}
+
+// Caches and API server show the same group whenever they show the same world.
+func TestCachedAndLiveShowTheSame(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		world := drawWorld(rt)
+		cached, live := both(t, store, world...)
+		if diff := cmp.Diff(live, cached, sight); diff != "" {
+			rt.Errorf("-live +cached:\n%s", diff)
+		}
+	})
+}
+
+func drawWorld(t *rapid.T) []runtime.Object {
+	var world []runtime.Object
+	var names []string
+	for _, zone := range []string{"zone-a", "zone-b", "zone-10"} {
+		if rapid.IntRange(0, 4).Draw(t, zone+" exists") > 0 {
+			world = append(world, newSet(zone, drawSet(t, zone)))
+		}
+		for ordinal := range rapid.IntRange(0, 4).Draw(t, zone+" pods") {
+			pod := newPod(zone, ordinal, drawPod(t, fmt.Sprint(zone, "-", ordinal)))
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "StatefulSet" {
+				names = append(names, pod.Name)
+			}
+			world = append(world, pod)
+		}
+	}
+	var intents []plan.Intent
+	for _, name := range append(names, "zone-b-7", "other-0") {
+		if rapid.IntRange(0, 2).Draw(t, name+" noted") == 0 {
+			intents = append(intents, noted(name[:strings.LastIndex(name, "-")], name))
+		}
+	}
+	return append(world, newHold("store", rapid.SampledFrom([]string{"", "rollout/zone-a", "manual/x"}).Draw(t, "holder"), intents...))
+}
+
+func drawSet(t *rapid.T, zone string) change[*appsv1.StatefulSet] {
+	return rapid.SampledFrom([]change[*appsv1.StatefulSet]{
+		func(*appsv1.StatefulSet) {},
+		inGroup("other"), inGroup(""), ungrouped,
+		func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil },
+		func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon },
+		annotated(contract.MaxUnavailableAnnotation, "50%"),
+	}).Draw(t, zone+" is")
+}
+
+func drawPod(t *rapid.T, name string) change[*corev1.Pod] {
+	return rapid.SampledFrom([]change[*corev1.Pod]{
+		func(*corev1.Pod) {},
+		terminating, notReady(), notReady(waits("CrashLoopBackOff")),
+		ownedBy(),
+		func(p *corev1.Pod) { p.OwnerReferences[0].UID = "former" },
+		func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" },
+		func(p *corev1.Pod) { p.UID, p.ResourceVersion = types.UID("second-"+p.Name), "10" },
+	}).Draw(t, name+" is")
+}
+
+func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		verb, resource string
+		want           string
+	}{
+		"at the hold":         {"get", "leases", "read hold of team/store: "},
+		"at the StatefulSets": {"list", "statefulsets", "list StatefulSets of team/store: "},
+		"at the pods":         {"list", "pods", "list pods of team/zone-a: "},
+		"at a stray":          {"get", "pods", "read pod team/zone-x-0: "},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, fake.NewClientset(newSet("zone-a"), newPod("zone-a", 0), newHold("store", "", noted("zone-x", "zone-x-0"))))
+			refused := apierrors.NewForbidden(schema.GroupResource{Resource: tc.resource}, "", nil)
+			as[*fake.Clientset](o.client).PrependReactor(tc.verb, tc.resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, refused
+			})
+			s, err := o.Live(t.Context(), store)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !apierrors.IsForbidden(err) {
+				t.Errorf("got %v, want %s...", err, tc.want)
+			}
+			if len(s.Zones) != 0 {
+				t.Errorf("part of a look was returned: %+v", s)
+			}
+		})
+	}
+	t.Run("at a group that can have no StatefulSets", func(t *testing.T) {
+		_, err := newObserver(t, fake.NewClientset()).Live(t.Context(), plan.Key{Namespace: "team", Group: "no label value!"})
+		if err == nil || !strings.HasPrefix(err.Error(), "select StatefulSets of team/no label value!: ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// The hold is read first, then the StatefulSets, then their pods, by the
+// selectors of the zones and never the whole namespace.
+func TestTheOrderOfALook(t *testing.T) {
+	o := newObserver(t, fake.NewClientset(newSet("zone-b", inGroup("")), newSet("zone-a", inGroup("")), newHold("", "", noted("zone-x", "zone-x-0"))))
+	client := as[*fake.Clientset](o.client)
+	client.ClearActions()
+	if _, err := o.Live(t.Context(), plan.Key{Namespace: "team"}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, action := range client.Actions() {
+		text := action.GetVerb() + " " + action.GetNamespace() + "/" + action.GetResource().Resource
+		switch a := action.(type) {
+		case clienttesting.ListAction:
+			text += " " + a.GetListRestrictions().Labels.String()
+		case clienttesting.GetAction:
+			text += " " + a.GetName()
+		}
+		got = append(got, text)
+	}
+	want := []string{
+		"get team/leases " + newHold("", "").Name,
+		"list team/statefulsets rollout-group=",
+		"list team/pods set=zone-a",
+		"list team/pods set=zone-b",
+		"get team/pods zone-x-0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,40 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 is noted:
+// the pod has moved past the noted version, so the intent is void for all who
+// look, and the other zones do not wait for as long as the orphan lives.
+func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
+	orphan := newPod("zone-a", 0, ownedBy(), func(p *corev1.Pod) { version10(p) })
+	intent := noted("zone-a", "zone-a-0")
+	cached, live := both(t, store, []runtime.Object{newSet("zone-b"), orphan, newHold("store", "rollout/zone-a", intent)}...)
+	if diff := cmp.Diff(live, cached, sight); diff != "" {
+		t.Errorf("-live +cached:\n%s", diff)
+	}
+	if got, want := cached.Fate(intent), live.Fate(intent); got != want {
+		t.Errorf("the intent is %s in the cache, and %s live", got, want)
+	}
+}
+
+// The StatefulSet goes first, its pods later: the end of the noted pod is what
+// the group waits for.
+func TestTheEndOfANotedPodWakesTheGroupAfterItsStatefulSetHasGone(t *testing.T) {
+	o := newObserver(t, unreachable)
+	show(o, newSet("zone-b"))
+	showHold(o, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
+	got := enqueued(func(enqueue func(plan.Key)) {
+		o.podEvents(enqueue).OnDelete(must(trimPod(newPod("zone-a", 0, terminating))))
+	})
+	if diff := cmp.Diff([]string{"store"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

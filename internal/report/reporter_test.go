@@ -1,0 +1,407 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/report"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// pinboard collects Events.
+type pinboard struct {
+	mu     sync.Mutex
+	events []event
+}
+
+type event struct {
+	about *corev1.ObjectReference
+	kind  string
+	code  string
+	what  string
+	note  string
+}
+
+func (e event) String() string {
+	return fmt.Sprintf("%s %s %s: %s", e.about.Name, e.kind, e.code, e.note)
+}
+
+// Eventf implements report.Recorder.
+func (p *pinboard) Eventf(regarding, _ runtime.Object, kind, code, action, note string, args ...any) {
+	about, ok := regarding.(*corev1.ObjectReference)
+	if !ok {
+		panic(fmt.Sprintf("an Event about %T", regarding))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, event{about, kind, code, action, fmt.Sprintf(note, args...)})
+}
+
+// told returns the Events since it was asked last.
+func (p *pinboard) told() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for _, e := range p.events {
+		all = append(all, e.String())
+	}
+	p.events = nil
+	return all
+}
+
+// room is a Reporter with what it tells.
+type room struct {
+	*report.Reporter
+	pinboard
+	metrics *telemetry.Metrics
+}
+
+func newRoom() *room {
+	r := &room{metrics: telemetry.NewMetrics("test")}
+	r.Reporter = report.New(&r.pinboard, r.metrics)
+	return r
+}
+
+// look reports the plan for a situation of which nothing was carried out.
+func (r *room) look(t *testing.T, situation string) bool {
+	t.Helper()
+	s := fixture.MustParse(situation)
+	return r.Group(s, plan.Group(s), nil)
+}
+
+// series returns the metrics of groups.
+func (r *room) series(t *testing.T) []string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	r.metrics.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	var lines []string
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.HasPrefix(line, "lockstep_group_") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+const (
+	rolling  = "hold rollout/zone-a\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\nzone-b rev=2 current=1\n zone-b-0 ready@1\n"
+	failing  = "zone-a rev=2 current=1\n zone-a-0 failing@2 why=CrashLoopBackOff zone-a-1 ready@1\n"
+	starting = "zone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n"
+	settled  = "zone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2\n"
+	paused   = "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n"
+)
+
+func TestWaitsAreToldWhenTheyBegin(t *testing.T) {
+	const crash = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod zone-a-0, CrashLoopBackOff, 1 of at most 1 down)"
+	for sentence, tc := range map[string]struct {
+		looks []string
+		want  []string
+	}{
+		"a pod's way back is no news":                 {[]string{starting, settled, starting}, nil},
+		"a pod that fails is told":                    {[]string{failing}, []string{crash}},
+		"it is told once":                             {[]string{failing, failing, failing}, []string{crash}},
+		"a crash loop that restarts is told once":     {[]string{failing, starting, failing, starting, failing}, []string{crash}},
+		"after the zone has settled it is told again": {[]string{failing, settled, failing}, []string{crash, crash}},
+		"another reason is told": {[]string{failing, paused}, []string{
+			crash, "zone-a Normal Paused: waits: the StatefulSet carries the annotation grafana.com/rollout-paused=true",
+		}},
+		"a zone that waits for its turn is told once": {[]string{rolling, rolling}, []string{
+			"zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-a)",
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			told := 0
+			for _, situation := range tc.looks {
+				if r.look(t, situation) {
+					told++
+				}
+			}
+			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if told != len(tc.want) {
+				t.Errorf("said to have news %d times", told)
+			}
+		})
+	}
+}
+
+// In the course of a rollout without trouble nobody is told the same twice.
+func TestARolloutTellsEachThingOnce(t *testing.T) {
+	for sentence, situation := range map[string]string{
+		"three zones of four pods": "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1\n" +
+			"zone-b rev=2 current=1\n zone-b-0 ready@1 zone-b-1 ready@1 zone-b-2 ready@1 zone-b-3 ready@1\n" +
+			"zone-c rev=2 current=1\n zone-c-0 ready@1 zone-c-1 ready@1 zone-c-2 ready@1 zone-c-3 ready@1\n",
+		"pods that have to be stable": "zone-a rev=2 current=1 minReady=5s\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1\n" +
+			"zone-b rev=2 current=1 minReady=5s\n zone-b-0 ready@1 zone-b-1 ready@1 zone-b-2 ready@1\n",
+		"a budget of two": "zone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1\n" +
+			"zone-b rev=2 current=1 budget=2\n zone-b-0 ready@1 zone-b-1 ready@1 zone-b-2 ready@1\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r, world := newRoom(), fixture.NewWorld(fixture.MustParse(situation))
+			deleted := 0
+			for range 200 {
+				s := world.Snapshot()
+				steps, _ := world.Round()
+				var done []plan.Receipt
+				for _, step := range steps {
+					if _, waits := step.(plan.Wait); !waits {
+						done = append(done, plan.Receipt{Step: step})
+					}
+				}
+				r.Group(s, steps, done)
+				world.Tick()
+			}
+			if !fixture.AtGoal(world.Snapshot()) {
+				t.Fatal("the rollout has not ended")
+			}
+			times := map[string]int{}
+			for _, e := range r.told() {
+				times[e]++
+				if strings.Contains(e, "deleted pod") {
+					deleted++
+				}
+			}
+			for e, n := range times {
+				if n > 1 {
+					t.Errorf("%d times: %s", n, e)
+				}
+			}
+			if want := strings.Count(situation, "ready@1"); deleted != want {
+				t.Errorf("%d deletes were told, want %d", deleted, want)
+			}
+			t.Logf("%d Events", len(times))
+		})
+	}
+}
+
+func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
+	r := newRoom()
+	s := fixture.MustParse(settled)
+	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedRevision}
+	steps := []plan.Action{deed}
+	if r.Group(s, steps, []plan.Receipt{{Step: deed, Err: errors.New("conflict")}}) {
+		t.Error("a deed that failed is news")
+	}
+	if told := r.told(); told != nil {
+		t.Errorf("told of what was not done: %v", told)
+	}
+	if !r.Group(s, steps, []plan.Receipt{
+		{Step: deed},
+		{Step: plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Since: plan.Refusal{Code: reason.Paused}}},
+		{Step: plan.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
+		{Step: plan.Release{Holder: "rollout/zone-a"}},
+	}) {
+		t.Error("deeds are no news")
+	}
+	about := r.events[0].about
+	if about.Kind != "StatefulSet" || about.APIVersion != "apps/v1" || about.Namespace != "team" || about.Name != "zone-a" || string(about.UID) != s.Zones[0].UID {
+		t.Errorf("the Event is about %+v", about)
+	}
+	var actions []string
+	for _, e := range r.events {
+		actions = append(actions, e.what)
+	}
+	if diff := cmp.Diff([]string{"DeletePod", "WithdrawDelete", "AdoptRevision"}, actions); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+	want := []string{
+		"zone-a Normal OutdatedRevision: deleted pod zone-a-0: the pod runs another revision than its StatefulSet asks for",
+		"zone-a Normal NoLongerWanted: no longer deletes pod zone-a-1 (Paused): a pod was noted to be taken down, which is no longer wanted or allowed; the pod is touched so that a delete in flight cannot succeed",
+		"zone-a Normal RevisionComplete: made web-2 the current revision: every pod of the zone runs the update revision and is available, so it becomes the current revision",
+	}
+	if diff := cmp.Diff(want, r.told()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestRemarksAreToldOnce(t *testing.T) {
+	odd := fixture.MustParse(settled)
+	odd.Zones[0].MaxUnavailable.Invalid = `"lots"`
+	plain := fixture.MustParse(settled)
+	unnamed := fixture.MustParse(settled)
+	unnamed.Key.Group = ""
+	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used ("lots")`
+	const nameless = "zone-a Warning EmptyGroupName: the label rollout-group is empty, so all such StatefulSets of the namespace form one group"
+	for sentence, tc := range map[string]struct {
+		looks []plan.Snapshot
+		want  []string
+	}{
+		"while it stands":           {[]plan.Snapshot{odd, odd, odd}, []string{invalid}},
+		"again when it comes again": {[]plan.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
+		"a group without a name":    {[]plan.Snapshot{unnamed, unnamed}, []string{nameless}},
+		"none where nothing is odd": {[]plan.Snapshot{plain}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			for _, s := range tc.looks {
+				r.Group(s, plan.Group(s), nil)
+			}
+			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a person must end is a warning, but for a pause that he asked for.
+func TestSeverity(t *testing.T) {
+	s := fixture.MustParse(settled)
+	for _, entry := range reason.All() {
+		r := newRoom()
+		r.Group(s, []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: entry.Code}}}, nil)
+		want := []string(nil)
+		switch {
+		case entry.Code == reason.Paused:
+			want = []string{corev1.EventTypeNormal}
+		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing:
+			want = []string{corev1.EventTypeWarning}
+		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind}, entry.Code):
+			want = []string{corev1.EventTypeNormal}
+		}
+		var got []string
+		for _, e := range r.events {
+			got = append(got, e.kind)
+			if e.code != string(entry.Code) || !strings.Contains(e.note, entry.Sentence) {
+				t.Errorf("%s is told as %s", entry.Code, e)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", entry.Code, diff)
+		}
+	}
+}
+
+func TestMetricsOfAGroup(t *testing.T) {
+	r := newRoom()
+	s := fixture.MustParse(rolling)
+	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-1", Because: reason.OutdatedRevision}
+	r.Group(s, plan.Group(s), []plan.Receipt{{Step: deed}, {Step: deed, Err: errors.New("conflict")}})
+	for _, want := range []string{
+		`lockstep_group_hold_held{group="store",namespace="team",operation="rollout",zone="zone-a"} 1`,
+		`lockstep_group_pods_deleted_total{group="store",namespace="team",reason="OutdatedRevision",zone="zone-a"} 1`,
+		`lockstep_group_zone_pods{group="store",namespace="team",state="desired",zone="zone-a"} 2`,
+		`lockstep_group_zone_pods{group="store",namespace="team",state="ready",zone="zone-a"} 1`,
+		`lockstep_group_zone_pods{group="store",namespace="team",state="outdated",zone="zone-a"} 1`,
+		`lockstep_group_zone_pods{group="store",namespace="team",state="down",zone="zone-a"} 1`,
+		`lockstep_group_zone_waiting{group="store",namespace="team",reason="PodStarting",zone="zone-a"} 1`,
+		`lockstep_group_zone_waiting{group="store",namespace="team",reason="NotItsTurn",zone="zone-b"} 1`,
+	} {
+		if !slices.Contains(r.series(t), want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	r.look(t, settled)
+	for _, line := range r.series(t) {
+		if strings.Contains(line, "zone-b") || strings.Contains(line, "waiting") || strings.Contains(line, "hold_held") {
+			t.Errorf("still shown: %s", line)
+		}
+	}
+	r.Forget(s.Key)
+	if left := r.series(t); len(left) != 0 {
+		t.Errorf("left of a group that is forgotten: %v", left)
+	}
+}
+
+func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
+	r := newRoom()
+	s := fixture.MustParse(settled)
+	s.Hold = plan.Hold{Exists: true, Holder: "manual/for Anna, until Friday"}
+	r.Group(s, plan.Group(s), nil)
+	if want := `lockstep_group_hold_held{group="store",namespace="team",operation="other",zone=""} 1`; !slices.Contains(r.series(t), want) {
+		t.Errorf("got %v, want %s", r.series(t), want)
+	}
+}
+
+func TestTheLastRecordOfAGroup(t *testing.T) {
+	r := newRoom()
+	s := fixture.MustParse(failing)
+	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
+		t.Error("something is known of a group nobody looked at")
+	}
+	steps := plan.Group(s)
+	r.Group(s, steps, []plan.Receipt{{Step: plan.Release{}, Err: errors.New("read lease: no route to host")}})
+	last, ok := r.Last(s.Key)
+	want := report.Record{
+		At: s.Now, Snapshot: s, Plan: strings.Split(plan.Notation(steps), "\n"), Errors: []string{"read lease: no route to host"},
+	}
+	if diff := cmp.Diff(want, last); diff != "" || !ok {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	r.look(t, settled)
+	last, _ = r.Last(s.Key)
+	text, err := json.Marshal(last)
+	if err != nil || !strings.Contains(string(text), `"plan":[]`) || strings.Contains(string(text), "errors") {
+		t.Errorf("at the goal it reads %s, %v", text, err)
+	}
+	if diff := cmp.Diff([]plan.Key{s.Key}, r.Keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	r.Forget(s.Key)
+	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
+		t.Error("a group that is forgotten is still known")
+	}
+	if r.look(t, failing); len(r.told()) != 2 {
+		t.Error("a group that comes again is not told of anew")
+	}
+}
+
+// Whatever stands in a snapshot, every Event is about a StatefulSet of the
+// group and has a code of the catalogue.
+func TestEveryEventIsAboutAZoneOfTheGroup(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := fixture.Odd().Draw(rt, "group")
+		r := newRoom()
+		r.Group(s, plan.Group(s), nil)
+		for _, e := range r.events {
+			if _, ok := s.Zone(e.about.Name); !ok {
+				rt.Errorf("%s is about no zone of the group", e)
+			}
+			if _, ok := reason.Explain(reason.Code(e.code)); !ok {
+				rt.Errorf("%s has an unknown code", e)
+			}
+			if i := strings.IndexFunc(e.note, unicode.IsControl); i >= 0 {
+				rt.Errorf("%q has a control character", e.note)
+			}
+		}
+	})
+}
+
+func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
+	r := newRoom()
+	var telling sync.WaitGroup
+	for i := range 4 {
+		telling.Go(func() {
+			s := fixture.MustParse(failing)
+			s.Key.Group = fmt.Sprint("group-", i)
+			for range 20 {
+				r.Group(s, plan.Group(s), nil)
+				r.Last(s.Key)
+				r.Keys()
+			}
+			r.Forget(s.Key)
+		})
+	}
+	telling.Wait()
+	if n := len(r.told()); n != 4 {
+		t.Errorf("%d Events, want one for each group", n)
+	}
+}
