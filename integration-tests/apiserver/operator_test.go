@@ -113,7 +113,7 @@ func (o *operator) get(path string) (int, string) { return get(o.URL() + path) }
 
 func get(url string) (int, string) {
 	client := http.Client{Timeout: 2 * time.Second}
-	response, err := client.Get(url) //nolint:noctx // the client has a timeout
+	response, err := client.Get(url)
 	if err != nil {
 		return 0, err.Error()
 	}

@@ -69,18 +69,18 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 // For starts a cluster for a test and stops it when the test ends.
-func For(t testing.TB, options Options) *Cluster {
-	t.Helper()
+func For(tb testing.TB, options Options) *Cluster {
+	tb.Helper()
 	if options.Progress == nil {
 		options.Progress = os.Stderr
 	}
-	cluster, err := Start(t.Context(), options)
+	cluster, err := Start(tb.Context(), options)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := cluster.Stop(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return cluster
@@ -96,7 +96,7 @@ func StopDetached(dir string) error {
 	if err != nil {
 		return fmt.Errorf("stop cluster: %w", err)
 	}
-	for _, field := range strings.Fields(string(content)) {
+	for field := range strings.FieldsSeq(string(content)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
 			return fmt.Errorf("stop cluster: read %s: %w", processesFile, err)

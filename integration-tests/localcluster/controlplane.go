@@ -285,7 +285,9 @@ func freePorts() (ports, error) {
 			return p, fmt.Errorf("find free port: %w", err)
 		}
 		defer listener.Close() // not before all are found, so they differ
-		*port = listener.Addr().(*net.TCPAddr).Port
+		if address, ok := listener.Addr().(*net.TCPAddr); ok {
+			*port = address.Port
+		}
 	}
 	return p, nil
 }

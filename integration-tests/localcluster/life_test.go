@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -64,13 +64,15 @@ func playOperator(play string) {
 		panic(err)
 	}
 	fmt.Printf("{\"msg\":\"starting\",\"args\":%q}\n", os.Args[1:])
-	json.NewEncoder(os.Stdout).Encode(map[string]string{"msg": "listening", "address": listener.Addr().String()})
+	fmt.Printf("{\"msg\":\"listening\",\"address\":%q}\n", listener.Addr())
 	began := time.Now()
-	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/ready" || time.Since(began) < 200*time.Millisecond {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
+	go func() {
+		_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/ready" || time.Since(began) < 200*time.Millisecond {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+	}()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	<-ctx.Done()
@@ -211,6 +213,7 @@ func operatorOptions(play string) localcluster.OperatorOptions {
 }
 
 func startQuietly(t *testing.T) *localcluster.Cluster {
+	t.Helper()
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Error(err)
@@ -234,7 +237,7 @@ func startOwner(t *testing.T, play string) (*exec.Cmd, string) {
 	}
 	t.Cleanup(func() { _ = owner.Process.Kill() })
 	dir, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil && err != io.EOF || dir == "" {
+	if err != nil && !errors.Is(err, io.EOF) || dir == "" {
 		t.Fatalf("read the folder of the cluster: %q, %v", dir, err)
 	}
 	return owner, strings.TrimSpace(dir)

@@ -174,7 +174,7 @@ func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
-	defer os.RemoveAll(staging)
+	defer func() { _ = os.RemoveAll(staging) }() // the next one to build removes what stays
 	if err := s.build(ctx, lacking, staging, out); err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ func TestTheFirstLineNamesTheVersion(t *testing.T) {
 	}()
 	port(t, &out)
 	stop()
-	<-ended
+	if err := <-ended; err != nil {
+		t.Errorf("ended with %v", err)
+	}
 	first, _, _ := strings.Cut(out.String(), "\n")
 	if !strings.Contains(first, "v1.2.3") {
 		t.Errorf("got %s", first)
