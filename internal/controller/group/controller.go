@@ -152,19 +152,20 @@ func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outc
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
-	return at(plan.Wake(steps)).Earlier(at(hold.RenewAt(record)))
+	return at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now))
 }
 
-// at returns the outcome for a time, which may be none. A time that is over
-// does not make a loop that never rests.
-func at(t time.Time) loop.Outcome {
-	if t.IsZero() {
+// at returns the outcome for a time, which may be none. One that was over when
+// the plan was made, so that the plan did not end it, does not make a loop that
+// never rests.
+func at(t, planned time.Time) loop.Outcome {
+	switch {
+	case t.IsZero():
 		return loop.Done()
+	case !t.After(planned):
+		return loop.After(lookAgain)
 	}
-	if left := time.Until(t); left > 0 {
-		return loop.After(left)
-	}
-	return loop.After(lookAgain)
+	return loop.After(time.Until(t))
 }
 
 // refuse reports a plan that broke a rule of internal/invariant. Nothing of it
