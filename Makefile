@@ -6,6 +6,10 @@ GOFMT     = "$$($(GO) env GOROOT)/bin/gofmt"
 SUITES    = integration-tests
 GOLANGCI  = .tools/golangci-lint/go.mod
 
+# Without C everywhere, so that tests, operator and control plane share what is
+# compiled of the standard library.
+export CGO_ENABLED ?= 0
+
 # Suites wait more than they compute: two packages at a time suit two cores.
 SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 30m
 

@@ -52,7 +52,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs, err := findPrograms(ctx, options.Progress)
+	programs, err := findPrograms(ctx, options.programs(), options.Progress)
 	if err != nil {
 		return nil, err
 	}

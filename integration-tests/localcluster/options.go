@@ -50,6 +50,15 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// programs are those that the cluster consists of.
+func (o Options) programs() []string {
+	names := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kwok"}
+	if o.Scheduler {
+		names = append(names, "kube-scheduler")
+	}
+	return names
+}
+
 // Annotations on a pod (so on a StatefulSet: on its pod template) that say how the
 // simulated kubelet plays it. A pod without any runs and is Ready at once, and is
 // gone at once when deleted. The folder stages has one file for each behaviour.

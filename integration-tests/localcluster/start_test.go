@@ -10,7 +10,7 @@ import (
 
 func TestATakenPortIsRecognised(t *testing.T) {
 	t.Parallel()
-	programs, err := findPrograms(t.Context(), testWriter{t})
+	programs, err := findPrograms(t.Context(), Options{}.programs(), testWriter{t})
 	if err != nil {
 		t.Fatal(err)
 	}

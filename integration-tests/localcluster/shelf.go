@@ -1,0 +1,188 @@
+package localcluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+// shelf is the folder in the user's cache that holds the programs built from one
+// state of the controlplane module.
+type shelf struct {
+	source     string // folder of the module
+	dir        string
+	kubernetes string // version
+	kwok       string // version
+}
+
+func openShelf(source string) (*shelf, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the user's cache folder: %w", err)
+	}
+	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return nil, fmt.Errorf("read module: %w", err)
+	}
+	sum, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return nil, fmt.Errorf("read module: %w", err)
+	}
+	parsed, err := modfile.ParseLax(filepath.Join(source, "go.mod"), mod, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read module: %w", err)
+	}
+	s := &shelf{source: source}
+	for _, r := range parsed.Require {
+		switch r.Mod.Path {
+		case "k8s.io/kubernetes":
+			s.kubernetes = r.Mod.Version
+		case "sigs.k8s.io/kwok":
+			s.kwok = r.Mod.Version
+		}
+	}
+	hash := sha256.Sum256(slices.Concat(mod, sum))
+	key := fmt.Sprintf("%s-%s-%s-%x", s.kubernetes, runtime.GOOS, runtime.GOARCH, hash[:6])
+	s.dir = filepath.Join(cache, "lockstep", "controlplane", key)
+	return s, nil
+}
+
+func (s *shelf) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *shelf) lacks(names []string) []string {
+	var lacking []string
+	for _, name := range names {
+		if !executable(s.path(name)) {
+			lacking = append(lacking, name)
+		}
+	}
+	return lacking
+}
+
+// fill builds those of the named programs that are not there yet. Processes that
+// want the same wait for each other, and a program appears under its name only
+// when it is complete.
+func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
+	if len(s.lacks(names)) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	lock, err := waitForLock(ctx, s.path(".lock"), out)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+
+	lacking := s.lacks(names)
+	if len(lacking) == 0 {
+		return nil
+	}
+	staging := s.path(".building") // ours alone while we hold the lock
+	if err := os.RemoveAll(staging); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(staging) }() // the next one to build removes what stays
+	if err := s.build(ctx, lacking, staging, out); err != nil {
+		return err
+	}
+	for _, name := range lacking {
+		built := filepath.Join(staging, binaryName(packages[name]))
+		if err := os.Rename(built, s.path(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build runs the go command once for all programs: they share most of their
+// packages, and while one is linked the next can be compiled.
+func (s *shelf) build(ctx context.Context, names []string, into string, out io.Writer) error {
+	var from []string
+	for _, name := range names {
+		from = append(from, packages[name])
+	}
+	show := startProgress(out, fmt.Sprintf("building %d programs of Kubernetes %s (once, 5 to 10 minutes on 2 cores)",
+		len(names), s.kubernetes))
+	err := func() error {
+		total, err := s.countPackages(ctx, from)
+		if err != nil {
+			return err
+		}
+		show.expect(total)
+		// -v prints the name of each package that is compiled.
+		args := slices.Concat([]string{"build", "-v", "-mod=readonly", "-buildvcs=false",
+			"-gcflags=all=-dwarf=false", "-ldflags", s.linkerFlags(), "-o", into + string(filepath.Separator)}, from)
+		return runGo(ctx, s.source, args, append(static, compileFast), show.step)
+	}()
+	show.end(err)
+	return err
+}
+
+func (s *shelf) countPackages(ctx context.Context, of []string) (int, error) {
+	count := 0
+	args := append([]string{"list", "-mod=readonly", "-deps"}, of...)
+	err := runGoLines(ctx, s.source, args, static, func(string) { count++ })
+	return count, err
+}
+
+func (s *shelf) linkerFlags() string {
+	version := "k8s.io/component-base/version"
+	major, rest, _ := strings.Cut(strings.TrimPrefix(s.kubernetes, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return strings.Join([]string{
+		"-s", "-w",
+		"-X", version + ".gitVersion=" + s.kubernetes,
+		"-X", version + ".gitMajor=" + major,
+		"-X", version + ".gitMinor=" + minor,
+		"-X", "sigs.k8s.io/kwok/pkg/consts.Version=" + s.kwok,
+	}, " ")
+}
+
+// binaryName is what the go command calls the program built from a package.
+func binaryName(pkg string) string {
+	base := path.Base(pkg)
+	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {
+		base = path.Base(path.Dir(pkg))
+	}
+	return base
+}
+
+func waitForLock(ctx context.Context, path string, out io.Writer) (*os.File, error) {
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for told := false; ; told = true {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return lock, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			lock.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if !told {
+			fmt.Fprintln(out, "waiting for another process that builds the control plane")
+		}
+		select {
+		case <-ctx.Done():
+			lock.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, context.Cause(ctx))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
