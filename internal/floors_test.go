@@ -52,6 +52,7 @@ var house = map[string]room{
 	"internal/loop":    {floor: 4, uses: outside},
 
 	"internal/lease":     {floor: 3, uses: outside},
+	"internal/access":    {floor: 3, uses: outside},
 	"internal/telemetry": {floor: 3, uses: outside},
 
 	// The judge knows what it judges: plans, and what the hold says about them.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/config"
 )
 
@@ -25,7 +26,7 @@ const (
 	eventsAtOnce    = 200
 )
 
-func connect(c config.Config, version string) (clients, error) {
+func connect(c config.Config, version string, refused *access.Alarm) (clients, error) {
 	base, err := restConfig(c.Kubernetes)
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
@@ -33,6 +34,8 @@ func connect(c config.Config, version string) (clients, error) {
 	base.UserAgent = "lockstep/" + version
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+
+	base.Wrap(refused.Watch)
 
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)
 	unlimited.QPS = -1

@@ -20,7 +20,7 @@ func (o *Operator) operations() server.Options {
 		Port:    o.config.Server.Port,
 		Log:     o.log,
 		Metrics: o.metrics.Handler(o.log),
-		Ready:   []server.Check{{Name: "caches", Probe: o.cachesFilled}},
+		Ready:   []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}},
 		Healthy: []server.Check{{Name: "reconciles", Probe: o.underway.check}},
 		Config:  http.HandlerFunc(o.showConfig),
 		Groups:  http.HandlerFunc(o.showGroups),
@@ -33,6 +33,10 @@ func (o *Operator) cachesFilled() error {
 	}
 	return nil
 }
+
+// permissionsGranted names what is missing and keeps the process Ready: another
+// replica has the same permissions, and most groups may not need what is missing.
+func (o *Operator) permissionsGranted() error { return server.Tolerable(o.access.Missing()) }
 
 func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
 	o.writeJSON(w, o.config.Settings())

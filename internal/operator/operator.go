@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
@@ -39,6 +40,7 @@ type Operator struct {
 	identity   string
 	clients    clients
 	events     events.EventBroadcaster
+	access     *access.Review
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	controller *group.Controller
@@ -62,12 +64,17 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}
 	o.tracer, o.flush = provider.Tracer("lockstep"), flush
-	if o.clients, err = connect(c, version); err != nil {
+	refused := access.NewAlarm()
+	if o.clients, err = connect(c, version, refused); err != nil {
 		return nil, err
 	}
 	if o.identity, err = identity(); err != nil {
 		return nil, err
 	}
+	o.access = access.New(access.Options{
+		Client: o.clients.work, Needs: needed(c), Managed: c.Kubernetes.Namespace, Home: c.Operator.Namespace,
+		Alarm: refused, Log: log, Changed: o.metrics.PermissionsMissing,
+	})
 	if err := o.assemble(); err != nil {
 		return nil, err
 	}
@@ -118,6 +125,7 @@ func (o *Operator) Run(ctx context.Context) error {
 		defer close(watching)
 		o.observer.Run(background)
 	}()
+	helpers.Go(func() { o.access.Run(background) })
 	helpers.Go(func() {
 		if err := operations.Serve(background); err != nil {
 			stopWork(err)

@@ -23,6 +23,7 @@ var catalogue = []Entry{
 	{CacheBehind, 112, Wait, "lockstep has not yet seen in its cache what it or another replica has written", "If it lasts: see in lockstep's log whether its watches work."},
 	{ZoneDeleting, 113, Wait, "the StatefulSet is being deleted", "If it lasts: look for finalizers on the StatefulSet."},
 	{TooManyIntents, 114, Wait, "the group has as many pods noted as a hold may carry (100)", nothing},
+	{RequestFailing, 115, Wait, "requests of lockstep to the API server fail", "Usually nothing; they are repeated with back-off. If it lasts: the API server's answer is in lockstep's log."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -30,6 +31,7 @@ var catalogue = []Entry{
 	{HoldUnreadable, 204, Attention, "the group's Lease carries intents in a form that this version does not know, or that are damaged; they are respected", "Run the version that wrote them, or repair the annotation lockstep.dev/intents by hand."},
 	{InvalidMaxUnavailable, 205, Attention, "the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used", "Correct the annotation."},
 	{EmptyGroupName, 206, Attention, "the label rollout-group is empty, so all such StatefulSets of the namespace form one group", "Give the group a name."},
+	{RequestForbidden, 207, Attention, "the API server forbids a request that lockstep needs to make", "See lockstep's log for the request and the answer, and /ready for missing permissions; then apply manifests/rbac, or mend the admission policy or quota that forbids it."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -38,6 +38,7 @@ const (
 	CacheBehind       Code = "CacheBehind"
 	ZoneDeleting      Code = "ZoneDeleting"
 	TooManyIntents    Code = "TooManyIntents"
+	RequestFailing    Code = "RequestFailing"
 )
 
 // Codes for waits that only a person ends.
@@ -48,6 +49,7 @@ const (
 	HoldUnreadable        Code = "HoldUnreadable"
 	InvalidMaxUnavailable Code = "InvalidMaxUnavailable"
 	EmptyGroupName        Code = "EmptyGroupName"
+	RequestForbidden      Code = "RequestForbidden"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -114,13 +114,18 @@ func lasting(code reason.Code) bool {
 }
 
 // outlasting are the waits that last longer than a pod's way back.
-var outlasting = []reason.Code{reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind}
+var outlasting = []reason.Code{
+	reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.RequestFailing,
+}
 
 func sameStory(a, b plan.Refusal) bool { return a.Code == b.Code && a.Zone == b.Zone }
 
 func severity(code reason.Code) string {
 	entry, _ := reason.Explain(code)
-	if code == reason.PodFailing || (entry.Kind == reason.Attention && code != reason.Paused) {
+	switch {
+	case code == reason.Paused:
+		return corev1.EventTypeNormal
+	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing:
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal

@@ -272,7 +272,7 @@ func TestSeverity(t *testing.T) {
 		switch {
 		case entry.Code == reason.Paused:
 			want = []string{corev1.EventTypeNormal}
-		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing:
+		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing:
 			want = []string{corev1.EventTypeWarning}
 		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind}, entry.Code):
 			want = []string{corev1.EventTypeNormal}

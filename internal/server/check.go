@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,19 @@ type Check struct {
 	Probe func() error
 }
 
+// Tolerable marks what should be read with the answer and is no reason for a
+// 503, since others would do no better. It returns nil for a nil error.
+func Tolerable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return tolerable{err}
+}
+
+type tolerable struct{ error }
+
+func (t tolerable) Unwrap() error { return t.error }
+
 // checks answers 200 when all is well and 503 otherwise, with one line a check.
 func checks(all []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -21,7 +35,10 @@ func checks(all []Check) http.Handler {
 		for _, c := range all {
 			state := "ok"
 			if err := c.Probe(); err != nil {
-				status, state = http.StatusServiceUnavailable, oneLine(err.Error())
+				state = oneLine(err.Error())
+				if _, only := errors.AsType[tolerable](err); !only {
+					status = http.StatusServiceUnavailable
+				}
 			}
 			fmt.Fprintf(text, "%s: %s\n", c.Name, state)
 		}

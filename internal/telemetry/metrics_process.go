@@ -8,6 +8,7 @@ type processMetrics struct {
 	leader        prometheus.Gauge
 	namespaces    prometheus.Gauge
 	optOuts       prometheus.Counter
+	permissions   prometheus.Gauge
 	traceFailures prometheus.Counter
 	panics        *prometheus.CounterVec
 }
@@ -30,6 +31,10 @@ func newProcessMetrics() processMetrics {
 			Name: "lockstep_opt_outs_total",
 			Help: "Namespaces that were managed and withdrew their opt-in.",
 		}),
+		permissions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lockstep_permissions_missing",
+			Help: "Permissions that lockstep needs and the API server does not grant; /ready and the log name them.",
+		}),
 		traceFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lockstep_trace_export_failures_total",
 			Help: "Batches of spans that could not be sent to the collector.",
@@ -42,7 +47,7 @@ func newProcessMetrics() processMetrics {
 }
 
 func (p processMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{p.buildInfo, p.leader, p.namespaces, p.optOuts, p.traceFailures, p.panics}
+	return []prometheus.Collector{p.buildInfo, p.leader, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics}
 }
 
 // Leader says whether this process is the one that works.
@@ -53,6 +58,9 @@ func (m *Metrics) NamespacesManaged(n int) { m.process.namespaces.Set(float64(n)
 
 // OptedOut counts a namespace that withdrew its opt-in.
 func (m *Metrics) OptedOut() { m.process.optOuts.Inc() }
+
+// PermissionsMissing says how many permissions are not granted.
+func (m *Metrics) PermissionsMissing(n int) { m.process.permissions.Set(float64(n)) }
 
 // Panicked counts a panic that the named loop has caught.
 func (m *Metrics) Panicked(loop string) { m.process.panics.WithLabelValues(loop).Inc() }

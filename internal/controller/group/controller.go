@@ -57,6 +57,8 @@ type Controller struct {
 	Holds    holds
 	Fresh    *freshness.Log
 	Log      *logrus.Logger
+
+	trouble trouble
 }
 
 // Reconcile brings the group one step closer to its goal and says when to look
@@ -102,6 +104,9 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 	if covered.Verdict == hold.Look {
 		live, err := c.Observer.Live(ctx, s.Key)
 		if err != nil {
+			if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
+				c.Reporter.Group(s, everyZone(s, because), nil)
+			}
 			return loop.Done(), fmt.Errorf("look at %s: %w", s.Key, err)
 		}
 		c.Fresh.Looked(live)
@@ -118,7 +123,11 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		return loop.Done(), c.refuse(s, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, s, steps, covered)
-	news := c.Reporter.Group(s, steps, done)
+	told := steps
+	if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
+		told = everyZone(s, because)
+	}
+	news := c.Reporter.Group(s, told, done)
 	c.log(ctx, s, steps, covered, done, news)
 	return outcome.Earlier(next(s, steps, covered)), err
 }
@@ -155,9 +164,10 @@ func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outc
 	return at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now))
 }
 
-// at returns the outcome for a time, which may be none. One that was over when
-// the plan was made, so that the plan did not end it, does not make a loop that
-// never rests.
+// at returns the outcome for a time, which may be none, counted from when the
+// plan was made: a clock that jumps in between changes nothing. A time that was
+// over then, so that the plan did not end it, does not make a loop that never
+// rests.
 func at(t, planned time.Time) loop.Outcome {
 	switch {
 	case t.IsZero():
@@ -165,7 +175,7 @@ func at(t, planned time.Time) loop.Outcome {
 	case !t.After(planned):
 		return loop.After(lookAgain)
 	}
-	return loop.After(time.Until(t))
+	return loop.After(t.Sub(planned))
 }
 
 // refuse reports a plan that broke a rule of internal/invariant. Nothing of it
@@ -186,6 +196,7 @@ func (c *Controller) Forget(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Holds.Forget(key)
 	c.Fresh.Forget(key)
+	c.trouble.forget(key)
 }
 
 // log writes one line for a plan that did something or has news, at debug

@@ -1,0 +1,183 @@
+// Package access asks the API server whether it grants what the operator
+// declares to need (package permission), so that a missing permission is named
+// in the log, on /ready and in a metric, and not only felt.
+//
+// It asks at the start and again when a request was refused: there is no
+// period, and an operator with all permissions stays silent. Nothing depends on
+// the answers but what people are told. Floor 3.
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/internal/permission"
+)
+
+const (
+	// again is how long the next review waits for the one before.
+	again = 10 * time.Second
+	// answerWithin bounds one question.
+	answerWithin = 5 * time.Second
+)
+
+// Options say what is asked. All but Changed are required.
+type Options struct {
+	Client  kubernetes.Interface
+	Needs   []permission.Need
+	Managed string // the one managed namespace; empty: the whole cluster
+	Home    string // the operator's own namespace
+	Alarm   *Alarm
+	Log     logrus.FieldLogger
+	Changed func(missing int) // how many permissions are missing now
+}
+
+// Review knows which permissions are missing. Make one with New and run it; its
+// other methods may be called from any goroutine.
+type Review struct {
+	options Options
+
+	mu      sync.Mutex
+	missing []string
+}
+
+// New returns a Review that has not asked yet.
+func New(o Options) *Review {
+	if o.Changed == nil {
+		o.Changed = func(int) {}
+	}
+	return &Review{options: o}
+}
+
+// Run asks at once, after every alarm, and for as long as something is missing
+// or no answer came, until ctx ends.
+func (r *Review) Run(ctx context.Context) {
+	for {
+		complete := r.ask(ctx)
+		rest := time.NewTimer(again)
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			rest.Stop()
+			return
+		}
+		if complete && !r.options.Alarm.wait(ctx) {
+			return
+		}
+	}
+}
+
+// Missing says which permissions are missing, as of the last review, or
+// returns nil.
+func (r *Review) Missing() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("missing: %s; apply manifests/rbac", strings.Join(r.missing, ", "))
+}
+
+// ask reviews every need and tells what has changed. It returns whether all
+// questions were answered and nothing is missing.
+func (r *Review) ask(ctx context.Context) bool {
+	var missing []string
+	var errs []error
+	for _, q := range r.questions() {
+		granted, err := r.granted(ctx, q)
+		errs = append(errs, err)
+		if err == nil && !granted {
+			missing = append(missing, describe(q))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		r.options.Log.WithError(err).Debug("the review of permissions is incomplete")
+		return false
+	}
+	r.learn(missing)
+	return len(missing) == 0
+}
+
+func (r *Review) learn(missing []string) {
+	r.mu.Lock()
+	before := r.missing
+	r.missing = missing
+	r.mu.Unlock()
+	r.options.Changed(len(missing))
+	switch {
+	case slices.Equal(before, missing):
+	case len(missing) == 0:
+		r.options.Log.Info("no permission is missing any more")
+	default:
+		r.options.Log.WithField("missing", strings.Join(missing, ", ")).
+			Error("permissions are missing; apply manifests/rbac")
+	}
+}
+
+// questions has one question for each verb of each need.
+func (r *Review) questions() []authorizationv1.ResourceAttributes {
+	var all []authorizationv1.ResourceAttributes
+	for _, need := range r.options.Needs {
+		if need.Scope == permission.Cluster && r.options.Managed != "" {
+			continue // of no use to an operator of one namespace
+		}
+		resource, subresource, _ := strings.Cut(need.Resource, "/")
+		for _, verb := range need.Verbs {
+			all = append(all, authorizationv1.ResourceAttributes{
+				Namespace: r.namespace(need.Scope), Verb: verb, Group: need.APIGroup,
+				Resource: resource, Subresource: subresource, Name: need.Name,
+			})
+		}
+	}
+	return all
+}
+
+func (r *Review) namespace(scope permission.Scope) string {
+	switch scope {
+	case permission.Managed:
+		return r.options.Managed
+	case permission.Home:
+		return r.options.Home
+	case permission.Cluster:
+	}
+	return ""
+}
+
+func (r *Review) granted(ctx context.Context, about authorizationv1.ResourceAttributes) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	question := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &about}}
+	answer, err := r.options.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, question, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("ask for permission to %s: %w", describe(about), err)
+	}
+	return answer.Status.Allowed, nil
+}
+
+// describe spells a permission: "patch statefulsets/status.apps in team".
+func describe(a authorizationv1.ResourceAttributes) string {
+	text := a.Verb + " " + a.Resource
+	if a.Subresource != "" {
+		text += "/" + a.Subresource
+	}
+	if a.Group != "" {
+		text += "." + a.Group
+	}
+	if a.Name != "" {
+		text += " " + a.Name
+	}
+	if a.Namespace != "" {
+		text += " in " + a.Namespace
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package access_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/access"
+	"github.com/lockstep-dev/lockstep/internal/permission"
+)
+
+var needs = []permission.Need{
+	{Scope: permission.Cluster, Resource: "namespaces", Verbs: []string{"list"}},
+	{Resource: "pods", Verbs: []string{"delete", "patch"}},
+	{APIGroup: "apps", Resource: "statefulsets/status", Verbs: []string{"patch"}},
+	{Scope: permission.Home, APIGroup: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader", Verbs: []string{"get"}},
+}
+
+// authority is an API server that grants everything but what is withheld. It
+// answers in the goroutine that asks, so that it can live in a bubble.
+type authority struct {
+	mu       sync.Mutex
+	away     bool
+	withheld []string // "delete pods"
+	asked    []authorizationv1.ResourceAttributes
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *authority) RoundTrip(q *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.away {
+		return nil, errors.New("no route to host")
+	}
+	if !strings.HasSuffix(q.URL.Path, "/selfsubjectaccessreviews") {
+		return reply(http.StatusForbidden, nil), nil
+	}
+	var review authorizationv1.SelfSubjectAccessReview
+	if err := json.NewDecoder(q.Body).Decode(&review); err != nil {
+		return nil, err
+	}
+	about := *review.Spec.ResourceAttributes
+	a.asked = append(a.asked, about)
+	review.Status.Allowed = !slices.Contains(a.withheld, about.Verb+" "+about.Resource)
+	return reply(http.StatusCreated, review), nil
+}
+
+func reply(code int, object any) *http.Response {
+	body, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": []string{"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)),
+	}
+}
+
+func (a *authority) withhold(what ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.withheld = what
+}
+
+func (a *authority) leave(away bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.away = away
+}
+
+func (a *authority) questions() []authorizationv1.ResourceAttributes {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer func() { a.asked = nil }()
+	return a.asked
+}
+
+// office is a review at work, with the log and the count it keeps.
+type office struct {
+	t *testing.T
+	*access.Review
+	authority
+	client  *http.Client // whose refusals raise the alarm
+	log     *logtest.Hook
+	missing int
+}
+
+// inOffice runs a test beside a running review.
+func inOffice(t *testing.T, managed string, withheld []string, test func(*office)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{t: t, authority: authority{withheld: withheld}}
+		alarm := access.NewAlarm()
+		watched := alarm.Watch(&o.authority)
+		o.client = &http.Client{Transport: watched}
+		client, err := kubernetes.NewForConfig(&rest.Config{
+			Host: "http://api", Transport: watched, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, lines := logtest.NewNullLogger()
+		o.log = lines
+		o.Review = access.New(access.Options{
+			Client: client, Needs: needs, Managed: managed, Home: "home", Alarm: alarm, Log: log,
+			Changed: func(n int) { o.missing = n },
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { o.Run(ctx); close(done) }()
+		synctest.Wait()
+		test(o)
+		stop()
+		<-done
+	})
+}
+
+// refused makes a request that is answered with 403.
+func (o *office) refused() {
+	o.t.Helper()
+	q, err := http.NewRequestWithContext(o.t.Context(), http.MethodDelete, "http://api/pods/x", nil)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	answer, err := o.client.Do(q)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	answer.Body.Close()
+}
+
+func TestEveryNeedIsAskedForWhereItIsUsed(t *testing.T) {
+	inOffice(t, "", nil, func(o *office) {
+		want := []authorizationv1.ResourceAttributes{
+			{Verb: "list", Resource: "namespaces"},
+			{Verb: "delete", Resource: "pods"},
+			{Verb: "patch", Resource: "pods"},
+			{Verb: "patch", Group: "apps", Resource: "statefulsets", Subresource: "status"},
+			{Namespace: "home", Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader"},
+		}
+		if diff := cmp.Diff(want, o.questions()); diff != "" {
+			o.t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestAnOperatorOfOneNamespaceNeedsNothingOfTheCluster(t *testing.T) {
+	inOffice(t, "team", nil, func(o *office) {
+		for _, q := range o.questions() {
+			if q.Namespace != "team" && q.Namespace != "home" {
+				o.t.Errorf("asked beyond the namespace: %+v", q)
+			}
+		}
+	})
+}
+
+func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
+	inOffice(t, "team", []string{"patch pods", "patch statefulsets"}, func(o *office) {
+		const want = "missing: patch pods in team, patch statefulsets/status.apps in team; apply manifests/rbac"
+		if err := o.Missing(); err == nil || err.Error() != want || o.missing != 2 {
+			o.t.Errorf("got %v and %d, want %s", err, o.missing, want)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := len(o.log.AllEntries()); n != 1 || o.log.LastEntry().Level != logrus.ErrorLevel {
+			o.t.Errorf("%d lines about one finding", n)
+		}
+		o.withhold()
+		time.Sleep(time.Minute)
+		if err := o.Missing(); err != nil || o.missing != 0 || o.log.LastEntry().Level != logrus.InfoLevel {
+			o.t.Errorf("granted, and yet %v, %d missing", err, o.missing)
+		}
+	})
+}
+
+func TestAnOperatorWithAllPermissionsIsSilent(t *testing.T) {
+	inOffice(t, "", nil, func(o *office) {
+		o.questions()
+		time.Sleep(time.Hour)
+		if q := o.questions(); len(q) > 0 || len(o.log.AllEntries()) > 0 {
+			o.t.Errorf("asked %d questions in an idle hour", len(q))
+		}
+	})
+}
+
+func TestARefusedRequestIsLookedInto(t *testing.T) {
+	inOffice(t, "", nil, func(o *office) {
+		o.withhold("delete pods")
+		for range 1000 {
+			o.refused()
+		}
+		time.Sleep(30 * time.Second)
+		if err := o.Missing(); err == nil || !strings.Contains(err.Error(), "delete pods") {
+			o.t.Errorf("got %v, want the missing permission", err)
+		}
+		if n := len(o.questions()); n > 5*6 {
+			o.t.Errorf("%d questions in half a minute", n)
+		}
+	})
+}
+
+func TestAnAPIServerThatIsAwayIsAskedAgain(t *testing.T) {
+	inOffice(t, "", nil, func(o *office) {
+		o.withhold("delete pods")
+		o.refused()
+		o.leave(true)
+		time.Sleep(time.Minute)
+		if err := o.Missing(); err != nil {
+			o.t.Errorf("no answer is taken for a refusal: %v", err)
+		}
+		o.leave(false)
+		time.Sleep(time.Minute)
+		if o.Missing() == nil {
+			o.t.Error("not asked again")
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package group_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// jumps are how far a clock may be off: against the times that others wrote, or
+// between two looks.
+var jumps = []time.Duration{
+	-30 * 365 * 24 * time.Hour, -time.Hour, -hold.Duration, -time.Second,
+	0, time.Second, hold.Duration, time.Hour, 30 * 365 * 24 * time.Hour,
+}
+
+func TestNoClockMakesAPlanBreakARuleOrSpin(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := world{cached: fixture.Odd().Draw(rt, "cached")}
+		w.cached.Key = store
+		w.cached.Now = w.cached.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "off by"))
+		w.live = fixture.Clone(w.cached)
+		w.live.Live = true
+		w.live.Now = w.live.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "during the look"))
+		c, _ := newController(&w)
+		j := &judge{world: &w}
+		c.Executor = j
+		got, err := c.Reconcile(t.Context(), store)
+		if err != nil && reason.ClassOf(err) != reason.Human {
+			rt.Error(err)
+		}
+		if j.wrong != "" {
+			rt.Error(j.wrong)
+		}
+		if got == loop.Now() && err == nil {
+			rt.Error("looks again at once, without an event")
+		}
+	})
+}
+
+// A clock that jumps while a hold is in use: the rollout goes on, and nothing
+// is taken down that the budget would not allow at any other time.
+func TestAJumpOfTheClockMidRolloutIsOutlived(t *testing.T) {
+	for _, jump := range jumps {
+		t.Run(jump.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{}
+				c, _ := newController(&w)
+				for _, situation := range []struct{ cached, want string }{
+					{rolling + " noted zone-a-0 uid=former version=5\n" + starting, "wait zone-a because PodStarting zone-a-0"},
+					{rolling + settled, "release rollout/zone-a"},
+				} {
+					w.cached, w.reported = jumped(situation.cached, jump), nil
+					if _, err := c.Reconcile(t.Context(), store); err != nil {
+						t.Fatal(err)
+					}
+					if len(w.reported) != 1 || w.reported[0] != situation.want {
+						t.Errorf("reported %q, want %q", w.reported, situation.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// jumped is a situation as an operator sees it whose clock alone has jumped.
+func jumped(situation string, by time.Duration) plan.Snapshot {
+	s := today(situation)
+	s.Now = s.Now.Add(by)
+	return s
+}

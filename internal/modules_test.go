@@ -1,0 +1,44 @@
+package internal_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The suites start binaries and share nothing but libraries with the operator.
+// They use its versions of those: what runs in tests is then what is shipped, and
+// a fresh machine compiles each library once.
+func TestTheSuitesUseTheOperatorsVersions(t *testing.T) {
+	ours, theirs := requirements(t, "../go.mod"), requirements(t, "../integration-tests/go.mod")
+	shared := 0
+	for module, version := range theirs {
+		if wanted, known := ours[module]; known {
+			shared++
+			if version != wanted {
+				t.Errorf("integration-tests/go.mod has %s %s, the operator %s: cd integration-tests && go get %s@%s",
+					module, version, wanted, module, wanted)
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no module is shared: the files are not read as they should be")
+	}
+}
+
+// requirements reads the versions that a go.mod file asks for.
+func requirements(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(fields) >= 2 && strings.Contains(fields[0], ".") && strings.HasPrefix(fields[1], "v") {
+			versions[fields[0]] = fields[1]
+		}
+	}
+	return versions
+}
