@@ -123,8 +123,8 @@ func TestAZoneDeletedAndMadeAnewMidRolloutIsWaitedFor(t *testing.T) {
 	// so its first pods may be replaced before they serve. Those that serve stay.
 	var served []string
 	for _, d := range s.takedowns() {
-		if d.wasUp {
-			served = append(served, d.pod)
+		if d.WasUp {
+			served = append(served, d.Pod)
 		}
 	}
 	if want := []string{"zone-a-0", "zone-b-0", "zone-b-1"}; !slices.Equal(served, want) {

@@ -22,20 +22,20 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 	s.changeAll(version(2))
 	s.settledSoon()
 
-	history, err := s.witness.history()
+	history, err := s.witness.Facts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var holders []string
 	noted := 0
 	for _, f := range history {
-		if f.hold == nil {
+		if f.Hold == nil {
 			continue
 		}
-		if h := f.hold.holder; h != "" && (len(holders) == 0 || last(holders) != h) {
+		if h := f.Hold.Holder; h != "" && (len(holders) == 0 || last(holders) != h) {
 			holders = append(holders, h) // from zone to zone it may be given back or handed over
 		}
-		noted = max(noted, len(f.hold.noted))
+		noted = max(noted, len(f.Hold.Notes))
 	}
 	want := []string{"rollout/zone-a", "rollout/zone-b", "rollout/zone-c"}
 	if !slices.Equal(holders, want) {
@@ -86,8 +86,8 @@ func TestALeaseHeldByAPersonIsRespectedUntilItExpires(t *testing.T) {
 	s.changeAll(version(3))
 	s.settled()
 	first := s.takedowns()[before]
-	if expiry := taken.Spec.RenewTime.Add(3 * time.Second); first.at.Before(expiry) || first.at.After(expiry.Add(2*time.Second)) {
-		t.Errorf("%s was deleted at %s, the Lease expired at %s", first.pod, first.at, expiry)
+	if expiry := taken.Spec.RenewTime.Add(3 * time.Second); first.At.Before(expiry) || first.At.After(expiry.Add(2*time.Second)) {
+		t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")
 }

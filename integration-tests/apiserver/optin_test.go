@@ -13,7 +13,6 @@ const atOnce = time.Second
 func TestANamespaceThatDidNotOptInIsNeverWrittenTo(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
-	s.rules.untouched = true
 	s.begin(zone("zone-a", 2), zone("zone-b", 2, inGroup("")))
 	s.changeAll(version(2), maxUnavailable("nonsense"))
 	s.nothingIsDeleted("without an opt-in")
@@ -34,7 +33,7 @@ func TestOptingInTakesEffectAtOnce(t *testing.T) {
 	labelled := time.Now()
 	s.optsIn(true)
 	s.awaitDeletion("zone-a-0")
-	if took := s.takedowns()[0].at.Sub(labelled); took > atOnce {
+	if took := s.takedowns()[0].At.Sub(labelled); took > atOnce {
 		t.Errorf("the first pod was deleted after %s, at most %s wanted", took, atOnce)
 	}
 	s.settled()
@@ -52,12 +51,8 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 	time.Sleep(atOnce)
 	noticed := time.Now()
 	s.nothingIsDeleted("after the opt-out")
-	requests, err := s.world.audit.read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range writesOf(requests, s.operator.user, s.name, noticed) {
-		t.Errorf("%s after the opt-out: %s", r.at.Sub(out), r)
+	for _, r := range s.writesOf(s.operator.user, noticed) {
+		t.Errorf("%s after the opt-out: %s", r.At.Sub(out), r)
 	}
 	if free(s.witness.now()) == nil {
 		t.Error("the Lease was given back, although nothing may be written")
@@ -94,15 +89,15 @@ func TestOneNamespaceIsManagedWithARoleAlone(t *testing.T) {
 	s.settled()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 	s.awaitEvent("Normal", "OutdatedRevision", "zone-a")
-	requests, err := s.world.audit.read()
+	requests, err := s.world.audit.Requests()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range requests {
-		if r.user == op.user && r.namespace != s.name {
+		if r.User == op.user && r.Namespace != s.name {
 			t.Errorf("it asked for more than its namespace: %s", r)
 		}
-		if r.byOperator() && r.user != op.user && r.namespace == s.name && r.writes() {
+		if byOperator(r.User) && r.User != op.user && r.Namespace == s.name && r.Writes() {
 			t.Errorf("another operator wrote here: %s", r)
 		}
 	}

@@ -63,11 +63,11 @@ func TestMinReadySecondsAreWaitedForAndNotMuchLonger(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 	var late []time.Duration
 	for i, d := range deleted[1:] {
-		stable := s.readySince(deleted[i].pod).Add(seconds * time.Second)
-		if d.at.Before(stable) {
-			t.Errorf("%s was deleted %s before %s was available", d.pod, stable.Sub(d.at), deleted[i].pod)
+		stable := s.readySince(deleted[i].Pod).Add(seconds * time.Second)
+		if d.At.Before(stable) {
+			t.Errorf("%s was deleted %s before %s was available", d.Pod, stable.Sub(d.At), deleted[i].Pod)
 		}
-		late = append(late, d.at.Sub(stable))
+		late = append(late, d.At.Sub(stable))
 	}
 	slices.Sort(late)
 	if median := late[len(late)/2]; median > 300*time.Millisecond {
@@ -119,7 +119,7 @@ func TestAnOutdatedPodThatIsDownGoesFirst(t *testing.T) {
 	s.change("zone-a", version(2), func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.ReadinessGates = nil })
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-a-0", "zone-a-1")
-	if first := s.takedowns()[0]; first.wasUp {
+	if first := s.takedowns()[0]; first.WasUp {
 		t.Error("the first deleted pod served")
 	}
 }

@@ -96,9 +96,9 @@ func TestTwoNamespacesWithTheSameGroupDoNotKnowEachOther(t *testing.T) {
 		scene.lease("lockstep-group-" + defaultGroup)
 	}
 	mine, theirs := s.takedowns(), other.takedowns()
-	if last(mine).at.Before(theirs[0].at) || last(theirs).at.Before(mine[0].at) {
+	if last(mine).At.Before(theirs[0].At) || last(theirs).At.Before(mine[0].At) {
 		t.Errorf("one rolled from %s to %s, the other from %s to %s: one waited for the other",
-			mine[0].at, last(mine).at, theirs[0].at, last(theirs).at)
+			mine[0].At, last(mine).At, theirs[0].At, last(theirs).At)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 const (
@@ -53,7 +56,8 @@ type scene struct {
 	zones    []string // in the order in which they were made
 	rules    rules
 	witness  *witness
-	operator *operator // the one at work here
+	operator *operator      // the one at work here
+	own      judge.Operator // what operators of this scene's own may do; by default they manage its namespace alone
 }
 
 // managed is a scene in a namespace that opted in.
@@ -68,6 +72,7 @@ func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 	t.Helper()
 	w := theWorld(t)
 	s := &scene{t: t, world: w, name: namespaceName(t.Name()) + suffix, operator: w.operator}
+	s.own = judge.Operator{User: user(s.name), Namespaces: []string{s.name}}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
 	if optedIn {
 		namespace.Labels = map[string]string{optIn: "true"}
@@ -112,95 +117,14 @@ func namespaceName(test string) string {
 
 var scenes atomic.Int64 // makes their names unique
 
-// judge objects to whatever may never happen and did. It does so once the test
-// is over, so the whole history is known.
-func (s *scene) judge() {
-	s.t.Helper()
-	_, wrong, err := s.verdict()
-	if err != nil {
-		s.t.Errorf("the judge cannot judge: %v", err)
-	}
-	if len(wrong) > 0 {
-		s.t.Errorf("what may never happen did:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
-	}
-}
-
-func (s *scene) verdict() ([]takedown, []string, error) {
-	requests, err := s.world.audit.read()
-	if err != nil {
-		return nil, nil, err
-	}
-	history, err := s.witness.history()
-	if err != nil {
-		return nil, nil, err
-	}
-	by := deletedBy(requests, s.name)
-	ours := func(uid string) bool { return strings.HasSuffix(by[uid], ":"+account) }
-	deleted, wrong := judge(history, ours, s.rules)
-	if s.rules.untouched {
-		for _, r := range writesOf(requests, s.operator.user, s.name, time.Time{}) {
-			wrong = append(wrong, "written to a namespace that did not opt in: "+r.String())
-		}
-	}
-	return deleted, wrong, nil
-}
-
-// deletions returns the names of the pods that operators deleted so far, in order.
-func (s *scene) deletions() []string {
-	s.t.Helper()
-	var names []string
-	for _, d := range s.takedowns() {
-		names = append(names, d.pod)
-	}
-	return names
-}
-
-func (s *scene) takedowns() []takedown {
-	s.t.Helper()
-	deleted, _, err := s.verdict()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return deleted
-}
-
-// wantDeletions asks for exactly these deletions by operators, in this order.
-func (s *scene) wantDeletions(pods ...string) {
-	s.t.Helper()
-	if got := s.deletions(); !slices.Equal(got, pods) {
-		s.t.Errorf("operators deleted\n  %q, wanted\n  %q\n%s", got, pods, s.describe())
-	}
-}
-
-// wantEachOnce asks that operators deleted each pod of all zones exactly once.
-func (s *scene) wantEachOnce() {
-	s.t.Helper()
-	want := s.allPods()
-	got := s.deletions()
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		s.t.Errorf("operators deleted\n  %q, wanted each once:\n  %q\n%s", got, want, s.describe())
-	}
-}
-
 // allPods returns the names of all pods that the zones ask for, zone by zone in
 // the order in which they were made.
 func (s *scene) allPods() []string {
 	var names []string
 	for _, name := range s.zones {
 		if set := s.witness.now().sets[name]; set != nil {
-			names = append(names, podsOf(set)...)
+			names = append(names, judge.ZoneOf(set).Pods()...)
 		}
-	}
-	return names
-}
-
-func podsOf(set *appsv1.StatefulSet) []string {
-	z := zoneStateOf(set, false)
-	var names []string
-	for n := z.start; n < z.start+z.replicas; n++ {
-		names = append(names, podName(z.name, n))
 	}
 	return names
 }
@@ -277,7 +201,7 @@ func (s *scene) heard(of *appsv1.StatefulSet) {
 	s.t.Helper()
 	s.eventually("the witness hears of "+of.Name, func(now present) error {
 		known := now.sets[of.Name]
-		if known == nil || resourceVersion(known) < resourceVersion(of) {
+		if known == nil || judge.Version(known) < judge.Version(of) {
 			return errors.New("not yet")
 		}
 		return nil
@@ -305,11 +229,21 @@ func (s *scene) gate(pod string, open corev1.ConditionStatus) {
 // optsIn sets or removes the label of the namespace.
 func (s *scene) optsIn(yes bool) {
 	s.t.Helper()
-	value := `null`
 	if yes {
-		value = `"true"`
+		s.label(optIn, "true")
+	} else {
+		s.label(optIn, "")
 	}
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, optIn, value)
+}
+
+// label sets a label of the namespace, or removes it when the value is empty.
+func (s *scene) label(name, value string) {
+	s.t.Helper()
+	text := `null`
+	if value != "" {
+		text = strconv.Quote(value)
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, name, text)
 	_, err := s.world.admin.CoreV1().Namespaces().Patch(s.t.Context(), s.name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		s.t.Fatal(err)
@@ -361,12 +295,12 @@ func finished(now present, name string) error {
 	case status.CurrentRevision != status.UpdateRevision:
 		return fmt.Errorf("zone %s: current revision %s, update revision %s", name, status.CurrentRevision, status.UpdateRevision)
 	}
-	for _, pod := range podsOf(set) {
+	for _, pod := range judge.ZoneOf(set).Pods() {
 		p := now.pods[pod]
 		switch {
 		case p == nil:
 			return fmt.Errorf("pod %s does not exist", pod)
-		case !podStateOf(p, false).up():
+		case !judge.PodOf(p).Up():
 			return fmt.Errorf("pod %s is not up", pod)
 		case p.Labels[appsv1.ControllerRevisionHashLabelKey] != status.UpdateRevision:
 			return fmt.Errorf("pod %s has revision %s, %s wanted", pod, p.Labels[appsv1.ControllerRevisionHashLabelKey], status.UpdateRevision)
@@ -378,8 +312,8 @@ func finished(now present, name string) error {
 // free says which Lease is held or has notes.
 func free(now present) error {
 	for name, l := range now.leases {
-		if state := holdStateOf(l, false); state.holder != "" || len(state.noted) > 0 {
-			return fmt.Errorf("Lease %s is held by %q with %d notes", name, state.holder, len(state.noted))
+		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 {
+			return fmt.Errorf("Lease %s is held by %q with %d notes", name, hold.Holder, len(hold.Notes))
 		}
 	}
 	return nil
@@ -413,7 +347,7 @@ func (s *scene) comesUp(pod string) {
 	zone := pod[:strings.LastIndex(pod, "-")]
 	s.eventually(pod+" is Ready on the newest template", func(now present) error {
 		p, set := now.pods[pod], now.sets[zone]
-		if p == nil || set == nil || !podStateOf(p, false).up() {
+		if p == nil || set == nil || !judge.PodOf(p).Up() {
 			return errors.New("it is not up")
 		}
 		if r := p.Labels[appsv1.ControllerRevisionHashLabelKey]; r != set.Status.UpdateRevision {
@@ -506,7 +440,7 @@ func (s *scene) stays(what string, d time.Duration, check func(present) error) {
 // describe tells everything that helps to understand a failure.
 func (s *scene) describe() string {
 	var b strings.Builder
-	history, _ := s.witness.history()
+	history, _ := s.witness.Facts()
 	fmt.Fprintf(&b, "namespace %s, the last of %d states:\n", s.name, len(history))
 	for _, f := range history[max(0, len(history)-mostSteps):] {
 		fmt.Fprintf(&b, "  %s\n", f)
@@ -523,13 +457,4 @@ func (s *scene) describe() string {
 	}
 	fmt.Fprintf(&b, "the operator's last lines:\n%s", lastLines(s.operator.Logs(), `"`+s.name+`"`, 25))
 	return b.String()
-}
-
-func sortedKeys[T any](m map[string]T) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

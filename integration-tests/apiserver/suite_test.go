@@ -4,7 +4,7 @@
 //	test ──► scene: a namespace of its own, zones, changes
 //	            │
 //	            ├── witness: every state of every object, in the API server's order
-//	            └── judge: what may never happen, in any test
+//	            └── judge: what may never happen, in any test (package judge)
 //
 // All tests share one cluster and, where they can, one operator that works
 // cluster-wide. The operator is the program itself, with its own service account
@@ -25,6 +25,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
@@ -42,7 +43,7 @@ const testsAtOnce = "8"
 type world struct {
 	cluster  *localcluster.Cluster
 	admin    kubernetes.Interface
-	audit    *auditLog
+	audit    *judge.AuditLog
 	program  string
 	operator *operator // cluster-wide
 }
@@ -88,7 +89,7 @@ func startWorld() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{cluster: cluster, audit: &auditLog{path: cluster.AuditLog()}}
+	w := &world{cluster: cluster, audit: judge.NewAuditLog(cluster.AuditLog(), byOperator)}
 	started = w
 	if w.admin, err = kubernetes.NewForConfig(cluster.AdminConfig()); err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
@@ -115,11 +116,11 @@ func (w *world) end() int {
 	if w.operator != nil {
 		wrong = append(wrong, w.endOperator()...)
 	}
-	requests, err := w.audit.read()
+	requests, err := w.audit.Requests()
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
-	wrong = append(wrong, overstepped(requests)...)
+	wrong = append(wrong, judge.Overstepped(requests, byOperator)...)
 	if err := w.cluster.Stop(); err != nil {
 		wrong = append(wrong, err.Error())
 	}

@@ -1,0 +1,165 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Request is one line of the audit log.
+type Request struct {
+	At        time.Time // when the API server received it
+	User      string
+	Verb      string
+	Namespace string
+	Resource  string // with its subresource
+	Name      string
+	Code      int
+	UID       string // of the object that a deletion was about
+
+	// What a deletion required of the object, if it did.
+	RequiredUID     string
+	RequiredVersion uint64
+}
+
+func (r Request) String() string {
+	return fmt.Sprintf("%s %s %s/%s by %s: %d", r.Verb, r.Resource, r.Namespace, r.Name, r.User, r.Code)
+}
+
+// Writes tells whether a request asks for a change.
+func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
+
+// mayHaveSucceeded is false for requests that certainly changed nothing. One whose
+// client was killed meanwhile has no proper answer, and its effect all the same.
+func (r Request) mayHaveSucceeded() bool { return r.Code < 300 || r.Code >= 499 }
+
+func (r Request) deletesPod() bool { return r.Verb == "delete" && r.Resource == "pods" }
+
+// conditional tells whether a deletion was about one state of one object.
+func (r Request) conditional() bool { return r.RequiredUID != "" && r.RequiredVersion != 0 }
+
+// AuditLog reads the API server's audit log as it grows. It keeps all requests of
+// some users, and of everybody else the deletions of pods.
+type AuditLog struct {
+	path string
+	of   func(user string) bool
+
+	mu         sync.Mutex
+	offset     int64
+	begun      []byte // a line that has not ended yet
+	requests   []Request
+	namespaces map[string][]Request
+}
+
+// NewAuditLog reads a file, which need not exist yet. Of says whose requests are kept.
+func NewAuditLog(path string, of func(user string) bool) *AuditLog {
+	return &AuditLog{path: path, of: of, namespaces: map[string][]Request{}}
+}
+
+// Requests returns all requests so far.
+func (a *AuditLog) Requests() ([]Request, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.read()
+	return slices.Clone(a.requests), err
+}
+
+// RequestsIn returns the requests about a namespace so far.
+func (a *AuditLog) RequestsIn(namespace string) ([]Request, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.read()
+	return slices.Clone(a.namespaces[namespace]), err
+}
+
+func (a *AuditLog) read() error {
+	fresh, err := readFrom(a.path, a.offset)
+	if err != nil {
+		return fmt.Errorf("read audit log: %w", err)
+	}
+	a.offset += int64(len(fresh))
+	a.begun = append(a.begun, fresh...)
+	for {
+		line, rest, complete := bytes.Cut(a.begun, []byte("\n"))
+		if !complete {
+			return nil
+		}
+		a.begun = rest
+		if err := a.take(line); err != nil {
+			return err
+		}
+	}
+}
+
+func readFrom(path string, offset int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := io.ReadAll(io.NewSectionReader(file, offset, 1<<40))
+	return fresh, errors.Join(err, file.Close())
+}
+
+// Pieces of a line by which most lines are passed over without being parsed.
+var (
+	user, ofPods, deletion = []byte(`"user":{"username":"`), []byte(`"resource":"pods"`), []byte(`"verb":"delete"`)
+)
+
+// matters tells whether a line is to be parsed.
+func (a *AuditLog) matters(line []byte) bool {
+	if bytes.Contains(line, deletion) && bytes.Contains(line, ofPods) {
+		return true
+	}
+	_, after, found := bytes.Cut(line, user)
+	name, _, ended := bytes.Cut(after, []byte(`"`))
+	return !found || !ended || a.of(string(name))
+}
+
+func (a *AuditLog) take(line []byte) error {
+	if !a.matters(line) {
+		return nil
+	}
+	var event struct {
+		Verb   string
+		User   struct{ Username string }
+		Object struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
+		Answer struct{ Code int }                                      `json:"responseStatus"`
+		Asked  struct {
+			Preconditions struct{ UID, ResourceVersion string }
+		} `json:"requestObject"`
+		Got struct {
+			Metadata struct{ UID string }
+		} `json:"responseObject"`
+		At time.Time `json:"requestReceivedTimestamp"`
+	}
+	if err := json.Unmarshal(line, &event); err != nil {
+		return fmt.Errorf("read audit log: %w", err)
+	}
+	required := event.Asked.Preconditions
+	r := Request{
+		At: event.At, User: event.User.Username, Verb: event.Verb,
+		Namespace: event.Object.Namespace, Name: event.Object.Name,
+		Resource: strings.TrimSuffix(event.Object.Resource+"/"+event.Object.Subresource, "/"),
+		Code:     event.Answer.Code, UID: event.Got.Metadata.UID,
+		RequiredUID: required.UID, RequiredVersion: parseVersion(required.ResourceVersion),
+	}
+	if r.UID == "" {
+		r.UID = required.UID
+	}
+	if !r.deletesPod() && !a.of(r.User) {
+		return nil
+	}
+	a.requests = append(a.requests, r)
+	a.namespaces[r.Namespace] = append(a.namespaces[r.Namespace], r)
+	return nil
+}

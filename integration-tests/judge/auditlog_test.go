@@ -1,0 +1,73 @@
+package judge
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const auditLines = `{"verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200},"requestObject":{"preconditions":{"uid":"u","resourceVersion":"17"}},"responseObject":{"metadata":{"uid":"u"}},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z"}
+{"verb":"patch","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200}}
+{"verb":"delete","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-1"},"responseStatus":{"code":409},"requestObject":{"preconditions":{"uid":"w"}}}
+{"verb":"patch","user":{"username":"op"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"m","name":"a"},"responseStatus":{"code":200}}
+`
+
+func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log := NewAuditLog(path, func(user string) bool { return user == "op" })
+	if got, err := log.Requests(); err != nil || len(got) > 0 {
+		t.Fatalf("before there is a file: %v, %v", got, err)
+	}
+	var got []Request
+	for _, size := range []int{10, 400, 700, len(auditLines)} { // lines arrive in pieces
+		if err := os.WriteFile(path, []byte(auditLines[:size]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if got, err = log.Requests(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 3 {
+		t.Fatalf("%d requests, want the operator's and all deletions of pods: %v", len(got), got)
+	}
+	if first := got[0]; !first.conditional() || first.RequiredVersion != 17 || first.UID != "u" || first.At.IsZero() || !first.mayHaveSucceeded() {
+		t.Errorf("the deletion was read as %+v", first)
+	}
+	if second := got[1]; second.conditional() || second.UID != "w" || second.mayHaveSucceeded() {
+		t.Errorf("somebody's deletion was read as %+v", second)
+	}
+	if third := got[2].String(); third != "patch statefulsets/status m/a by op: 200" {
+		t.Errorf("the patch was read as %s", third)
+	}
+	got[0], got[1] = Request{}, Request{} // it is the caller's own
+	if again, err := log.Requests(); err != nil || again[0].Name != "a-0" {
+		t.Errorf("afterwards: %v, %v", again, err)
+	}
+	if in, err := log.RequestsIn("m"); err != nil || len(in) != 1 || in[0].Name != "a" {
+		t.Errorf("in one namespace: %v, %v", in, err)
+	}
+}
+
+func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
+	t.Parallel()
+	const user = operatorUser
+	got := Overstepped([]Request{
+		{User: user, Verb: "delete", Resource: "pods", Name: "fine", Code: 200},
+		{User: user, Verb: "list", Resource: "pods", Code: 200},
+		{User: "system:kube-controller-manager", Verb: "delete", Resource: "pods", Code: 403},
+		{User: user, Verb: "update", Resource: "leases", Name: "refused", Code: 403},
+		{User: user, Verb: "update", Resource: "statefulsets", Name: "spec", Code: 200},
+	}, func(name string) bool { return name == user })
+	want := []string{"no operator ever does this: update statefulsets", "refused for lack of permission: update leases"}
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %d objections", got, len(want))
+	}
+	for i, beginning := range want {
+		if !strings.HasPrefix(got[i], beginning) {
+			t.Errorf("objection %d: got %q, want %q", i, got[i], beginning)
+		}
+	}
+}

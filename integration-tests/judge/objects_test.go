@@ -1,0 +1,134 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func told(t *testing.T, object runtime.Object, kind watch.EventType) Fact {
+	t.Helper()
+	f, known := factOf(watch.Event{Type: kind, Object: object}, time.Unix(1, 0))
+	if !known {
+		t.Fatalf("%T is not known", object)
+	}
+	return f
+}
+
+func TestAPodIsReadAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	since := metav1.Unix(7, 0)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Name: "zone-a-0", UID: "u", ResourceVersion: "17", DeletionTimestamp: &since,
+			Labels: map[string]string{"controller-revision-hash": "r"},
+			OwnerReferences: []metav1.OwnerReference{
+				{Kind: "StatefulSet", UID: "no controller"}, {Kind: "StatefulSet", UID: "owner", Controller: new(true)},
+			},
+		},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since},
+		}},
+	}
+	f := told(t, pod, watch.Modified)
+	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Revision: "r", Ready: true, ReadySince: since.Time, Leaving: true}
+	if *f.Pod != want || f.Version != 17 || f.Namespace != "n" {
+		t.Errorf("got %+v of %+v, want %+v", f, *f.Pod, want)
+	}
+	pod.DeletionTimestamp, pod.OwnerReferences, pod.Labels = nil, nil, nil
+	pod.Status.Conditions[1].Status = corev1.ConditionFalse
+	if got, want := *told(t, pod, watch.Deleted).Pod, (Pod{Name: "zone-a-0", UID: "u", Gone: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAZoneIsReadAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Name: "zone-a", UID: "u",
+			Labels:      map[string]string{"rollout-group": "g"},
+			Annotations: map[string]string{"rollout-max-unavailable": "50%", "grafana.com/rollout-paused": "true"},
+		},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(5)), MinReadySeconds: 3, Ordinals: &appsv1.StatefulSetOrdinals{Start: 2},
+			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+		},
+		Status: appsv1.StatefulSetStatus{UpdateRevision: "r", CurrentRevision: "other"},
+	}
+	want := Zone{
+		Name: "zone-a", UID: "u", Group: "g", Grouped: true, Replicas: 5, Start: 2, MinReady: 3 * time.Second,
+		Budget: 2, Paused: true, OnDelete: true, Revision: "r",
+	}
+	if got := *told(t, set, watch.Added).Zone; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	bare := &appsv1.StatefulSet{}
+	if got, want := *told(t, bare, watch.Added).Zone, (Zone{Replicas: 1, Budget: 1}); got != want {
+		t.Errorf("of an empty one: got %+v, want %+v", got, want)
+	}
+}
+
+func TestABudgetIsReadAsItIsDocumented(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"": 1, "2": 2, " 3 ": 3, "0": 1, "-1": 1, "two": 1, "50%": 5, "1%": 1, "100%": 10, "101%": 1, "99": 99,
+	} {
+		set := &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: new(int32(10))}}
+		set.Annotations = map[string]string{"rollout-max-unavailable": text}
+		if got := ZoneOf(set).Budget; got != want {
+			t.Errorf("%q of 10 pods is %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestALeaseOfAGroupIsRead(t *testing.T) {
+	t.Parallel()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Labels: map[string]string{"lockstep.dev/hold": "group"},
+			Annotations: map[string]string{
+				"lockstep.dev/group":   "g",
+				"lockstep.dev/intents": `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"u","resourceVersion":"17"}]}`,
+			},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("rollout/zone-a")},
+	}
+	got := told(t, lease, watch.Modified).Hold
+	if got.Group != "g" || got.Holder != "rollout/zone-a" || len(got.Notes) != 1 || got.Notes[0] != (Note{"zone-a-0", "u", 17}) {
+		t.Errorf("got %+v", got)
+	}
+	lease.Annotations["lockstep.dev/intents"] = "nonsense"
+	if got := HoldOf(lease); len(got.Notes) != 1 || got.Notes[0].UID != "" {
+		t.Errorf("unreadable notes are read as %+v", got.Notes)
+	}
+	delete(lease.Labels, "lockstep.dev/hold")
+	if f := told(t, lease, watch.Modified); !f.empty() {
+		t.Errorf("another Lease is read as %s", f)
+	}
+}
+
+func TestANamespaceIsRead(t *testing.T) {
+	t.Parallel()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}}}
+	f := told(t, namespace, watch.Deleted)
+	if f.Namespace != "n" || f.Home.Labels["a"] != "b" || !f.Home.Gone {
+		t.Errorf("got %s", f)
+	}
+}
+
+func TestWhatAWatchMissedIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	w := &Witness{told: func(watch.Event) { t.Error("an error was handed on as an object") }}
+	w.take(watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}})
+	if _, err := w.Facts(); err == nil {
+		t.Error("an error of the watch was forgotten")
+	}
+}

@@ -1,0 +1,63 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// heard is a state of a Namespace and when it was heard of.
+type heard struct {
+	at time.Time
+	*Home
+}
+
+// hearing is how much later than an operator the judge itself may hear of a label.
+const hearing = time.Second
+
+// tryRequests judges what operators asked to delete, whatever came of it.
+func (c *court) tryRequests() {
+	for _, r := range c.requests {
+		if _, ours := c.operator(r.User); !ours {
+			continue
+		}
+		switch {
+		case r.deletesPod() && !r.conditional():
+			c.object(5, nil, "%s was to be deleted without requiring UID and resourceVersion", r.Name)
+		case r.deletesPod() && r.Code < 300 && !c.seen[r.UID]:
+			c.object(5, nil, "%s was deleted, of which no watch has told", r.Name)
+		case r.Verb == "deletecollection" && r.Resource == "pods", r.Resource == "pods/eviction":
+			c.object(5, nil, "pods were to go by other means than a deletion of one: %s", r)
+		}
+	}
+}
+
+// tryWrites asks whether the namespace had opted in at every write of an operator.
+func (c *court) tryWrites() {
+	for _, r := range c.requests {
+		o, ours := c.operator(r.User)
+		if !ours || !r.Writes() || r.Code == 404 { // what is about nothing changes nothing
+			continue
+		}
+		ofLeadership := r.Namespace == o.Home && r.Resource == "leases" && r.Name == LeaderLease
+		if !ofLeadership && !c.managed(o, r.At) {
+			c.object(8, nil, "written to a namespace that did not opt in: %s", r)
+		}
+	}
+}
+
+// managed tells whether an operator could take a namespace for its own.
+func (c *court) managed(o Operator, now time.Time) bool {
+	if len(o.Namespaces) > 0 {
+		return slices.Contains(o.Namespaces, c.namespace)
+	}
+	for i, home := range c.homes {
+		ended := i+1 < len(c.homes) && now.Sub(c.homes[i+1].at) > c.Grace
+		begun := home.at.Sub(now) <= hearing
+		if begun && !ended && !home.Gone && o.Selector != nil && o.Selector.Matches(labels.Set(home.Labels)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+package judge
+
+import "slices"
+
+// mayWrite is everything that an operator ever writes.
+var mayWrite = []string{
+	"delete pods", "patch pods", "patch statefulsets/status",
+	"create leases", "update leases", "delete leases",
+	"create events", "patch events",
+	"create selfsubjectaccessreviews", // asks, and stores nothing
+}
+
+// Overstepped says what operators did, or tried, that they never may, wherever it
+// was: what RBAC refused, and what no operator writes.
+func Overstepped(requests []Request, ours func(user string) bool) []string {
+	var wrong []string
+	for _, r := range requests {
+		switch {
+		case !ours(r.User):
+		case r.Code == 403:
+			wrong = append(wrong, "refused for lack of permission: "+r.String())
+		case r.Writes() && !slices.Contains(mayWrite, r.Verb+" "+r.Resource):
+			wrong = append(wrong, "no operator ever does this: "+r.String())
+		}
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}

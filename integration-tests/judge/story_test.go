@@ -1,0 +1,176 @@
+package judge
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// story builds a history fact by fact, a tenth of a second apart: that of a
+// namespace which opted in and whose zones have a newer template than their pods.
+type story struct {
+	namespace string
+	facts     []Fact
+	requests  []Request
+	now       time.Time
+	pods      map[string]Pod
+	versions  map[string]uint64 // of the pods' last facts
+	zones     map[string]Zone
+}
+
+const (
+	operatorUser = "system:serviceaccount:lockstep-system:lockstep"
+	optIn        = "lockstep.dev/enabled"
+)
+
+var clusterWide = Operator{
+	User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), Home: "lockstep-system",
+}
+
+func newStory() *story { return newStoryIn("n") }
+
+func newStoryIn(namespace string) *story {
+	s := &story{
+		namespace: namespace, now: time.Unix(0, 0),
+		pods: map[string]Pod{}, versions: map[string]uint64{}, zones: map[string]Zone{},
+	}
+	s.labelled("true")
+	for _, zone := range []string{"zone-1", "zone-2"} {
+		s.zone(zone, func(z *Zone) { z.Revision = "old" })
+		s.pod(zone+"-0", nil)
+		s.pod(zone+"-1", nil)
+		s.zone(zone, func(z *Zone) { z.Revision = "new" })
+	}
+	return s.later(time.Minute)
+}
+
+func (s *story) later(d time.Duration) *story { s.now = s.now.Add(d); return s }
+
+func (s *story) tell(f Fact) *story {
+	s.later(100 * time.Millisecond)
+	f.Version, f.At, f.Namespace = uint64(len(s.facts)+1), s.now, s.namespace
+	s.facts = append(s.facts, f)
+	return s
+}
+
+// labelled sets the label of the namespace; no value removes it.
+func (s *story) labelled(value string) *story {
+	home := &Home{Labels: map[string]string{"example.com/other": "true"}}
+	if value != "" {
+		home.Labels[optIn] = value
+	}
+	return s.tell(Fact{Home: home})
+}
+
+func (s *story) zone(name string, change func(*Zone)) *story {
+	z, known := s.zones[name]
+	if !known {
+		z = Zone{Name: name, UID: name, Group: "g", Grouped: true, Replicas: 2, Budget: 1, OnDelete: true}
+	}
+	change(&z)
+	s.zones[name] = z
+	return s.tell(Fact{Zone: &z})
+}
+
+func (s *story) pod(name string, change func(*Pod)) *story {
+	p, known := s.pods[name]
+	if !known {
+		zone, _, _ := ordinalOf(name)
+		p = Pod{Name: name, UID: name + "@old", Owner: zone, Revision: "old", Ready: true}
+	}
+	if change != nil {
+		change(&p)
+	}
+	if !p.Ready {
+		p.ReadySince = time.Time{}
+	} else if p.ReadySince.IsZero() {
+		p.ReadySince = s.now
+	}
+	s.pods[name] = p
+	s.tell(Fact{Pod: &p})
+	s.versions[name] = last(s.facts).Version
+	return s
+}
+
+// note notes what stands under these names in the Lease of the zone's rollout.
+func (s *story) note(zone string, pods ...string) *story {
+	var notes []Note
+	for _, pod := range pods {
+		notes = append(notes, s.noteOf(pod))
+	}
+	return s.hold("rollout/"+zone, notes...)
+}
+
+func (s *story) noteOf(pod string) Note { return Note{pod, s.pods[pod].UID, s.versions[pod]} }
+
+func (s *story) hold(holder string, notes ...Note) *story { return s.holdOf("g", holder, notes...) }
+
+func (s *story) holdOf(group, holder string, notes ...Note) *story {
+	return s.tell(Fact{Hold: &Hold{Group: group, Holder: holder, Notes: notes}})
+}
+
+// asks is a request of the operator's, as the audit log has it.
+func (s *story) asks(r Request) *story {
+	r.At, r.Namespace = s.now, s.namespace
+	if r.User == "" {
+		r.User = operatorUser
+	}
+	s.requests = append(s.requests, r)
+	return s
+}
+
+func (s *story) asksToDelete(pod string, change func(*Request)) *story {
+	r := Request{
+		Verb: "delete", Resource: "pods", Name: pod, Code: 200,
+		UID: s.pods[pod].UID, RequiredUID: s.pods[pod].UID, RequiredVersion: s.versions[pod],
+	}
+	if change != nil {
+		change(&r)
+	}
+	return s.asks(r)
+}
+
+// delete has the operator delete a pod.
+func (s *story) delete(pod string) *story { return s.asksToDelete(pod, nil).leaves(pod) }
+
+// breaks has somebody else delete a pod, who requires nothing of it.
+func (s *story) breaks(pod string) *story {
+	return s.asksToDelete(pod, func(r *Request) { r.User, r.RequiredUID, r.RequiredVersion = "somebody", "", 0 }).leaves(pod)
+}
+
+func (s *story) leaves(pod string) *story { return s.pod(pod, func(p *Pod) { p.Leaving = true }) }
+
+// vanish has the operator delete a pod that is gone at once.
+func (s *story) vanish(pod string) *story {
+	return s.asksToDelete(pod, nil).pod(pod, func(p *Pod) { p.Gone = true })
+}
+
+func (s *story) replace(pod string, ready bool) *story {
+	s.pod(pod, func(p *Pod) { p.Gone = true })
+	return s.pod(pod, func(p *Pod) {
+		p.UID, p.Revision = pod+"@new", "new"
+		p.Ready, p.ReadySince, p.Leaving, p.Gone = ready, time.Time{}, false, false
+	})
+}
+
+// rolls is one proper step of a rollout.
+func (s *story) rolls(zone, pod string) *story {
+	return s.note(zone, pod).delete(pod).replace(pod, true)
+}
+
+func (s *story) finishes(zone string) *story {
+	return s.rolls(zone, zone+"-0").rolls(zone, zone+"-1").hold("")
+}
+
+// beside tells another story of other namespaces at the same time.
+func (s *story) beside(other *story) *story {
+	s.facts = append(s.facts, other.facts...)
+	s.requests = append(s.requests, other.requests...)
+	return s
+}
+
+// inGroup is a zone with two outdated pods in another group.
+func (s *story) inGroup(group, zone string) *story {
+	s.zone(zone, func(z *Zone) { z.Group, z.Revision = group, "new" })
+	return s.pod(zone+"-0", nil).pod(zone+"-1", nil).later(3 * time.Second)
+}

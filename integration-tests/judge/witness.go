@@ -1,0 +1,140 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Witness watches pods, StatefulSets, Leases and Namespaces and keeps all that it
+// is told. It should begin before what is to be judged.
+type Witness struct {
+	told func(watch.Event)
+
+	mu    sync.Mutex
+	facts []Fact
+	ended error // why a watch ended before its time
+}
+
+// longest is how long a watch may last; one that ends earlier is an error.
+const longest = 4 * time.Hour
+
+// Watch begins to watch the named namespaces, or all where none is named, and does
+// so until ctx ends. Beside the judge it hands every event to told, if that is not
+// nil, once it has taken it in itself: those of one kind of object one after the other.
+func Watch(ctx context.Context, client kubernetes.Interface, told func(watch.Event), namespaces ...string) (*Witness, error) {
+	w := &Witness{told: told}
+	if w.told == nil {
+		w.told = func(watch.Event) {}
+	}
+	if len(namespaces) == 0 {
+		return w, w.begin(ctx, client, metav1.NamespaceAll)
+	}
+	for _, namespace := range namespaces {
+		if err := w.begin(ctx, client, namespace); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *Witness) begin(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	of := metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds()))}
+	ofNamespaces := of
+	if namespace != metav1.NamespaceAll {
+		ofNamespaces.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, namespace).String()
+	}
+	for what, watching := range map[string]func() (watch.Interface, error){
+		"Namespaces":   func() (watch.Interface, error) { return client.CoreV1().Namespaces().Watch(ctx, ofNamespaces) },
+		"pods":         func() (watch.Interface, error) { return client.CoreV1().Pods(namespace).Watch(ctx, of) },
+		"StatefulSets": func() (watch.Interface, error) { return client.AppsV1().StatefulSets(namespace).Watch(ctx, of) },
+		"Leases":       func() (watch.Interface, error) { return client.CoordinationV1().Leases(namespace).Watch(ctx, of) },
+	} {
+		events, err := watching()
+		if err != nil {
+			return fmt.Errorf("watch %s of %q: %w", what, namespace, err)
+		}
+		go func() {
+			defer events.Stop()
+			for event := range events.ResultChan() {
+				w.take(event)
+			}
+			if ctx.Err() == nil {
+				w.end(fmt.Errorf("the watch of %s ended before its time", what))
+			}
+		}()
+	}
+	return nil
+}
+
+// Facts returns all that was told so far, in the order of arrival. An error says
+// that something was missed.
+func (w *Witness) Facts() ([]Fact, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.facts), w.ended
+}
+
+func (w *Witness) end(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = err
+}
+
+func (w *Witness) take(event watch.Event) {
+	f, known := factOf(event, time.Now())
+	if !known {
+		w.end(fmt.Errorf("a watch told %s: %v", event.Type, event.Object))
+		return
+	}
+	if !f.empty() {
+		w.add(f)
+	}
+	w.told(event)
+}
+
+func (w *Witness) add(f Fact) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts = append(w.facts, f)
+}
+
+// factOf reads an event. The second result is false for what is no object of a
+// kind that is watched. A Lease of something else than a group makes an
+// empty fact.
+func factOf(event watch.Event, now time.Time) (Fact, bool) {
+	f := Fact{At: now, Version: Version(event.Object)}
+	gone := event.Type == watch.Deleted
+	switch o := event.Object.(type) {
+	case *corev1.Pod:
+		f.Namespace, f.Pod = o.Namespace, PodOf(o)
+		f.Pod.Gone = gone
+	case *appsv1.StatefulSet:
+		f.Namespace, f.Zone = o.Namespace, ZoneOf(o)
+		f.Zone.Gone = gone
+	case *coordinationv1.Lease:
+		f.Namespace, f.Hold = o.Namespace, HoldOf(o)
+		if f.Hold != nil {
+			f.Hold.Gone = gone
+		}
+	case *corev1.Namespace:
+		f.Namespace, f.Home = o.Name, &Home{Labels: o.Labels, Gone: gone}
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+func (f Fact) empty() bool {
+	return f.Pod == nil && f.Zone == nil && f.Hold == nil && f.Home == nil
+}
