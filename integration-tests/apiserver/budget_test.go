@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,18 +17,24 @@ func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
 	tests := map[string]struct {
 		budget   string
 		together int // how many of a zone's four pods go at once
+		invalid  bool
 	}{
-		"nothing said":                   {"", 1},
-		"two pods":                       {"2", 2},
-		"two pods and white space":       {" 2 ", 2},
-		"half of the pods":               {"50%", 2},
-		"a percentage is rounded down":   {"74%", 2},
-		"less than one pod is one":       {"1%", 1},
-		"all pods":                       {"100%", 4},
-		"more pods than the zone has":    {"9", 4},
-		"an invalid number is one pod":   {"0", 1},
-		"an invalid percentage is a pod": {"101%", 1},
-		"no number at all is one pod":    {"two", 1},
+		"nothing said":                   {"", 1, false},
+		"two pods":                       {"2", 2, false},
+		"two pods and white space":       {" 2 ", 2, false},
+		"half of the pods":               {"50%", 2, false},
+		"a percentage is rounded down":   {"74%", 2, false},
+		"less than one pod is one":       {"1%", 1, false},
+		"all pods":                       {"100%", 4, false},
+		"more pods than the zone has":    {"9", 4, false},
+		"none is one pod":                {"0", 1, true},
+		"a negative number is one pod":   {"-2", 1, true},
+		"a fraction is one pod":          {"2.5", 1, true},
+		"an invalid percentage is a pod": {"101%", 1, true},
+		"a negative percentage is a pod": {"-50%", 1, true},
+		"no number at all is one pod":    {"two\nlines", 1, true},
+		"foreign digits are one pod":     {"\u0663", 1, true},
+		"a number without end is a pod":  {strings.Repeat("9", 10_000), 1, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +44,7 @@ func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
 			s.changeAll(version(2), gated())
 			s.awaitDeletions(test.together)
 			s.nothingIsDeleted("beyond the budget")
-			if test.budget == "0" || test.budget == "101%" || test.budget == "two" {
+			if test.invalid {
 				s.awaitEvent("Warning", "InvalidMaxUnavailable", "zone-a")
 			}
 		})
@@ -53,7 +60,7 @@ func TestABudgetIsUsedToTheEndOfTheRollout(t *testing.T) {
 	s.wantEachOnce()
 	at := map[string]time.Time{}
 	for _, d := range s.takedowns() {
-		at[d.pod] = d.at
+		at[d.Pod] = d.At
 	}
 	for _, z := range s.zones {
 		if apart := at[z+"-1"].Sub(at[z+"-0"]).Abs(); apart > short/2 {

@@ -27,12 +27,11 @@ func (w *world) start(ctx context.Context, namespace string, args ...string) (*o
 	if err != nil {
 		return nil, err
 	}
-	return w.startWith(ctx, kubeconfig, namespace, args...)
+	return w.startWith(ctx, kubeconfig, user(namespace), namespace, args...)
 }
 
-// startWith runs an operator with a kubeconfig of that service account.
-func (w *world) startWith(ctx context.Context, kubeconfig, namespace string, args ...string) (*operator, error) {
-	user := "system:serviceaccount:" + namespace + ":" + account
+// startWith runs an operator with a kubeconfig of that user.
+func (w *world) startWith(ctx context.Context, kubeconfig, user, namespace string, args ...string) (*operator, error) {
 	if err := w.awaitAllowed(ctx, user, namespace); err != nil {
 		return nil, err
 	}
@@ -79,6 +78,17 @@ func (s *scene) withRole() {
 	}
 }
 
+// startOperatorAs starts one that works as another account of the namespace.
+func (s *scene) startOperatorAs(account string, args ...string) *operator {
+	s.t.Helper()
+	kubeconfig, err := s.world.cluster.ServiceAccountKubeconfig(s.t.Context(), s.name, account)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.own.User = "system:serviceaccount:" + s.name + ":" + account
+	return s.startOperatorWith(kubeconfig, args...)
+}
+
 // startOperator starts an operator for this namespace alone (withRole comes
 // first), and kills it at the end of the test. From then on the scene tells of
 // this operator when something fails.
@@ -99,7 +109,7 @@ func (s *scene) kubeconfig() string {
 func (s *scene) startOperatorWith(kubeconfig string, args ...string) *operator {
 	s.t.Helper()
 	own := []string{"-log.level=debug", "-kubernetes.namespace=" + s.name, "-operator.namespace=" + s.name}
-	op, err := s.world.startWith(s.t.Context(), kubeconfig, s.name, append(own, args...)...)
+	op, err := s.world.startWith(s.t.Context(), kubeconfig, s.own.User, s.name, append(own, args...)...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

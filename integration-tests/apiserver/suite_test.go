@@ -102,7 +102,8 @@ func startWorld() (*world, error) {
 	if err := os.Rename(built, w.program); err != nil {
 		return nil, fmt.Errorf("keep the operator's program: %w", err)
 	}
-	if err := cluster.Apply(ctx, manifest+"operator", manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml"); err != nil {
+	if err := cluster.Apply(ctx, manifest+"operator/namespace.yaml", manifest+"operator/serviceaccount.yaml",
+		manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml"); err != nil {
 		return nil, err
 	}
 	w.operator, err = w.start(ctx, home, "-log.level=debug")

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -26,7 +27,7 @@ type Witness struct {
 	ended error // why a watch ended before its time
 }
 
-// longest is how long a watch may last; one that ends earlier is an error.
+// longest is how long one watch may last.
 const longest = 4 * time.Hour
 
 // Watch begins to watch the named namespaces, or all where none is named, and does
@@ -48,33 +49,61 @@ func Watch(ctx context.Context, client kubernetes.Interface, told func(watch.Eve
 	return w, nil
 }
 
+// kind is one of the things that are watched.
+type kind struct {
+	name  string
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
 func (w *Witness) begin(ctx context.Context, client kubernetes.Interface, namespace string) error {
-	of := metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds()))}
-	ofNamespaces := of
-	if namespace != metav1.NamespaceAll {
-		ofNamespaces.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, namespace).String()
-	}
-	for what, watching := range map[string]func() (watch.Interface, error){
-		"Namespaces":   func() (watch.Interface, error) { return client.CoreV1().Namespaces().Watch(ctx, ofNamespaces) },
-		"pods":         func() (watch.Interface, error) { return client.CoreV1().Pods(namespace).Watch(ctx, of) },
-		"StatefulSets": func() (watch.Interface, error) { return client.AppsV1().StatefulSets(namespace).Watch(ctx, of) },
-		"Leases":       func() (watch.Interface, error) { return client.CoordinationV1().Leases(namespace).Watch(ctx, of) },
-	} {
-		events, err := watching()
-		if err != nil {
-			return fmt.Errorf("watch %s of %q: %w", what, namespace, err)
+	homes := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		if namespace != metav1.NamespaceAll {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, namespace).String()
 		}
-		go func() {
-			defer events.Stop()
-			for event := range events.ResultChan() {
-				w.take(event)
-			}
-			if ctx.Err() == nil {
-				w.end(fmt.Errorf("the watch of %s ended before its time", what))
-			}
-		}()
+		return client.CoreV1().Namespaces().Watch(ctx, o)
+	}
+	for _, k := range []kind{
+		{"Namespaces", homes},
+		{"pods", client.CoreV1().Pods(namespace).Watch},
+		{"StatefulSets", client.AppsV1().StatefulSets(namespace).Watch},
+		{"Leases", client.CoordinationV1().Leases(namespace).Watch},
+	} {
+		events, err := k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds()))})
+		if err != nil {
+			return fmt.Errorf("watch %s of %q: %w", k.name, namespace, err)
+		}
+		go w.follow(ctx, k, events)
 	}
 	return nil
+}
+
+// follow takes events in until ctx ends. The API server ends a watch whose reader
+// is slow, and it is resumed where it stopped, so nothing is missed.
+func (w *Witness) follow(ctx context.Context, k kind, events watch.Interface) {
+	for {
+		last := w.drain(events)
+		var err error
+		events, err = k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds())), ResourceVersion: last})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil || last == "":
+			w.end(fmt.Errorf("the watch of %s ended before its time: %w", k.name, err))
+			return
+		}
+	}
+}
+
+// drain takes events in until there are no more, and returns the version of the last.
+func (w *Witness) drain(events watch.Interface) (last string) {
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		w.take(event)
+		if object, err := meta.Accessor(event.Object); err == nil {
+			last = object.GetResourceVersion()
+		}
+	}
+	return last
 }
 
 // Facts returns all that was told so far, in the order of arrival. An error says

@@ -1,0 +1,114 @@
+package apiserver_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pair is two operators on one host, the first of which leads.
+type pair struct{ leader, follower *operator }
+
+// startReplicas starts two operators for this namespace alone (withRole comes
+// first) and waits until one of them leads.
+func (s *scene) startReplicas() *pair {
+	s.t.Helper()
+	r := &pair{leader: s.startOperator(impatient...), follower: s.startOperator(impatient...)}
+	s.awaitLeadership(r.leader)
+	return r
+}
+
+// awaitLeadership waits until the last word of an operator is that it leads.
+func (s *scene) awaitLeadership(o *operator) {
+	s.t.Helper()
+	s.eventually("the operator leads", func(present) error {
+		if !leads(o) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+func leads(o *operator) bool {
+	logs := o.Logs()
+	return strings.LastIndex(logs, `"leads":true`) > strings.LastIndex(logs, `"leads":false`)
+}
+
+func TestALeaderThatIsKilledIsReplacedByTheOtherReplica(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 3))
+	s.withRole()
+	r := s.startReplicas()
+	s.changeAll(version(2), readyAfter(short))
+	s.awaitDeletion("zone-a-0")
+	r.leader.Kill()
+	s.awaitLeadership(r.follower)
+	s.settled()
+	s.wantEachOnce()
+}
+
+// A process that sleeps through the end of its leadership may wake up in the
+// middle of anything. What it was about to do then must be void, or still right.
+func TestALeaderThatSleepsPastItsLeaseDoesNoHarmWhenItWakesUp(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := unmanaged(t)
+	s.rules.unordered = true // every new template begins anew
+	s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
+	s.withRole()
+	r := s.startReplicas()
+	for n := range 3 {
+		s.changeAll(version(n+2), readyAfter(100*time.Millisecond))
+		s.writesAgain(r.leader)
+		time.Sleep(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
+		s.signal(r.leader, syscall.SIGSTOP)
+		s.awaitLeadership(r.follower)
+		s.writesAgain(r.follower)
+		s.signal(r.leader, syscall.SIGCONT)
+		s.settled()
+		s.eventually("the one that slept stands by", func(present) error {
+			if leads(r.leader) {
+				return errors.New("it believes that it leads")
+			}
+			return nil
+		})
+		r.leader, r.follower = r.follower, r.leader
+	}
+	for name, o := range map[string]*operator{"the leader": r.leader, "the follower": r.follower} {
+		if code, body := o.get("/ready"); code != 200 {
+			t.Errorf("%s is not ready: %s", name, body)
+		}
+	}
+}
+
+func (s *scene) signal(o *operator, signal syscall.Signal) {
+	s.t.Helper()
+	if err := o.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestReplicasThatFollowEachOtherFinishOneRolloutTogether(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 3))
+	s.withRole()
+	r := s.startReplicas()
+	s.changeAll(version(2), readyAfter(short))
+	for range 3 { // as in a rollout of the Deployment, over and over
+		s.writesAgain(r.leader)
+		if code := stopGently(t, r.leader); code != 0 {
+			t.Errorf("exit code %d after SIGTERM, want 0", code)
+		}
+		s.awaitLeadership(r.follower)
+		r.leader, r.follower = r.follower, s.startOperator(impatient...)
+	}
+	s.settled()
+	s.wantEachOnce()
+}
