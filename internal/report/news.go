@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,9 +51,15 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 	return news
 }
 
+// standing is what a zone waits for, and since when.
+type standing struct {
+	why   plan.Refusal
+	since time.Time
+}
+
 // waits returns an Event for every zone that begins to wait for something
-// that lasts. A wait that passes within the course of a rollout neither tells
-// nor ends what was told.
+// that lasts, or waits for long for something that does not. A wait that passes
+// within the course of a rollout neither tells nor ends what was told.
 func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 	waiting := map[string]plan.Refusal{}
 	for _, step := range steps {
@@ -61,23 +68,37 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		}
 	}
 	var news []event
-	told := map[string]plan.Refusal{}
+	told, stands := map[string]plan.Refusal{}, map[string]standing{}
 	for _, z := range s.Zones {
 		why, waits := waiting[z.Name]
+		if !waits {
+			continue
+		}
+		stands[z.UID] = m.standing(z.UID, why, s.Now)
 		before, known := m.told[z.UID]
 		switch {
-		case !waits:
-			continue
-		case lasting(why.Code) && !sameStory(before, why):
+		case tellable(why.Code, s.Now.Sub(stands[z.UID].since)) && !sameStory(before, why):
 			told[z.UID] = why
 			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + describe(why)})
 		case known:
 			told[z.UID] = before
 		}
 	}
-	m.told = told
+	m.told, m.stands = told, stands
 	return news
 }
+
+func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing {
+	if before, known := m.stands[zone]; known && before.why.Code == why.Code && before.why.Zone == why.Zone && before.why.Pod == why.Pod {
+		return before
+	}
+	return standing{why, now}
+}
+
+// long is from when on a wait that should pass by itself is told of.
+const long = time.Minute
+
+func tellable(code reason.Code, lasts time.Duration) bool { return lasting(code) || lasts >= long }
 
 // inTheWay returns the zone or pod that is waited for, if there is one.
 func inTheWay(s plan.Snapshot, why plan.Refusal) runtime.Object {
@@ -118,7 +139,11 @@ var outlasting = []reason.Code{
 	reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.RequestFailing,
 }
 
-func sameStory(a, b plan.Refusal) bool { return a.Code == b.Code && a.Zone == b.Zone }
+// sameStory tells whether an Event of the one says what there is to say of the
+// other. Waits that pass from pod to pod are a story for each pod.
+func sameStory(a, b plan.Refusal) bool {
+	return a.Code == b.Code && a.Zone == b.Zone && (lasting(a.Code) || a.Pod == b.Pod)
+}
 
 func severity(code reason.Code) string {
 	entry, _ := reason.Explain(code)

@@ -33,9 +33,10 @@ type Reporter struct {
 
 // memory is what was last told of a group.
 type memory struct {
-	told map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
-	seen map[string]bool         // remarks that stand
-	last Record
+	told   map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
+	stands map[string]standing     // by UID of the zone: what it waits for now
+	seen   map[string]bool         // remarks that stand
+	last   Record
 }
 
 // Record is the last plan of a group with what it was made from and what

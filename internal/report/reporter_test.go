@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -259,6 +260,29 @@ func TestRemarksAreToldOnce(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A wait that should pass by itself is told of when it does not.
+func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
+	const told = "zone-a Normal PodStarting: waits: a pod exists and is not Ready yet (pod zone-a-0, 1 of at most 1 down)"
+	r := newRoom()
+	s := fixture.MustParse(starting)
+	for minute, want := range [][]string{nil, {told}, nil, nil} {
+		s.Now = s.Now.Add(time.Minute)
+		r.Group(s, plan.Group(s), nil)
+		if diff := cmp.Diff(want, r.told()); diff != "" {
+			t.Errorf("after %d minutes (-want +got):\n%s", minute, diff)
+		}
+	}
+	other := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@2 zone-a-1 starting@2\n")
+	const toldOfNext = "zone-a Normal PodStarting: waits: a pod exists and is not Ready yet (pod zone-a-1)"
+	for minute, want := range [][]string{nil, {toldOfNext}} {
+		other.Now = s.Now.Add(time.Duration(minute) * time.Minute)
+		r.Group(other, plan.Group(other), nil)
+		if diff := cmp.Diff(want, r.told()); diff != "" {
+			t.Errorf("the next pod after %d minutes (-want +got):\n%s", minute, diff)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	// lookAgain is after how long a group is looked at without an event, when the
 	// caches did not show what was expected. An event usually comes first.
 	lookAgain = time.Second
+	// waitsAgain is how often people are told what a group waits for, where no
+	// event comes: that it lasts may be news.
+	waitsAgain = time.Minute
 	// tellAfter is for how long caches may be behind before people are told.
 	tellAfter = 5 * time.Second
 )
@@ -154,14 +158,22 @@ func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
 	return steps, hold.Cover(s, steps)
 }
 
-// next says when to look again without an event: when a wait ends by time, or
-// when the hold has to be renewed.
+// next says when to look again without an event: when a wait ends by time, when
+// the hold has to be renewed, or to tell that a wait lasts.
 func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
 	record := s.Hold
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
-	return at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now))
+	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now))
+	if waits(steps) {
+		return outcome.Earlier(loop.After(waitsAgain))
+	}
+	return outcome
+}
+
+func waits(steps []plan.Action) bool {
+	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.Wait); return is })
 }
 
 // at returns the outcome for a time, which may be none, counted from when the
