@@ -5,10 +5,23 @@ GO       ?= go
 GOFMT     = "$$($(GO) env GOROOT)/bin/gofmt"
 SUITES    = integration-tests
 GOLANGCI  = .tools/golangci-lint/go.mod
+KUSTOMIZE = .tools/kustomize/go.mod
+
+# What is built: by default for this machine, named after its commit.
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+TARGETOS   ?= $(shell $(GO) env GOOS)
+TARGETARCH ?= $(shell $(GO) env GOARCH)
+IMAGE      ?= lockstep:devel
+CONTAINER  ?= docker
 
 # Without C everywhere, so that tests, operator and control plane share what is
-# compiled of the standard library.
+# compiled of the standard library; and compilers that may use more memory before
+# they collect garbage, which takes a fifth off a cold build.
 export CGO_ENABLED ?= 0
+export GOGC ?= 400
+
+# Tests are linked without debugging symbols, and vetted by make lint.
+TEST_FLAGS ?= -vet=off -ldflags=-w
 
 # Suites wait more than they compute: two packages at a time suit two cores.
 SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 30m
@@ -19,6 +32,9 @@ suite_packages = $(shell cd $(SUITES) && $(GO) list ./...)
 
 # Linting one module: from its own folder, with the linter of this commit.
 lint = $(GO) tool -modfile=$(CURDIR)/$(GOLANGCI) golangci-lint
+
+# Rendering manifests, with the kustomize of this commit.
+kustomize = $(GO) tool -modfile=$(CURDIR)/$(KUSTOMIZE) kustomize build
 
 # Folders with Go files that differ from the last commit: $(call changed,module)
 changed = $(addprefix ./,$(sort $(dir $(shell cd $(1) && \
@@ -35,7 +51,7 @@ property_packages = $(addprefix ./,$(sort $(dir $(shell \
 help:
 	@while IFS= read -r line; do case $$line in \
 	"##@ "*) printf '\n%s\n' "$${line#"##@ "}" ;; \
-	[a-z]*": "*"## "*) printf '  make %-10s %s\n' "$${line%%:*}" "$${line#*"## "}" ;; \
+	[a-z]*": "*"## "*) printf '  make %-11s %s\n' "$${line%%:*}" "$${line#*"## "}" ;; \
 	esac; done < Makefile
 
 ##@ See it work
@@ -43,8 +59,8 @@ help:
 demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running
 	cd $(SUITES) && $(GO) run ./demo
 
-bench: ## time lockstep beside the floor: a bare loop that deletes the next pod
-	cd $(SUITES) && $(GO) run ./bench
+bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-long', '-help'
+	cd $(SUITES) && $(GO) run ./bench $(BENCH_FLAGS)
 
 ##@ While working
 
@@ -73,14 +89,22 @@ lint: ## all linters over everything
 	cd $(SUITES) && $(lint) run ./...
 
 test: ## all tests: units, properties, scenarios, a small exploration, then the suites on local clusters
-	$(GO) test ./...
-	cd $(SUITES)/localcluster && $(GO) test $(SUITES_FLAGS)
-	cd $(SUITES) && $(GO) test $(SUITES_FLAGS) $(filter-out %/localcluster,$(suite_packages))
+	$(GO) test $(TEST_FLAGS) ./...
+	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1 -run 'TestExplore$$' # again, from its own folder: it prints what was explored
+	cd $(SUITES)/localcluster && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS)
+	cd $(SUITES) && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS) $(filter-out %/localcluster,$(suite_packages))
 
 ##@ Longer and deeper
 
-explore: ## every history of planner and hold in a small world, wider than make test; prints the number of states
-	LOCKSTEP_EXPLORE=full $(GO) test ./internal/sim -run TestExplore -v -count=1 -timeout 60m
+explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and dimensions
+	cd internal/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 60m
+
+mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
+	cd internal/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
+
+faults: ## kill the operator at every write of a rollout, play every mix of faults around it; LOCKSTEP_SEED=n repeats a run
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff' -v -count=1 -parallel 8 -timeout 30m
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 30m
 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
@@ -96,7 +120,19 @@ cover: ## unit tests' coverage by room, then as a whole
 ##@ Products
 
 build: ## the operator, static, as bin/lockstep
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 GOOS=$(TARGETOS) GOARCH=$(TARGETARCH) $(GO) build -tags grpcnotrace -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+
+image: ## the operator's image as IMAGE (lockstep:devel), with docker or CONTAINER=podman
+	$(CONTAINER) build --build-arg VERSION=$(VERSION) --tag $(IMAGE) .
+
+image-check: ## what the image would hold, for amd64 and arm64: static, and in need of nothing beside it
+	LOCKSTEP_IMAGE=check $(GO) test -count=1 -timeout 20m -run 'TestTheImage' -v ./cmd/lockstep
+
+manifests: ## each overlay as one file in bin/manifests, for who has no kustomize
+	@mkdir -p bin/manifests
+	$(kustomize) manifests > bin/manifests/cluster-wide.yaml
+	$(kustomize) manifests/overlays/high-availability > bin/manifests/high-availability.yaml
+	$(kustomize) manifests/overlays/single-namespace > bin/manifests/single-namespace.yaml
 
 clean: ## remove bin; the Kubernetes programs stay in the user's cache folder
 	rm -rf bin
@@ -125,9 +161,10 @@ golden-files:
 
 # One platform, so that everyone gets the same list.
 deps:
-	@deps=$$(GOOS=linux GOARCH=amd64 CGO_ENABLED=0 $(GO) list -deps \
+	@deps=$$(GOOS=linux GOARCH=amd64 CGO_ENABLED=0 $(GO) list -tags grpcnotrace -deps \
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore prop race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults prop race cover build clean
+.PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit deps golden-files

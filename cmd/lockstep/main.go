@@ -41,6 +41,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case c.Version:
 		fmt.Fprintln(stdout, "lockstep", version)
 		return exitOK
+	case c.PrintAdmissionPolicy:
+		return printPolicy(c, stdout, stderr)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -48,6 +50,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "lockstep:", err)
 		return exitFailed
 	}
+	return exitOK
+}
+
+func printPolicy(c config.Config, stdout, stderr io.Writer) int {
+	policy, err := operator.AdmissionPolicy(c)
+	if err != nil {
+		fmt.Fprintln(stderr, "lockstep:", err)
+		return exitFailed
+	}
+	fmt.Fprint(stdout, policy)
 	return exitOK
 }
 

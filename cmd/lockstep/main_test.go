@@ -17,9 +17,16 @@ func TestExitCodes(t *testing.T) {
 		"help is no failure, and goes where it can be piped": {
 			[]string{"-help"}, 0, []string{"Usage: lockstep [flags]", "-namespaces.selector", "-dry-run", "Exit codes: 0"}, nil,
 		},
-		"help in short":                      {[]string{"-h"}, 0, []string{"Usage: lockstep"}, nil},
-		"help wins over what is wrong":       {[]string{"-nonsense", "--help"}, 0, []string{"Usage: lockstep"}, nil},
-		"the version":                        {[]string{"-version"}, 0, []string{"lockstep devel\n"}, nil},
+		"help in short":                {[]string{"-h"}, 0, []string{"Usage: lockstep"}, nil},
+		"help wins over what is wrong": {[]string{"-nonsense", "--help"}, 0, []string{"Usage: lockstep"}, nil},
+		"the version":                  {[]string{"-version"}, 0, []string{"lockstep devel\n"}, nil},
+		"the policy that fits the flags": {
+			[]string{"-print-admission-policy", "-namespaces.selector=team=a", "-operator.namespace=ours"}, 0,
+			[]string{"kind: ValidatingAdmissionPolicy\n", "kind: ValidatingAdmissionPolicyBinding\n", "team=a", "ours"}, nil,
+		},
+		"a policy where a Role is the limit": {
+			[]string{"-print-admission-policy", "-kubernetes.namespace=team"}, 2, nil, []string{"-print-admission-policy: there is none beside -kubernetes.namespace"},
+		},
 		"a flag that does not exist":         {[]string{"-server.prt=1"}, 2, nil, []string{"unknown flag -server.prt: did you mean -server.port?", "lockstep -help lists every flag."}},
 		"a value that cannot be":             {[]string{"-server.port=70000"}, 2, nil, []string{`-server.port="70000"`}},
 		"an argument where none is expected": {[]string{"run"}, 2, nil, []string{`unexpected argument "run"`}},

@@ -28,6 +28,7 @@ func TestABrokenRevisionStopsAtOnePodAndAGoodOneHeals(t *testing.T) {
 			s.create(zone("zone-a", 2, sidecar()), zone("zone-b", 2, sidecar()))
 			s.changeAll(version(2), plays(bad.plays))
 			s.awaitDeletion("zone-a-0")
+			s.isBroken("zone-a-0")
 			s.nothingIsDeleted("while the first pod of the new revision is not Ready")
 			s.wantDeletions("zone-a-0")
 			if bad.event != "" {

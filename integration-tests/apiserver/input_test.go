@@ -3,7 +3,6 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -240,11 +239,10 @@ func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 
 func TestAGroupThatIsLargerThanWhatCanBeNoted(t *testing.T) {
 	t.Parallel()
-	size := int32(130)
-	if os.Getenv("LOCKSTEP_FAULTS") == "all" {
-		size = 1000
+	s, size := managed(t), int32(130)
+	if everyFault() {
+		size, s.patience = 1000, longPatience
 	}
-	s := managed(t)
 	s.create(zone("zone-a", size, maxUnavailable("100%")), zone("zone-b", 1))
 	s.changeAll(version(2))
 	s.settled()

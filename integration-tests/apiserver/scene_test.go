@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must happen.
+	// patience is how long a test waits for what must happen, unless its scene says else.
 	patience = 40 * time.Second
 	// aWhile is how long a test looks at what must not happen.
 	aWhile = 1200 * time.Millisecond
@@ -55,6 +55,7 @@ type scene struct {
 	name     string
 	zones    []string // in the order in which they were made
 	rules    rules
+	patience time.Duration // how long to wait for what must happen
 	witness  *witness
 	operator *operator      // the one at work here
 	own      judge.Operator // what operators of this scene's own may do; by default they manage its namespace alone
@@ -71,7 +72,7 @@ func unmanaged(t *testing.T) *scene { t.Helper(); return newScene(t, "", false) 
 func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 	t.Helper()
 	w := theWorld(t)
-	s := &scene{t: t, world: w, name: namespaceName(t.Name()) + suffix, operator: w.operator}
+	s := &scene{t: t, world: w, name: namespaceName(t.Name()) + suffix, operator: w.operator, patience: patience}
 	s.own = judge.Operator{User: user(s.name), Namespaces: []string{s.name}}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
 	if optedIn {
@@ -408,7 +409,7 @@ func (s *scene) awaitEvent(kind, reason, on string) eventsv1.Event {
 // eventually waits until a check passes, asking again at every change.
 func (s *scene) eventually(what string, check func(present) error) {
 	s.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(s.patience)
 	for {
 		now := s.witness.now()
 		err := check(now)
@@ -419,7 +420,7 @@ func (s *scene) eventually(what string, check func(present) error) {
 		case <-now.changed:
 		case <-time.After(50 * time.Millisecond):
 		case <-deadline:
-			s.t.Fatalf("waited %s in vain: %s\nlast: %v\n%s", patience, what, err, s.describe())
+			s.t.Fatalf("waited %s in vain: %s\nlast: %v\n%s", s.patience, what, err, s.describe())
 		}
 	}
 }

@@ -122,6 +122,7 @@ func (w *world) end() int {
 		wrong = append(wrong, err.Error())
 	}
 	wrong = append(wrong, judge.Overstepped(requests, byOperator)...)
+	wrong = append(wrong, judgePermissions(w.cluster.AuditLog())...)
 	if err := w.cluster.Stop(); err != nil {
 		wrong = append(wrong, err.Error())
 	}

@@ -1,54 +1,47 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
+	"context"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 // operatorUser is whom the API server takes the operator for.
 const operatorUser = "system:serviceaccount:" + operatorNamespace + ":" + operatorAccount
 
-// writesIn reads from the API server's audit log what the operator wrote in a
-// namespace, whatever kind of object: "create events", "delete pods ingester-0".
-func writesIn(auditLog, namespace string) ([]string, error) {
-	file, err := os.Open(auditLog)
-	if err != nil {
-		return nil, fmt.Errorf("read audit log: %w", err)
-	}
-	defer file.Close()
-	var writes []string
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var entry struct {
-			Verb string
-			User struct{ Username string }
-			Ref  struct{ Namespace, Resource, Subresource, Name string } `json:"objectRef"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
-			return nil, fmt.Errorf("read audit log: %w", err)
-		}
-		if entry.User.Username != operatorUser || entry.Ref.Namespace != namespace || reads(entry.Verb) {
-			continue
-		}
-		what := strings.TrimSuffix(entry.Ref.Resource+"/"+entry.Ref.Subresource, "/")
-		writes = append(writes, strings.TrimSpace(entry.Verb+" "+what+" "+entry.Ref.Name))
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read audit log: %w", err)
-	}
-	return writes, nil
+// record is what the API server told and what it was asked: all that the judge
+// goes by.
+type record struct {
+	witness *judge.Witness
+	audit   *judge.AuditLog
 }
 
-func reads(verb string) bool { return slices.Contains([]string{"get", "list", "watch"}, verb) }
-
-// seeWrites judges what the operator wrote in a namespace that did not opt in.
-func (j *judge) seeWrites(namespace string, writes []string) {
-	if len(writes) > 0 {
-		j.add(namespace, nil, "the operator wrote %d times, although the namespace did not opt in; first: %s", len(writes), writes[0])
+// startRecord begins to watch all namespaces, until ctx ends.
+func startRecord(ctx context.Context, client kubernetes.Interface, auditLog string) (*record, error) {
+	witness, err := judge.Watch(ctx, client, nil)
+	if err != nil {
+		return nil, fmt.Errorf("start record: %w", err)
 	}
+	ours := func(user string) bool { return user == operatorUser }
+	return &record{witness, judge.NewAuditLog(auditLog, ours)}, nil
+}
+
+// violations are all so far.
+func (r *record) violations() ([]judge.Violation, error) {
+	facts, err := r.witness.Facts()
+	if err != nil {
+		return nil, fmt.Errorf("judge: %w", err)
+	}
+	requests, err := r.audit.Requests()
+	if err != nil {
+		return nil, fmt.Errorf("judge: %w", err)
+	}
+	operator := judge.Operator{
+		User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optInLabel: "true"}), Home: operatorNamespace,
+	}
+	return judge.Try(facts, requests, judge.Rules{Operators: []judge.Operator{operator}}).Violations, nil
 }

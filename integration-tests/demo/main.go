@@ -6,9 +6,9 @@
 //	DEMO_KEEP=1 go run ./demo   the same, but cluster and operator stay
 //	go run ./demo stop DIR   end what DEMO_KEEP=1 left in DIR
 //
-// It is a judge of its own: from its own watches it checks what lockstep promises
-// and ends with exit code 1 when anything was violated. It shares no code with the
-// operator and never helps it.
+// The judge looks on (package judge): from watches and the audit log it says what
+// lockstep promised and did not keep, and the demo ends with exit code 1 when
+// anything was violated. It shares no code with the operator and never helps it.
 package main
 
 import (

@@ -45,20 +45,24 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 	if p.seen, err = watchEverything(ctx, s.client); err != nil {
 		return nil, err
 	}
+	if p.record, err = startRecord(ctx, s.client, s.cluster.AuditLog()); err != nil {
+		return nil, err
+	}
 	if err := p.perform(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := p.readAuditLog(s.cluster.AuditLog()); err != nil {
+	if err := p.judge(); err != nil {
 		return nil, err
 	}
 	p.printResult()
-	return p.judge.violations, nil
+	return p.court.violations, nil
 }
 
 // play is one rollout as it is watched. One goroutine has it.
 type play struct {
 	world    *world
-	judge    *judge
+	court    *court
+	record   *record
 	measures *measures
 	waits    map[string]waits
 
@@ -74,7 +78,7 @@ type play struct {
 func newPlay(out *os.File) *play {
 	terminal := isTerminal(out)
 	p := &play{
-		world: newWorld(), judge: newJudge(), waits: map[string]waits{},
+		world: newWorld(), court: newCourt(), waits: map[string]waits{},
 		answers: make(chan waits), out: out, style: ourStyle(terminal),
 	}
 	if terminal {
@@ -108,7 +112,7 @@ func (p *play) perform(ctx context.Context, s *stage) error {
 	if err := p.watchUntil(ctx, s, patience, p.world.finished); err != nil {
 		return err
 	}
-	p.judge.end(p.world, patience)
+	p.court.end(p.world, patience)
 	return p.watchUntil(ctx, s, afterwards, func() bool { return false })
 }
 
@@ -159,8 +163,11 @@ func (p *play) watchUntil(ctx context.Context, s *stage, limit time.Duration, do
 			}
 			continue // the next frame shows it
 		case <-frames.C:
+			if err := p.judge(); err != nil {
+				return err
+			}
 		case <-s.operator.exited:
-			p.judge.add("", nil, "the operator ended by itself; %s", logTail(s.operator.log))
+			p.court.add("", nil, "the operator ended by itself; %s", logTail(s.operator.log))
 			return nil
 		case <-over:
 			return nil
@@ -177,8 +184,6 @@ func (p *play) takeIn(s sighting) {
 	if len(changes) == 0 {
 		return
 	}
-	told := len(p.judge.violations)
-	p.judge.see(p.world, s.at, changes)
 	finished := p.measures.see(p.world, s.at, changes)
 	if p.journal == nil {
 		return
@@ -189,9 +194,6 @@ func (p *play) takeIn(s sighting) {
 	for _, key := range finished {
 		p.journal.finished(s.at, key, p.measures.zone(key.namespace, key.zone).took())
 	}
-	for _, v := range p.judge.violations[told:] {
-		fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(s.at), v)
-	}
 }
 
 // show draws what is known now.
@@ -201,7 +203,7 @@ func (p *play) show() {
 	}
 	width, _ := p.screen.size()
 	p.screen.draw(view{p.style, width}.draw(scene{
-		world: p.world, measures: p.measures, waits: p.waits, violations: p.judge.violations, now: time.Now(),
+		world: p.world, measures: p.measures, waits: p.waits, violations: p.court.violations, now: time.Now(),
 	}))
 }
 
@@ -211,17 +213,19 @@ func (p *play) leaveScreen() {
 	}
 }
 
-// readAuditLog judges what the operator wrote where it must not write.
-func (p *play) readAuditLog(path string) error {
-	for _, n := range p.world.namespaces {
-		if n.optedIn {
-			continue
-		}
-		writes, err := writesIn(path, n.name)
-		if err != nil {
-			return err
-		}
-		p.judge.seeWrites(n.name, writes)
+// judge takes in what the judge has found so far.
+func (p *play) judge() error {
+	found, err := p.record.violations()
+	if err != nil {
+		return err
+	}
+	told := len(p.court.violations)
+	p.court.hear(found)
+	if p.journal == nil {
+		return nil
+	}
+	for _, v := range p.court.violations[told:] {
+		fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(time.Now()), v)
 	}
 	return nil
 }
@@ -234,8 +238,8 @@ func (p *play) printResult() {
 		fmt.Fprintln(p.out)
 	}
 	fmt.Fprintln(p.out)
-	printLines(table(p.world, p.measures, p.judge.violations))
+	printLines(table(p.world, p.measures, p.court.violations))
 	fmt.Fprintln(p.out, p.style.paint(line{{tableNotes, faint}}, len(tableNotes)))
 	fmt.Fprintln(p.out)
-	printLines(result(p.world, p.measures, p.judge.violations))
+	printLines(result(p.world, p.measures, p.court.violations))
 }

@@ -7,12 +7,12 @@ import (
 )
 
 // story plays sightings into a world of the demo's namespaces, with one zone less
-// to write, and lets judge and measures look on. Each step is 100 ms after the one
+// to write, and lets measures look on. Each step is 100 ms after the one
 // before.
 type story struct {
 	t        *testing.T
 	world    *world
-	judge    *judge
+	court    *court
 	measures *measures
 	now      time.Time
 	made     int // pods so far, for their UIDs
@@ -29,7 +29,7 @@ const (
 // begunStory is right after the templates were changed: all pods are old and Ready.
 func begunStory(t *testing.T) *story {
 	t.Helper()
-	s := &story{t: t, world: newWorld(), judge: newJudge(), now: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)}
+	s := &story{t: t, world: newWorld(), court: newCourt(), now: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)}
 	s.measures = newMeasures(s.now)
 	for _, n := range s.world.namespaces {
 		for _, z := range n.zones {
@@ -64,7 +64,6 @@ func (s *story) see(seen sighting) {
 	s.now = s.now.Add(100 * time.Millisecond)
 	seen.at = s.now
 	changes := s.world.apply(seen)
-	s.judge.see(s.world, s.now, changes)
 	s.measures.see(s.world, s.now, changes)
 }
 
@@ -100,13 +99,6 @@ func (s *story) becomesReady(namespace, zone string, ordinal int) {
 	s.t.Helper()
 	p := s.pod(namespace, zone, ordinal)
 	p.ready = true
-	s.see(sighting{pod: &p})
-}
-
-func (s *story) breaks(namespace, zone string, ordinal int) {
-	s.t.Helper()
-	p := s.pod(namespace, zone, ordinal)
-	p.ready = false
 	s.see(sighting{pod: &p})
 }
 

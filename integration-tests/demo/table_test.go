@@ -18,7 +18,7 @@ func TestTheTableHasTimesAndGapsOfEveryZone(t *testing.T) {
 	t.Parallel()
 	s := begunStory(t)
 	s.rollsAll()
-	wantText(t, printed(table(s.world, s.measures, s.judge.violations)), `
+	wantText(t, printed(table(s.world, s.measures, s.court.violations)), `
 namespace  zone             new pods   time  longest gap  most down  verdict
 north      ingester-zone-a    4 of 4  1.5 s       100 ms          1  ok
 north      ingester-zone-b    4 of 4  1.5 s       100 ms          1  ok
@@ -43,7 +43,10 @@ func TestTheTableMarksWhatWasViolated(t *testing.T) {
 	s.leaves("north", zoneB, 1)
 	s.leaves("north", zoneC, 0)
 	s.leaves("bystander", zoneC, 0)
-	wantText(t, printed(table(s.world, s.measures, s.judge.violations)), `
+	s.court.add("north", []string{zoneB}, "two pods were down at once")
+	s.court.add("north", []string{zoneC, zoneB}, "pods of two zones were down at once")
+	s.court.add("bystander", []string{zoneC}, "a pod was deleted")
+	wantText(t, printed(table(s.world, s.measures, s.court.violations)), `
 namespace  zone             new pods  time  longest gap  most down  verdict
 north      ingester-zone-a    0 of 4     -            -          0  ok
 north      ingester-zone-b    0 of 4     -            -          2  VIOLATED
@@ -55,7 +58,7 @@ bystander  ingester-zone-a    0 of 4     -            -          0  untouched
 bystander  ingester-zone-b    0 of 4     -            -          0  untouched
 bystander  ingester-zone-c    0 of 4     -            -          1  VIOLATED
 `)
-	last := strings.Join(printed(result(s.world, s.measures, s.judge.violations)), "\n")
+	last := strings.Join(printed(result(s.world, s.measures, s.court.violations)), "\n")
 	if strings.Contains(last, "Nothing was violated") || strings.Count(last, "VIOLATED") != 3 {
 		t.Errorf("three violations: got\n%s", last)
 	}

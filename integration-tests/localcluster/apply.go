@@ -22,7 +22,7 @@ import (
 
 const fieldManager = "lockstep-local-cluster"
 
-// Apply applies manifests (server-side, as admin): files, or folders with files that
+// Apply applies manifests (server-side, as admin, no unknown field passes): files, or folders with files that
 // end in .yaml, .yml or .json, each with any number of documents. They are applied in
 // the order given, within a folder by name, kustomization files left out. A custom
 // resource definition is served before the next document is applied. Namespaced
@@ -150,7 +150,7 @@ func (a *applier) patch(ctx context.Context, resource dynamic.ResourceInterface,
 	if err != nil {
 		return err
 	}
-	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true)}
+	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true), FieldValidation: metav1.FieldValidationStrict}
 	if _, err := resource.Patch(ctx, object.GetName(), types.ApplyPatchType, body, options); err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ const operatorStartTimeout = 30 * time.Second
 
 // BuildOperator builds cmd/lockstep of this source tree and returns the path of the
 // program, which is there as long as this process lives. It is built as "go build"
-// does it here, so that what other builds and tests compiled is used again. Progress
-// may be nil.
+// does it here, so that what other builds and tests compiled is used again, with the
+// tag that make build has. Progress may be nil.
 func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
@@ -66,7 +66,7 @@ func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	}
 	program := room.path("lockstep")
 	show := startProgress(progress, "building the operator")
-	err = runGo(ctx, source, []string{"build", "-v", "-buildvcs=false", "-o", program, "./cmd/lockstep"}, nil, show.step)
+	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/lockstep"}, nil, show.step)
 	show.end(err)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build operator: %w", err), room.remove())

@@ -25,10 +25,6 @@ var packages = map[string]string{
 // static is the environment that builds programs which need no C library.
 var static = []string{"CGO_ENABLED=0"}
 
-// compileFast lets the compiler use more memory before it collects garbage: a
-// fifth less time for some hundred MB.
-const compileFast = "GOGC=400"
-
 // assetsVariable names a folder with ready-made programs, as other Kubernetes test
 // harnesses use it.
 const assetsVariable = "KUBEBUILDER_ASSETS"

@@ -126,7 +126,7 @@ func (s *shelf) build(ctx context.Context, names []string, into string, out io.W
 		// -v prints the name of each package that is compiled.
 		args := slices.Concat([]string{"build", "-v", "-mod=readonly", "-buildvcs=false",
 			"-gcflags=all=-dwarf=false", "-ldflags", s.linkerFlags(), "-o", into + string(filepath.Separator)}, from)
-		return runGo(ctx, s.source, args, append(static, compileFast), show.step)
+		return runGo(ctx, s.source, args, static, show.step)
 	}()
 	show.end(err)
 	return err

@@ -23,6 +23,8 @@ type Config struct {
 	Workers int  // how many groups are worked on at the same time
 	DryRun  bool // decide, log, measure and trace, but change nothing
 	Version bool // print the version and end
+
+	PrintAdmissionPolicy bool // print the ValidatingAdmissionPolicy that fits and end
 }
 
 // Kubernetes says which cluster, and how much of it.

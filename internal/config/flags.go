@@ -17,6 +17,8 @@ func (c *Config) register(t *table) {
 	t.add(namespace(&c.Operator.Namespace), "operator.namespace", "", "NAME",
 		"Home of the operator's own objects, such as the leader Lease.").
 		or("POD_NAMESPACE", "`$POD_NAMESPACE`, else the service account's, else `"+fallbackNamespace+"`")
+	t.add(boolean(&c.PrintAdmissionPolicy), "print-admission-policy", "false", "",
+		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and end. Not beside -kubernetes.namespace, where a Role is the limit.")
 
 	t.section("Work")
 	t.add(count(&c.Workers, 1, 1024), "workers", "8", "N",

@@ -45,6 +45,9 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 	warnings := t.fill(variables)
 	problems = append(problems, t.store(variables)...)
 	problems = append(problems, c.LeaderElection.problems()...)
+	if c.PrintAdmissionPolicy && c.Kubernetes.Single() {
+		problems = append(problems, errors.New("-print-admission-policy: there is none beside -kubernetes.namespace, where a Role is the limit"))
+	}
 	c.Operator.Namespace = cmp.Or(c.Operator.Namespace, strings.TrimSpace(env.ServiceAccountNamespace), fallbackNamespace)
 
 	warnings = append(warnings, t.withoutEffect(c)...)

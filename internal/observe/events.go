@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/lease"
@@ -119,10 +120,29 @@ func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    concern,
-		UpdateFunc: func(_, after any) { concern(after) },
+		AddFunc: concern,
+		UpdateFunc: func(before, after any) {
+			was, ok := before.(*coordinationv1.Lease)
+			is, alsoOK := after.(*coordinationv1.Lease)
+			if !ok || !alsoOK || !renewed(was, is) {
+				concern(after)
+			}
+		},
 		DeleteFunc: concern,
 	}
+}
+
+// renewed tells whether a hold of lockstep's says the same as before, only later.
+// Whoever renews it sets a timer; looking at each renewal would undo the back-off
+// of a deed that fails after its intent was written once more.
+func renewed(was, is *coordinationv1.Lease) bool {
+	holder := is.Spec.HolderIdentity
+	if holder == nil || plan.Holder(*holder).Foreign() {
+		return false // its expiry is waited for
+	}
+	like := was.DeepCopy()
+	like.ResourceVersion, like.ManagedFields, like.Spec.RenewTime = is.ResourceVersion, is.ManagedFields, is.Spec.RenewTime
+	return equality.Semantic.DeepEqual(like, is)
 }
 
 func (o *Observer) namespaceEvents(tell func(string, bool)) cache.ResourceEventHandler {

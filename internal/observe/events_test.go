@@ -215,6 +215,36 @@ func TestWhatAHoldEventEnqueues(t *testing.T) {
 	}
 }
 
+func TestARenewalOfOurOwnEnqueuesNothing(t *testing.T) {
+	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "u", Version: 7}
+	for sentence, tc := range map[string]struct {
+		holder string
+		change func(*coordinationv1.Lease)
+		want   []string
+	}{
+		"renewed by the same process":   {"rollout/zone-a", func(*coordinationv1.Lease) {}, nil},
+		"renewed by another process":    {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Annotations[contract.ActorAnnotation] = "other" }, []string{"store"}},
+		"renewed by a person":           {"manual/maintenance", func(*coordinationv1.Lease) {}, []string{"store"}},
+		"another holder":                {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-b") }, []string{"store"}},
+		"another intent":                {"rollout/zone-a", func(l *coordinationv1.Lease) { delete(l.Annotations, contract.IntentsAnnotation) }, []string{"store"}},
+		"another duration":              {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = new(int32(1)) }, []string{"store"}},
+		"deleted and made anew":         {"rollout/zone-a", func(l *coordinationv1.Lease) { l.UID = "another" }, []string{"store"}},
+		"a label that a person removed": {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Labels = nil }, []string{"store"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			before := newHold("store", tc.holder, noted)
+			before.Spec.RenewTime = &metav1.MicroTime{Time: noon.Time}
+			after := before.DeepCopy()
+			after.ResourceVersion, after.Spec.RenewTime = "9", &metav1.MicroTime{Time: noon.Add(time.Second)}
+			tc.change(after)
+			got := enqueued(func(enqueue func(plan.Key)) { holdEvents(enqueue).OnUpdate(before, after) })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestWhichNamespacesAreManaged(t *testing.T) {
 	namespace := func(deleting bool) *namespaceRecord {
 		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", ResourceVersion: "1"}}

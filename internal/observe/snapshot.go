@@ -3,8 +3,10 @@ package observe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,15 +77,8 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 		return plan.Snapshot{}, err
 	}
 	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
-	for i := range sets.Items {
-		z, at, err := o.liveZone(ctx, &sets.Items[i])
-		if err != nil {
-			return plan.Snapshot{}, err
-		}
-		s.Zones = append(s.Zones, z)
-		if s.PodsAt == 0 || at < s.PodsAt {
-			s.PodsAt = at
-		}
+	if s.Zones, s.PodsAt, err = o.liveZones(ctx, sets.Items); err != nil {
+		return plan.Snapshot{}, err
 	}
 	if err := o.liveStrays(ctx, &s); err != nil {
 		return plan.Snapshot{}, err
@@ -106,6 +101,29 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
 	return list, nil
+}
+
+// parallelLists bounds the lists of one look that are under way at a time.
+const parallelLists = 10
+
+// liveZones lists the pods of all zones at the same time, since each list may
+// have to wait for the API server's own cache. It returns the oldest version.
+func (o *Observer) liveZones(ctx context.Context, sets []appsv1.StatefulSet) ([]plan.Zone, plan.Version, error) {
+	if len(sets) == 0 {
+		return nil, 0, nil
+	}
+	zones, versions, errs := make([]plan.Zone, len(sets)), make([]plan.Version, len(sets)), make([]error, len(sets))
+	places := make(chan struct{}, parallelLists)
+	var listing sync.WaitGroup
+	for i := range sets {
+		places <- struct{}{}
+		listing.Go(func() {
+			defer func() { <-places }()
+			zones[i], versions[i], errs[i] = o.liveZone(ctx, &sets[i])
+		})
+	}
+	listing.Wait()
+	return zones, slices.Min(versions), errors.Join(errs...)
 }
 
 func (o *Observer) liveZone(ctx context.Context, set *appsv1.StatefulSet) (plan.Zone, plan.Version, error) {

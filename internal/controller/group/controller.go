@@ -132,7 +132,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		told = everyZone(s, because)
 	}
 	news := c.Reporter.Group(s, told, done)
-	c.log(ctx, s, steps, covered, done, news)
+	c.log(ctx, s, steps, covered, round{done, err, news})
 	return outcome.Earlier(next(s, steps, covered)), err
 }
 
@@ -211,9 +211,16 @@ func (c *Controller) Forget(key plan.Key) {
 	c.trouble.forget(key)
 }
 
+// round is what became of a plan.
+type round struct {
+	done []plan.Receipt
+	err  error
+	news bool
+}
+
 // log writes one line for a plan that did something or has news, at debug
-// level for all others.
-func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, covered hold.Decision, done []plan.Receipt, news bool) {
+// level for all others. Errors themselves are the loop's to log.
+func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, covered hold.Decision, r round) {
 	holder := s.Hold.Holder
 	if covered.Verdict == hold.Write {
 		holder = covered.Record.Holder
@@ -224,12 +231,12 @@ func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Acti
 		"live":   s.Live,
 	})
 	switch {
-	case len(done) > 0:
-		succeeded := successes(done)
-		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(done) - succeeded}).Info("stepped")
-	case plan.Disrupts(steps):
+	case len(r.done) > 0:
+		succeeded := successes(r.done)
+		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(r.done) - succeeded}).Info("stepped")
+	case plan.Disrupts(steps) && r.err == nil:
 		entry.Info("would step")
-	case news:
+	case r.news:
 		entry.Info("waits")
 	default:
 		entry.Debug("looked")

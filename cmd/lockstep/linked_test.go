@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// text/template calls methods by their names, for which the linker keeps every
+// method of every type: the program is then nearly twice as large, and so is what
+// it occupies in memory. gRPC uses it for debugging pages unless the tag is set.
+func TestNothingMakesTheLinkerKeepEveryMethod(t *testing.T) {
+	const tag = "grpcnotrace"
+	list, err := exec.CommandContext(t.Context(), "go", "list", "-tags", tag, "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(list))
+	for _, template := range []string{"text/template", "html/template"} {
+		if slices.Contains(linked, template) {
+			t.Errorf("%s is linked: go list -tags %s -deps -f '{{.ImportPath}} {{.Imports}}' ./cmd/lockstep tells who imports it", template, tag)
+		}
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(makefile), "build -tags "+tag+" ") {
+		t.Errorf("make build does not set the tag %s", tag)
+	}
+}

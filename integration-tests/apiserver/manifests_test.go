@@ -1,0 +1,595 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+const (
+	repository      = "../.."
+	systemNamespace = "lockstep-system"
+	restrictedGroup = "testdata/restricted-group.yaml"
+	// installed is how long an installation may take to be there.
+	installed = 40 * time.Second
+)
+
+// installation is a cluster of its own, with a scheduler and a node in each of
+// three zones: what the manifests make there is for the whole cluster, and would
+// be in the way of the other tests.
+type installation struct {
+	cluster *localcluster.Cluster
+	admin   kubernetes.Interface
+	program string
+}
+
+// The tests follow each other in one cluster. Each installs an overlay anew.
+func TestTheManifestsInstallAnOperatorThatWorks(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	t.Run("for the whole cluster", in.forTheWholeCluster)
+	t.Run("and the policy denies lockstep every write where nobody opted in", in.policyDenies)
+	t.Run("and the policy follows the labels of a namespace at once", in.policyFollows)
+	t.Run("and the policy selects what the selector selects", in.policySelects)
+	t.Run("with a replica in each of three zones", in.forHighAvailability)
+	t.Run("for one namespace", in.forOneNamespace)
+	t.Run("for a selector of one's own", in.forAnotherSelector)
+	permissionsAreGranted(t, in.cluster.AuditLog())
+}
+
+func install(t *testing.T) *installation {
+	t.Helper()
+	in := &installation{cluster: localcluster.For(t, localcluster.Options{Nodes: 3, Scheduler: true})}
+	var err error
+	if in.admin, err = kubernetes.NewForConfig(in.cluster.AdminConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if in.program, err = localcluster.BuildOperator(t.Context(), os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// optedIn is how a namespace says that lockstep may work there.
+var optedIn = map[string]string{"lockstep.dev/enabled": "true"}
+
+// clusterWide is what every installation for the whole cluster consists of.
+var clusterWide = []string{
+	"ClusterRole lockstep", "ClusterRoleBinding lockstep", "Namespace lockstep-system",
+	"ValidatingAdmissionPolicy lockstep-opt-in", "ValidatingAdmissionPolicyBinding lockstep-opt-in",
+	"lockstep-system: Deployment lockstep", "lockstep-system: PodDisruptionBudget lockstep",
+	"lockstep-system: Role lockstep-home", "lockstep-system: RoleBinding lockstep-home",
+	"lockstep-system: Service lockstep", "lockstep-system: ServiceAccount lockstep",
+}
+
+func (in *installation) forTheWholeCluster(t *testing.T) {
+	wantObjects(t, in.apply(t, repository+"/manifests"), clusterWide)
+	pods := in.runs(t, systemNamespace, 2)
+	if pods[0].Spec.NodeName == pods[1].Spec.NodeName {
+		t.Errorf("both replicas are on %s", pods[0].Spec.NodeName)
+	}
+	in.isRestricted(t, systemNamespace)
+	in.isReachable(t, systemNamespace, pods)
+
+	in.namespace(t, "opted-in", optedIn)
+	in.namespace(t, "stranger", nil)
+	in.group(t, "opted-in")
+	in.group(t, "stranger")
+	before := in.podUIDs(t, "stranger")
+	in.operate(t, systemNamespace, pods[0])
+	in.changeTemplates(t, "stranger")
+	in.changeTemplates(t, "opted-in")
+	in.rolled(t, "opted-in")
+	if after := in.podUIDs(t, "stranger"); !maps.Equal(before, after) {
+		t.Errorf("a namespace that did not opt in had the pods %v, and has %v", before, after)
+	}
+}
+
+func (in *installation) forHighAvailability(t *testing.T) {
+	wantObjects(t, in.apply(t, repository+"/manifests/overlays/high-availability"), clusterWide)
+	zones := map[string]bool{}
+	pods := in.runs(t, systemNamespace, 3)
+	for _, pod := range pods {
+		node, err := in.admin.CoreV1().Nodes().Get(t.Context(), pod.Spec.NodeName, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones[node.Labels[corev1.LabelTopologyZone]] = true
+	}
+	if len(zones) != 3 {
+		t.Errorf("three replicas are in %d zones", len(zones))
+	}
+	in.operate(t, systemNamespace, pods[0])
+	in.changeTemplates(t, "opted-in")
+	in.rolled(t, "opted-in")
+	in.needsItsZone(t, pods[0])
+}
+
+// needsItsZone takes a pod's node away, the only one of its zone, and asks for the
+// next pod to wait for it rather than to double up in another zone.
+func (in *installation) needsItsZone(t *testing.T, pod corev1.Pod) {
+	t.Helper()
+	in.cordon(t, pod.Spec.NodeName, true)
+	if err := in.admin.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitInstalled(t, "the next pod finds no node", func(ctx context.Context) error {
+		pods, err := in.admin.CoreV1().Pods(pod.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
+		if err != nil {
+			return err
+		}
+		for _, waiting := range pods.Items {
+			for _, c := range waiting.Status.Conditions {
+				if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("%d pods without a node", len(pods.Items))
+	})
+	in.cordon(t, pod.Spec.NodeName, false)
+	in.runs(t, pod.Namespace, 3)
+}
+
+func (in *installation) cordon(t *testing.T, node string, yes bool) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, yes)
+	if _, err := in.admin.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (in *installation) forOneNamespace(t *testing.T) {
+	const namespace = "mimir"
+	in.namespace(t, namespace, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
+	overlay := kustomization(t, "namespace: "+namespace, "overlays/single-namespace")
+	wantObjects(t, in.apply(t, overlay), []string{
+		"mimir: Deployment lockstep", "mimir: PodDisruptionBudget lockstep", "mimir: Role lockstep",
+		"mimir: RoleBinding lockstep", "mimir: Service lockstep", "mimir: ServiceAccount lockstep",
+	})
+	pods := in.runs(t, namespace, 2)
+	in.group(t, namespace)
+	in.operate(t, namespace, pods[0])
+	in.changeTemplates(t, namespace)
+	in.rolled(t, namespace)
+	in.leavesNoLease(t, namespace)
+}
+
+// leavesNoLease takes the group away and waits until its Lease is gone as well.
+func (in *installation) leavesNoLease(t *testing.T, namespace string) {
+	t.Helper()
+	background := metav1.DeletePropagationBackground
+	options := metav1.DeleteOptions{PropagationPolicy: &background}
+	if err := in.admin.AppsV1().StatefulSets(namespace).DeleteCollection(t.Context(), options, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitInstalled(t, "the Lease of the group is gone", func(ctx context.Context) error {
+		_, err := in.admin.CoordinationV1().Leases(namespace).Get(ctx, "lockstep-group-store", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.New(fmt.Sprint("got ", err))
+	})
+}
+
+// forAnotherSelector does what docs/installation.md says about it.
+func (in *installation) forAnotherSelector(t *testing.T) {
+	const selector = "team in (a,b),!frozen"
+	folder := kustomization(t, `
+patches:
+  - patch: |
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: lockstep
+        namespace: lockstep-system
+      spec:
+        template:
+          spec:
+            containers:
+              - name: lockstep
+                env:
+                  - name: LOCKSTEP_NAMESPACES_SELECTOR
+                    value: `+selector, "operator", "rbac")
+	policy := in.printedPolicy(t, "-namespaces.selector="+selector)
+	if err := os.WriteFile(filepath.Join(folder, "policy.yaml"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addResource(t, folder, "policy.yaml")
+	wantObjects(t, in.apply(t, folder), clusterWide)
+	pods := in.runs(t, systemNamespace, 2)
+	in.namespace(t, "team-a", map[string]string{"team": "a"})
+	in.group(t, "team-a")
+	in.operate(t, systemNamespace, pods[0])
+	in.changeTemplates(t, "team-a")
+	in.rolled(t, "team-a")
+}
+
+// render renders a kustomization with the kustomize that the repository pins.
+func render(t *testing.T, folder string) []byte {
+	t.Helper()
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		t.Fatal(err)
+	}
+	var complaints strings.Builder
+	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile="+root+"/.tools/kustomize/go.mod", "kustomize", "build", folder)
+	command.Dir, command.Stderr, command.Env = root, &complaints, append(os.Environ(), "GOWORK=off")
+	rendered, err := command.Output()
+	if err != nil || complaints.Len() > 0 {
+		t.Fatalf("render %s: %v\n%s", folder, err, &complaints)
+	}
+	return rendered
+}
+
+// kustomization makes one of a user's own, beside the source tree, from folders of
+// manifests, and returns its folder.
+func kustomization(t *testing.T, text string, folders ...string) string {
+	t.Helper()
+	own := t.TempDir()
+	content := "resources:\n"
+	for _, folder := range folders {
+		absolute, err := filepath.Abs(filepath.Join(repository, "manifests", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		relative, err := filepath.Rel(own, absolute) // kustomize takes no other
+		if err != nil {
+			t.Fatal(err)
+		}
+		content += "  - " + relative + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(content+text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+func addResource(t *testing.T, folder, name string) {
+	t.Helper()
+	file := filepath.Join(folder, "kustomization.yaml")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := strings.Replace(string(content), "resources:\n", "resources:\n  - "+name+"\n", 1)
+	if err := os.WriteFile(file, []byte(longer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// apply applies what a kustomization renders to, with every field checked, and
+// returns the objects.
+func (in *installation) apply(t *testing.T, folder string) []unstructured.Unstructured {
+	t.Helper()
+	rendered := render(t, folder)
+	file := filepath.Join(t.TempDir(), "rendered.yaml")
+	if err := os.WriteFile(file, rendered, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.cluster.Apply(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	return objectsOf(t, rendered)
+}
+
+func objectsOf(t *testing.T, text []byte) []unstructured.Unstructured {
+	t.Helper()
+	var all []unstructured.Unstructured
+	documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(text)), 4096)
+	for {
+		var one unstructured.Unstructured
+		if err := documents.Decode(&one.Object); err != nil {
+			return all // the API server has accepted what could be read
+		}
+		all = append(all, one)
+	}
+}
+
+func wantObjects(t *testing.T, objects []unstructured.Unstructured, want []string) {
+	t.Helper()
+	var got []string
+	for _, o := range objects {
+		name := o.GetKind() + " " + o.GetName()
+		if o.GetNamespace() != "" {
+			name = o.GetNamespace() + ": " + name
+		}
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got the objects\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// runs waits until the Deployment has made all its pods and they are Ready, and
+// returns them.
+func (in *installation) runs(t *testing.T, namespace string, replicas int) []corev1.Pod {
+	t.Helper()
+	var pods []corev1.Pod
+	awaitInstalled(t, fmt.Sprintf("%d replicas run in %s", replicas, namespace), func(ctx context.Context) error {
+		d, err := in.admin.AppsV1().Deployments(namespace).Get(ctx, "lockstep", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		s := d.Status
+		if s.ObservedGeneration < d.Generation || int(s.UpdatedReplicas) != replicas || int(s.AvailableReplicas) != replicas || int(s.Replicas) != replicas {
+			return fmt.Errorf("generation %d, status %+v", d.Generation, s) // its conditions say if pods were refused
+		}
+		list, err := in.admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
+		if err != nil {
+			return err
+		}
+		pods = list.Items
+		if len(pods) != replicas {
+			return fmt.Errorf("there are %d pods", len(pods))
+		}
+		return nil
+	})
+	return pods
+}
+
+// isRestricted makes sure that the pods were not admitted for want of a check.
+func (in *installation) isRestricted(t *testing.T, namespace string) {
+	t.Helper()
+	careless := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "careless"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
+	}
+	_, err := in.admin.CoreV1().Pods(namespace).Create(t.Context(), careless, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "restricted") {
+		t.Errorf("a pod that is not restricted: got %v, want a refusal", err)
+	}
+}
+
+// isReachable asks for the Service to lead to every pod, and for the budget to
+// let one of them go.
+func (in *installation) isReachable(t *testing.T, namespace string, pods []corev1.Pod) {
+	t.Helper()
+	awaitInstalled(t, "the Service leads to every pod", func(ctx context.Context) error {
+		found, err := in.admin.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=lockstep"})
+		if err != nil {
+			return err
+		}
+		reached := 0
+		for _, slice := range found.Items {
+			if len(slice.Ports) == 1 && *slice.Ports[0].Port == 8001 {
+				reached += len(slice.Endpoints)
+			}
+		}
+		if reached != len(pods) {
+			return fmt.Errorf("it leads to %d", reached)
+		}
+		return nil
+	})
+	awaitInstalled(t, "the budget lets one pod go", func(ctx context.Context) error {
+		budget, err := in.admin.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, "lockstep", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if budget.Status.DisruptionsAllowed != 1 {
+			return fmt.Errorf("it lets %d go", budget.Status.DisruptionsAllowed)
+		}
+		return nil
+	})
+}
+
+// operate runs the operator as a process for the time of a test: as the pod's
+// service account, with its arguments and variables, and with its probes asked.
+func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) {
+	t.Helper()
+	in.awaitGrant(t, namespace, pod.Spec.ServiceAccountName)
+	kubeconfig, err := in.cluster.ServiceAccountKubeconfig(t.Context(), namespace, pod.Spec.ServiceAccountName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, args := asKubeletDoes(t, pod)
+	op, err := localcluster.StartOperator(t.Context(), localcluster.OperatorOptions{
+		Kubeconfig: kubeconfig, Program: in.program, Args: args, Env: env,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), installed)
+		defer cancel()
+		if code, err := op.Stop(ctx); err != nil || code != 0 {
+			t.Errorf("ended with %d: %v", code, err)
+		}
+		if t.Failed() {
+			t.Logf("the operator's log:\n%s", op.Logs())
+		}
+	})
+	container := pod.Spec.Containers[0]
+	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
+		answered(t, op.URL()+probe.HTTPGet.Path)
+	}
+	mib := container.Resources.Limits.Memory().Value() >> 20
+	limit := "go_gc_gomemlimit_bytes " + strconv.FormatFloat(float64(mib)*1e6, 'g', -1, 64) + "\n"
+	if !strings.Contains(answered(t, op.URL()+"/metrics"), limit) {
+		t.Errorf("the metrics do not say %s", limit)
+	}
+}
+
+// answered returns what is said on a page that is there.
+func answered(t *testing.T, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s %s, %v", url, response.Status, text, err)
+	}
+	return string(text)
+}
+
+// awaitGrant waits until the API server has heard of the roles it was just given.
+func (in *installation) awaitGrant(t *testing.T, namespace, account string) {
+	t.Helper()
+	awaitInstalled(t, "the API server knows the roles", func(ctx context.Context) error {
+		for _, resource := range []authorizationv1.ResourceAttributes{
+			{Namespace: namespace, Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader"},
+			{Namespace: namespace, Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader"},
+		} {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + namespace + ":" + account, ResourceAttributes: &resource,
+			}}
+			answer, err := in.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if !answer.Status.Allowed {
+				return errors.New("not yet")
+			}
+		}
+		return nil
+	})
+}
+
+// asKubeletDoes returns variables and arguments of a pod's container as the
+// kubelet would give them to a process.
+func asKubeletDoes(t *testing.T, pod corev1.Pod) (env, args []string) {
+	t.Helper()
+	container := pod.Spec.Containers[0]
+	var known []string
+	for _, v := range container.Env {
+		value := strings.NewReplacer(known...).Replace(v.Value)
+		if from := v.ValueFrom; from != nil && from.FieldRef != nil {
+			value = map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}[from.FieldRef.FieldPath]
+		} else if from != nil && from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory" {
+			divisor := from.ResourceFieldRef.Divisor
+			value = fmt.Sprint(container.Resources.Limits.Memory().Value() / divisor.Value())
+		}
+		if value == "" {
+			t.Errorf("variable %s has no value", v.Name)
+		}
+		env = append(env, v.Name+"="+value)
+		known = append(known, "$("+v.Name+")", value)
+	}
+	for _, arg := range container.Args {
+		args = append(args, strings.NewReplacer(known...).Replace(arg))
+	}
+	return env, args
+}
+
+func (in *installation) namespace(t *testing.T, name string, labels map[string]string) *corev1.Namespace {
+	t.Helper()
+	made, err := in.admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// group makes a group of two zones, and waits until it is whole.
+func (in *installation) group(t *testing.T, namespace string) {
+	t.Helper()
+	awaitInstalled(t, "there is a service account for pods", func(ctx context.Context) error {
+		_, err := in.admin.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	if err := in.cluster.ApplyIn(t.Context(), namespace, restrictedGroup); err != nil {
+		t.Fatal(err)
+	}
+	in.eachZone(t, namespace, "is whole", func(s appsv1.StatefulSetStatus) bool { return s.ReadyReplicas == 2 })
+}
+
+// changeTemplates gives every zone a template that it did not have before.
+func (in *installation) changeTemplates(t *testing.T, namespace string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"changed":%q}}}}}`, time.Now())
+	for _, zone := range []string{"zone-a", "zone-b"} {
+		_, err := in.admin.AppsV1().StatefulSets(namespace).Patch(t.Context(), zone, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rolled waits until every zone is wholly on its newest template.
+func (in *installation) rolled(t *testing.T, namespace string) {
+	t.Helper()
+	in.eachZone(t, namespace, "has rolled", func(s appsv1.StatefulSetStatus) bool {
+		return s.ReadyReplicas == 2 && s.UpdatedReplicas == 2 && s.CurrentRevision == s.UpdateRevision
+	})
+}
+
+func (in *installation) eachZone(t *testing.T, namespace, what string, is func(appsv1.StatefulSetStatus) bool) {
+	t.Helper()
+	awaitInstalled(t, "every zone of "+namespace+" "+what, func(ctx context.Context) error {
+		zones, err := in.admin.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, zone := range zones.Items {
+			if zone.Status.ObservedGeneration < zone.Generation || !is(zone.Status) {
+				return fmt.Errorf("%s: %+v", zone.Name, zone.Status)
+			}
+		}
+		return nil
+	})
+}
+
+func (in *installation) podUIDs(t *testing.T, namespace string) map[string]types.UID {
+	t.Helper()
+	pods, err := in.admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids := map[string]types.UID{}
+	for _, pod := range pods.Items {
+		uids[pod.Name] = pod.UID
+	}
+	return uids
+}
+
+// awaitInstalled waits until a check passes.
+func awaitInstalled(t *testing.T, what string, check func(context.Context) error) {
+	t.Helper()
+	deadline := time.Now().Add(installed)
+	for {
+		err := check(t.Context())
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain: %s\nlast: %v", installed, what, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,337 @@
+package apiserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// What manifests/rbac grants is what lockstep needs: nothing is missing, and
+// nothing is left over. Both are read off the API server's audit log.
+
+// inReserve is granted although no run of the suites is bound to use it.
+var inReserve = map[string]string{
+	"list namespaces":                 "an API server that streams lists is only watched; an older one is asked for them",
+	"list leases.coordination.k8s.io": "the same",
+	"get pods":                        "for a noted pod that is no pod of its group any more, which no test brings about at will",
+	"patch pods":                      "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
+}
+
+// ofEverybody is granted to every service account by Kubernetes itself.
+var ofEverybody = []string{"create selfsubjectaccessreviews.authorization.k8s.io"}
+
+// judgePermissions says what operators asked for and are not granted, and, after
+// a run of all tests, what they are granted and did not use. TestMain calls it.
+func judgePermissions(auditLog string) []string {
+	grants, err := readGrants(rbacFolder)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	deeds, err := readDeeds(auditLog)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wrong := beyond(grants, deeds)
+	if !someTestsOnly() {
+		wrong = append(wrong, leftOver(grants, append(deeds, elsewhere...))...)
+	}
+	return wrong
+}
+
+// elsewhere is what operators did in the cluster of a test's own, which ended
+// before TestMain judges.
+var elsewhere []deed
+
+// permissionsAreGranted judges the operators in a cluster of the test's own.
+func permissionsAreGranted(t *testing.T, auditLog string) {
+	t.Helper()
+	grants, err := readGrants(rbacFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if elsewhere, err = readDeeds(auditLog); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range beyond(grants, elsewhere) {
+		t.Error(wrong)
+	}
+}
+
+func someTestsOnly() bool {
+	for _, name := range []string{"test.run", "test.skip", "test.short"} {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != f.DefValue {
+			return true
+		}
+	}
+	return false
+}
+
+const rbacFolder = repository + "/manifests/rbac"
+
+// The files of manifests/rbac, and who has what they grant.
+const (
+	forTheCluster   = "cluster.yaml"         // operators for the whole cluster, everywhere
+	forTheNamespace = "namespaced/role.yaml" // operators for one namespace, in there
+	forHome         = "home.yaml"            // both, where they run
+)
+
+// A grant is one verb on one resource, as a rule has it.
+type grant struct {
+	file string
+	what string // verb and resource: patch statefulsets/status.apps
+	name string // only this object; empty: all
+}
+
+func (g grant) String() string {
+	return strings.TrimSpace(g.what+" "+g.name) + " (" + g.file + ")"
+}
+
+// A deed is what an operator asked the API server for.
+type deed struct {
+	account         string // the namespace of its service account
+	everywhere      bool   // it is an operator for the whole cluster
+	namespace, name string
+	what            string // as in a grant
+}
+
+func (d deed) String() string {
+	return fmt.Sprintf("%s %s in %q, by the operator in %s", d.what, d.name, d.namespace, d.account)
+}
+
+func (g grant) covers(d deed) bool {
+	if g.what != d.what || g.name != "" && g.name != d.name {
+		return false
+	}
+	switch g.file {
+	case forTheCluster:
+		return d.everywhere
+	case forTheNamespace:
+		return !d.everywhere && d.account == d.namespace
+	}
+	return d.account == d.namespace
+}
+
+// beyond names each kind of deed that no grant covers.
+func beyond(grants []grant, deeds []deed) []string {
+	var wrong []string
+	for _, d := range deeds {
+		covered := slices.ContainsFunc(grants, func(g grant) bool { return g.covers(d) })
+		if !covered && !slices.Contains(ofEverybody, d.what) {
+			wrong = append(wrong, "manifests/rbac does not grant: "+d.String())
+		}
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}
+
+// leftOver names each grant that no deed used, and that is not known for it.
+func leftOver(grants []grant, deeds []deed) []string {
+	var wrong []string
+	reserved := map[string]bool{}
+	for _, g := range grants {
+		reserved[g.what] = true
+		used := slices.ContainsFunc(deeds, g.covers)
+		if !used && inReserve[g.what] == "" {
+			wrong = append(wrong, "manifests/rbac grants what no test has used: "+g.String())
+		}
+	}
+	for what := range inReserve {
+		if !reserved[what] {
+			wrong = append(wrong, "kept in reserve and granted nowhere: "+what)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+func readGrants(folder string) ([]grant, error) {
+	var grants []grant
+	for _, file := range []string{forTheCluster, forTheNamespace, forHome} {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			return nil, fmt.Errorf("read roles: %w", err)
+		}
+		documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+		for {
+			var role rbacv1.ClusterRole // or a Role, or a binding, which has no rules
+			err := documents.Decode(&role)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read roles of %s: %w", file, err)
+			}
+			for _, rule := range role.Rules {
+				grants = append(grants, grantsOf(file, rule)...)
+			}
+		}
+	}
+	return grants, nil
+}
+
+func grantsOf(file string, rule rbacv1.PolicyRule) []grant {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var grants []grant
+	for _, verb := range rule.Verbs {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, name := range names {
+					grants = append(grants, grant{file: file, what: verb + " " + inGroupOf(resource, group), name: name})
+				}
+			}
+		}
+	}
+	return grants
+}
+
+func inGroupOf(resource, group string) string { return strings.TrimSuffix(resource+"."+group, ".") }
+
+// readDeeds returns what operators asked for, each once.
+func readDeeds(auditLog string) ([]deed, error) {
+	file, err := os.Open(auditLog)
+	if err != nil {
+		return nil, fmt.Errorf("read audit log: %w", err)
+	}
+	defer file.Close()
+	seen := map[deed]bool{}
+	var deeds []deed
+	lines := bufio.NewReaderSize(file, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return markEverywhere(deeds), nil // a last line without an end is still being written
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read audit log: %w", err)
+		}
+		d, isOne, err := readDeed(line)
+		if err != nil {
+			return nil, err
+		}
+		if isOne && !seen[d] {
+			seen[d] = true
+			deeds = append(deeds, d)
+		}
+	}
+}
+
+// markEverywhere tells the operators for the whole cluster by what they alone do:
+// they watch namespaces.
+func markEverywhere(deeds []deed) []deed {
+	watchers := map[string]bool{}
+	for _, d := range deeds {
+		if d.what == "watch namespaces" {
+			watchers[d.account] = true
+		}
+	}
+	for i, d := range deeds {
+		deeds[i].everywhere = watchers[d.account]
+	}
+	return deeds
+}
+
+func readDeed(line []byte) (deed, bool, error) {
+	if !bytes.Contains(line, []byte(`:lockstep"`)) {
+		return deed{}, false, nil
+	}
+	var event struct {
+		Verb   string
+		User   struct{ Username string }
+		Object *struct{ Resource, Subresource, Namespace, Name, APIGroup string } `json:"objectRef"`
+	}
+	if err := json.Unmarshal(line, &event); err != nil {
+		return deed{}, false, fmt.Errorf("read audit log: %w", err)
+	}
+	account, isOperator := strings.CutSuffix(event.User.Username, ":lockstep")
+	if !isOperator || event.Object == nil {
+		return deed{}, false, nil
+	}
+	o := event.Object
+	return deed{
+		account:   strings.TrimPrefix(account, "system:serviceaccount:"),
+		namespace: o.Namespace,
+		name:      o.Name,
+		what:      event.Verb + " " + inGroupOf(strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/"), o.APIGroup),
+	}, true, nil
+}
+
+func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
+	grants := []grant{
+		{forTheCluster, "delete pods", ""},
+		{forTheCluster, "patch statefulsets/status.apps", ""},
+		{forTheNamespace, "delete pods", ""},
+		{forHome, "update leases.coordination.k8s.io", "lockstep-leader"},
+	}
+	wide := func(namespace, name, what string) deed { return deed{systemNamespace, true, namespace, name, what} }
+	single := func(namespace, name, what string) deed { return deed{"mimir", false, namespace, name, what} }
+	all := []deed{
+		wide("team", "zone-a-0", "delete pods"),
+		wide("team", "zone-a", "patch statefulsets/status.apps"),
+		single("mimir", "zone-a-0", "delete pods"),
+		wide(systemNamespace, "lockstep-leader", "update leases.coordination.k8s.io"),
+		wide("", "", ofEverybody[0]),
+	}
+	for sentence, tc := range map[string]struct {
+		deeds        []deed
+		beyond, left int
+	}{
+		"nothing is beyond, nothing is left over":                      {all, 0, 0},
+		"a verb that is not granted is beyond":                         {append(all, wide("team", "zone-a-0", "update pods")), 1, 0},
+		"a subresource is not its resource":                            {append(all, wide("team", "zone-a", "patch statefulsets.apps")), 1, 0},
+		"another object than the named one is beyond":                  {append(all, wide(systemNamespace, "other", "update leases.coordination.k8s.io")), 1, 0},
+		"home is nowhere else":                                         {append(all, wide("team", "lockstep-leader", "update leases.coordination.k8s.io")), 1, 0},
+		"the operator of one namespace is granted nothing in another":  {append(all, single("team", "zone-a-0", "delete pods")), 1, 0},
+		"the operator of one namespace has no part in the ClusterRole": {append(all, single("mimir", "zone-a", "patch statefulsets/status.apps")), 1, 0},
+		"a grant that nobody used is left over":                        {all[1:], 0, 1},
+		"one that only the other kind of operator used is left over":   {slices.Delete(slices.Clone(all), 2, 3), 0, 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := beyond(grants, tc.deeds); len(got) != tc.beyond {
+				t.Errorf("beyond are %q, want %d", got, tc.beyond)
+			}
+			left := slices.DeleteFunc(leftOver(grants, tc.deeds), func(s string) bool { return strings.HasPrefix(s, "kept in reserve") })
+			if len(left) != tc.left {
+				t.Errorf("left over are %q, want %d", left, tc.left)
+			}
+		})
+	}
+}
+
+func TestDeedsAreReadFromTheAuditLog(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.log")
+	text := `{"verb":"patch","user":{"username":"system:serviceaccount:mimir:lockstep"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"mimir","name":"zone-a","apiGroup":"apps"}}
+{"verb":"patch","user":{"username":"system:serviceaccount:mimir:lockstep"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"mimir","name":"zone-a","apiGroup":"apps"}}
+{"verb":"delete","user":{"username":"admin"},"impersonatedUser":{"username":"system:serviceaccount:lockstep-system:lockstep"},"objectRef":{"resource":"pods","namespace":"team","name":"x"}}
+{"verb":"get","user":{"username":"system:serviceaccount:mimir:lockstep"},"requestURI":"/version"}
+{"verb":"watch","user":{"username":"system:serviceaccount:wide:lockstep"},"objectRef":{"resource":"namespaces"}}
+{"verb":"delete","user":{"username":"system:serviceaccount:mimir:lockstep"},"objectRef":{"reso`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readDeeds(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []deed{
+		{"mimir", false, "mimir", "zone-a", "patch statefulsets/status.apps"},
+		{"wide", true, "", "", "watch namespaces"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,96 @@
+package faultproxy
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// delay makes the answer of a watch late.
+func (p *Proxy) delay(r *http.Response) error {
+	resource := parsePath(r.Request.URL.Path).Resource
+	p.mu.Lock()
+	late := p.late[resource]
+	p.mu.Unlock()
+	if late > 0 {
+		r.Body = newLateBody(r.Body, late)
+	}
+	return nil
+}
+
+// lateBody reads ahead and gives each piece away when it is old enough.
+type lateBody struct {
+	from   io.ReadCloser
+	delay  time.Duration
+	pieces chan piece
+	rest   []byte
+	closed chan struct{}
+}
+
+type piece struct {
+	due  time.Time
+	data []byte
+	err  error
+}
+
+func newLateBody(from io.ReadCloser, delay time.Duration) *lateBody {
+	b := &lateBody{from: from, delay: delay, pieces: make(chan piece, 1<<16), closed: make(chan struct{})}
+	go b.readAhead()
+	return b
+}
+
+func (b *lateBody) readAhead() {
+	defer close(b.pieces)
+	for {
+		data := make([]byte, 32<<10)
+		n, err := b.from.Read(data)
+		select {
+		case b.pieces <- piece{time.Now().Add(b.delay), data[:n], err}:
+		case <-b.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read implements io.Reader.
+func (b *lateBody) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		next, err := b.next()
+		if err != nil {
+			return 0, err
+		}
+		if len(next.data) == 0 {
+			return 0, next.err
+		}
+		b.rest = next.data
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// next waits for a piece, and until it is due.
+func (b *lateBody) next() (piece, error) {
+	select {
+	case next, more := <-b.pieces:
+		if !more {
+			return piece{}, io.EOF
+		}
+		select {
+		case <-time.After(time.Until(next.due)):
+			return next, nil
+		case <-b.closed:
+		}
+	case <-b.closed:
+	}
+	return piece{}, io.ErrClosedPipe
+}
+
+// Close implements io.Closer. It is called once.
+func (b *lateBody) Close() error {
+	close(b.closed)
+	return b.from.Close()
+}

@@ -1,0 +1,373 @@
+package faultproxy_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+)
+
+// server is what stands for the API server: it notes what it hears, and answers a
+// watch with a line for each word it is told.
+type server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	heard []string
+	words chan string
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{words: make(chan string)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("watch") {
+			s.watch(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.heard = append(s.heard, r.Method+" "+r.URL.Path+" "+string(body))
+		w.Header().Set("X-Answer", fmt.Sprint(len(s.heard)))
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprint(w, "answer ", len(s.heard))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) watch(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).Flush()
+	for {
+		select {
+		case word := <-s.words:
+			fmt.Fprintln(w, word)
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *server) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
+}
+
+// through is a proxy before a server, and a client of it that speaks HTTP/2.
+func through(t *testing.T) (*server, *faultproxy.Proxy, *http.Client) {
+	t.Helper()
+	s := newServer(t)
+	p, err := faultproxy.Start(s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return s, p, clientOf(t, p)
+}
+
+func clientOf(t *testing.T, p *faultproxy.Proxy) *http.Client {
+	t.Helper()
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(p.Authority()) {
+		t.Fatal("the proxy's certificate is none")
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
+}
+
+const pods = "/api/v1/namespaces/n/pods"
+
+// do sends a request and returns code and body of the answer.
+func do(t *testing.T, c *http.Client, method, url, body string) (int, string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
+}
+
+func TestWithoutAScriptEverythingIsPassedOnAndCounted(t *testing.T) {
+	t.Parallel()
+	s, p, c := through(t)
+	leases := "/apis/coordination.k8s.io/v1/namespaces/n/leases"
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", pods, ""},
+		{"DELETE", pods + "/a-0", "{}"},
+		{"PATCH", "/apis/apps/v1/namespaces/n/statefulsets/a/status", "{}"},
+		{"POST", "/apis/events.k8s.io/v1/namespaces/n/events", "{}"},
+		{"POST", leases, `{"name":"lockstep-leader"}`},
+		{"PUT", leases + "/lockstep-leader", "{}"},
+		{"PUT", leases + "/lockstep-group-g", "{}"},
+		{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "{}"},
+	} {
+		code, body, err := do(t, c, r.method, p.URL()+r.path, r.body)
+		if err != nil || code != http.StatusAccepted || !strings.HasPrefix(body, "answer ") {
+			t.Errorf("%s %s: %d %q, %v", r.method, r.path, code, body, err)
+		}
+		if heard := s.requests(); heard[len(heard)-1] != strings.Join([]string{r.method, r.path, r.body}, " ") {
+			t.Errorf("%s %s was heard as %q", r.method, r.path, heard[len(heard)-1])
+		}
+	}
+	want := map[faultproxy.Kind]int{faultproxy.Read: 2, faultproxy.Write: 3, faultproxy.Event: 1, faultproxy.Leader: 2}
+	for kind, n := range want {
+		if got := p.Counts().Requests[kind]; got != n {
+			t.Errorf("%d times %s, want %d", got, kind, n)
+		}
+	}
+	var writes []string
+	for _, w := range p.Writes() {
+		writes = append(writes, w.String())
+	}
+	if want := []string{"write 1: DELETE pods a-0", "write 2: PATCH statefulsets/status a", "write 3: PUT leases lockstep-group-g"}; !slices.Equal(writes, want) {
+		t.Errorf("writes are %q, want %q", writes, want)
+	}
+}
+
+func TestItSpeaksHTTP2(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	response, err := c.Get(p.URL() + pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.ProtoMajor != 2 {
+		t.Errorf("answered by %s", response.Proto)
+	}
+	if response.Header.Get("X-Answer") != "1" {
+		t.Errorf("headers are %v", response.Header)
+	}
+}
+
+func TestFaultsOfOneWrite(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault  faultproxy.Fault
+		heard  int // by the server
+		code   int // 0: no answer
+		answer string
+	}{
+		"lost":      {faultproxy.Lost(), 1, 0, ""},
+		"repeated":  {faultproxy.Repeated(), 2, http.StatusAccepted, "answer 2"},
+		"cut":       {faultproxy.Cut(), 0, 0, ""},
+		"held back": {faultproxy.Held(50 * time.Millisecond), 1, http.StatusAccepted, "answer 1"},
+		"refused":   {faultproxy.Answered(http.StatusInternalServerError), 0, http.StatusInternalServerError, "InternalError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p, c := through(t)
+			p.Play(faultproxy.At(1, test.fault))
+			began := time.Now()
+			code, answer, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
+			if code != test.code || !strings.Contains(answer, test.answer) || (err == nil) != (test.code != 0) {
+				t.Errorf("answered %d %q, %v; want %d %q", code, answer, err, test.code, test.answer)
+			}
+			if heard := s.requests(); len(heard) != test.heard {
+				t.Errorf("the server heard %q, want it %d times", heard, test.heard)
+			}
+			if name == "held back" && time.Since(began) < 50*time.Millisecond {
+				t.Error("it was not held back")
+			}
+			if got := p.Counts().Faults[test.fault.String()]; got != 1 {
+				t.Errorf("the fault was counted %d times", got)
+			}
+			if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-1", "{}"); code != http.StatusAccepted {
+				t.Errorf("the next write is answered with %d, %v", code, err)
+			}
+		})
+	}
+}
+
+func TestACrashIsCalledBeforeAWriteIsPassedOnOrAfterItWasAnswered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault func(func()) faultproxy.Fault
+		heard int
+	}{
+		"before": {faultproxy.CrashBefore, 1},
+		"after":  {faultproxy.CrashAfter, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p, c := through(t)
+			heard := -1
+			p.Play(faultproxy.At(2, test.fault(func() { heard = len(s.requests()) })))
+			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-1", ""); err == nil {
+				t.Error("the second write was answered")
+			}
+			if heard != test.heard || len(s.requests()) != test.heard {
+				t.Errorf("the server had heard %d writes at the crash and %d in the end, want %d", heard, len(s.requests()), test.heard)
+			}
+		})
+	}
+}
+
+func TestWhatIsAnsweredLooksLikeTheAPIServer(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	for code, want := range map[int]metav1.StatusReason{
+		403: metav1.StatusReasonForbidden, 409: metav1.StatusReasonConflict, 429: metav1.StatusReasonTooManyRequests,
+		500: metav1.StatusReasonInternalError, 503: metav1.StatusReasonServiceUnavailable,
+	} {
+		p.Play(func(faultproxy.Request) faultproxy.Fault { return faultproxy.Answered(code) })
+		got, body, err := do(t, c, "PATCH", p.URL()+pods+"/a-0", "{}")
+		var status metav1.Status
+		if err := errors.Join(err, json.Unmarshal([]byte(body), &status)); err != nil || got != code || status.Reason != want || int(status.Code) != code {
+			t.Errorf("%d was answered as %d %s, %v", code, got, body, err)
+		}
+	}
+}
+
+func TestCuttingAConnectionEndsTheWatchOnIt(t *testing.T) {
+	t.Parallel()
+	s, p, c := through(t)
+	lines := watch(t, c, p.URL()+pods+"?watch=1")
+	s.words <- "hello"
+	if got := <-lines; got != "hello" {
+		t.Fatalf("the watch told %q", got)
+	}
+	p.Play(faultproxy.At(1, faultproxy.Cut()))
+	if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); err == nil {
+		t.Error("it was answered")
+	}
+	if _, more := <-lines; more {
+		t.Error("the watch goes on")
+	}
+}
+
+// watch begins a watch and returns what it tells, line by line.
+func watch(t *testing.T, c *http.Client, url string) <-chan string {
+	t.Helper()
+	response, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		defer response.Body.Close()
+		for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	return lines
+}
+
+func TestWatchesOfOneResourceAreLate(t *testing.T) {
+	t.Parallel()
+	const late = 300 * time.Millisecond
+	s, p, _ := through(t)
+	p.DelayWatches("pods", late)
+	for path, want := range map[string]time.Duration{pods: late, "/apis/apps/v1/statefulsets": 0} {
+		c := clientOf(t, p)
+		lines := watch(t, c, p.URL()+path+"?watch=1")
+		for range 2 { // the second is not late because of the first
+			told := time.Now()
+			s.words <- "word"
+			<-lines
+			if took := time.Since(told); took < want || took > want+late*2/3 {
+				t.Errorf("a watch of %s told it after %s, want %s", path, took, want)
+			}
+		}
+		p.Leave() // ends the watch, so that the next has the server's words for itself
+		if err := p.Return(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.Counts().Watches; got["pods"] != 1 || got["statefulsets"] != 1 {
+		t.Errorf("watches are counted as %v", got)
+	}
+}
+
+func TestItGoesAwayAndComesBackAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	s, p, c := through(t)
+	lines := watch(t, c, p.URL()+pods+"?watch=1")
+	s.words <- "hello"
+	<-lines
+	p.Leave()
+	if _, more := <-lines; more {
+		t.Error("the watch goes on")
+	}
+	if _, _, err := do(t, c, "GET", p.URL()+pods, ""); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("while it is away: %v", err)
+	}
+	if err := p.Return(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, err := do(t, c, "GET", p.URL()+pods, ""); code != http.StatusAccepted {
+		t.Errorf("when it is back: %d, %v", code, err)
+	}
+}
+
+func TestASeedDecidesWhichRequestsMeetWhichFaults(t *testing.T) {
+	t.Parallel()
+	played := func(seed uint64) []string {
+		script := faultproxy.FirstOf(
+			faultproxy.Sometimes(seed, faultproxy.Write, 3, faultproxy.Lost(), faultproxy.Repeated()),
+			faultproxy.Sometimes(seed, faultproxy.Read, 3, faultproxy.Cut()),
+		)
+		var all []string
+		for n := range 200 {
+			for _, kind := range []faultproxy.Kind{faultproxy.Write, faultproxy.Read, faultproxy.Watch} {
+				all = append(all, script(faultproxy.Request{Kind: kind, Number: n}).String())
+			}
+		}
+		return all
+	}
+	first := played(1)
+	if !slices.Equal(first, played(1)) {
+		t.Error("the same seed plays other faults")
+	}
+	if slices.Equal(first, played(2)) {
+		t.Error("another seed plays the same faults")
+	}
+	times := map[string]int{}
+	for _, name := range first {
+		times[name]++
+	}
+	longest, inARow := 0, 0
+	for i := 0; i < len(first); i += 3 { // writes
+		if inARow++; first[i] == "" {
+			inARow = 0
+		}
+		longest = max(longest, inARow)
+	}
+	if longest > 8 {
+		t.Errorf("%d faults in a row: the numbers of requests are not told apart well", longest)
+	}
+	for name, want := range map[string]int{"lost answer": 33, "repeated": 33, "cut": 67} {
+		if got := times[name]; got < want/2 || got > 2*want {
+			t.Errorf("%s was played %d times of 600, want about %d", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package faultproxy
+
+import (
+	"encoding/json"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reasons are what the API server says beside a code.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusForbidden:           metav1.StatusReasonForbidden,
+	http.StatusNotFound:            metav1.StatusReasonNotFound,
+	http.StatusConflict:            metav1.StatusReasonConflict,
+	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError: metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
+	http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+}
+
+// refuse answers as the API server would.
+func refuse(w http.ResponseWriter, r Request, code int) {
+	reason := reasons[code]
+	if code == http.StatusConflict && r.Method == http.MethodPost {
+		reason = metav1.StatusReasonAlreadyExists
+	}
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Message:  "the fault proxy refuses " + r.String(),
+		Reason:   reason,
+		Details:  &metav1.StatusDetails{Name: r.Name, Kind: r.Resource},
+		Code:     int32(code),
+	})
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1") // as the API server does; clients then repeat it by themselves
+	}
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the client may be gone
+}

@@ -1,0 +1,86 @@
+package faultproxy
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Kind is what a request is counted as.
+type Kind int
+
+// Kinds of requests.
+const (
+	Read   Kind = iota // also a review of what is allowed, which stores nothing
+	Watch              // one that goes on telling
+	Write              // whatever is not one of the others
+	Event              // a write of a Kubernetes Event
+	Leader             // a write of the Lease of leadership
+)
+
+func (k Kind) String() string {
+	return [...]string{"read", "watch", "write", "write of an Event", "write of leadership"}[k]
+}
+
+// leaderLease is the Lease that says which replica works.
+const leaderLease = "lockstep-leader"
+
+// Request is what a fault is chosen by.
+type Request struct {
+	Kind      Kind
+	Number    int // counted from 1, among those of its kind
+	Method    string
+	Namespace string
+	Resource  string // with its subresource
+	Name      string
+}
+
+func (r Request) String() string {
+	return fmt.Sprintf("%s %d: %s %s %s", r.Kind, r.Number, r.Method, r.Resource, r.Name)
+}
+
+// read tells what an HTTP request is about; its number comes later.
+func read(r *http.Request, body []byte) Request {
+	is := parsePath(r.URL.Path)
+	is.Method = r.Method
+	switch {
+	case r.Method == http.MethodGet && r.URL.Query().Has("watch"):
+		is.Kind = Watch
+	case r.Method == http.MethodGet, strings.HasSuffix(is.Resource, "accessreviews"): // these ask, and store nothing
+		is.Kind = Read
+	case is.Resource == "events":
+		is.Kind = Event
+	case is.Resource == "leases" && (is.Name == leaderLease || bytes.Contains(body, []byte(leaderLease))):
+		is.Kind = Leader
+	default:
+		is.Kind = Write
+	}
+	return is
+}
+
+// parsePath reads /api/v1/... and /apis/GROUP/VERSION/..., with or without
+// namespaces/NAMESPACE, then RESOURCE, RESOURCE/NAME or RESOURCE/NAME/SUBRESOURCE.
+func parsePath(path string) Request {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		parts = parts[3:]
+	default:
+		return Request{Resource: path}
+	}
+	var r Request
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		r.Namespace, parts = parts[1], parts[2:]
+	}
+	r.Resource = parts[0]
+	if len(parts) > 1 {
+		r.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		r.Resource += "/" + strings.Join(parts[2:], "/")
+	}
+	return r
+}

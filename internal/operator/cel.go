@@ -1,0 +1,76 @@
+package operator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// celOf returns a CEL expression that is true for exactly the labels that the
+// selector matches, and never an error. The expression of the labels is a map
+// from string to string; separator stands between the requirements.
+func celOf(selector labels.Selector, of, separator string) string {
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return "false"
+	}
+	if len(requirements) == 0 {
+		return "true"
+	}
+	var all []string
+	for _, r := range requirements {
+		all = append(all, celOfRequirement(r, of))
+	}
+	return strings.Join(all, " &&"+separator)
+}
+
+func celOfRequirement(r labels.Requirement, of string) string {
+	has := fmt.Sprintf("%q in %s", r.Key(), of)
+	value := fmt.Sprintf("%s[%q]", of, r.Key())
+	switch r.Operator() {
+	case selection.Exists:
+		return has
+	case selection.DoesNotExist:
+		return "!(" + has + ")"
+	case selection.Equals, selection.DoubleEquals, selection.In:
+		return has + " && " + value + among(r)
+	case selection.NotEquals, selection.NotIn:
+		return "!(" + has + " && " + value + among(r) + ")"
+	case selection.GreaterThan:
+		return has + " && " + celInt64(value) + " && int(" + value + ") > " + bound(r)
+	case selection.LessThan:
+		return has + " && " + celInt64(value) + " && int(" + value + ") < " + bound(r)
+	}
+	return "false" // an operator that is not known here selects nothing
+}
+
+// among compares with the values of the requirement.
+func among(r labels.Requirement) string {
+	var quoted []string
+	for _, v := range slices.Sorted(slices.Values(r.ValuesUnsorted())) {
+		quoted = append(quoted, fmt.Sprintf("%q", v))
+	}
+	if len(quoted) == 1 {
+		return " == " + quoted[0]
+	}
+	return " in [" + strings.Join(quoted, ", ") + "]"
+}
+
+// celInt64 is true for what fits into an int64, so that int() is no error. The
+// value of a label has no sign; of more than 19 digits all but the last 19 have
+// to be zeros, and those of the same length compare as text.
+func celInt64(value string) string {
+	return value + `.matches("^0*[0-9]{1,19}$") && ` + value + `.find("[0-9]{19}$") <= "9223372036854775807"`
+}
+
+// bound is the number that labels are compared with, without leading zeros.
+func bound(r labels.Requirement) string {
+	digits := strings.TrimLeft(strings.Join(r.ValuesUnsorted(), ""), "0")
+	if digits == "" {
+		return "0"
+	}
+	return digits
+}
