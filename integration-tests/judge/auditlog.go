@@ -22,6 +22,7 @@ type Request struct {
 	Resource  string // with its subresource
 	Name      string
 	Code      int
+	Forbidden bool   // for lack of permission; admission refuses with the same code
 	UID       string // of the object that a deletion was about
 
 	// What a deletion required of the object, if it did.
@@ -134,6 +135,7 @@ func (a *AuditLog) take(line []byte) error {
 		User   struct{ Username string }
 		Object struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
 		Answer struct{ Code int }                                      `json:"responseStatus"`
+		Notes  map[string]string                                       `json:"annotations"`
 		Asked  struct {
 			Preconditions struct{ UID, ResourceVersion string }
 		} `json:"requestObject"`
@@ -150,7 +152,7 @@ func (a *AuditLog) take(line []byte) error {
 		At: event.At, User: event.User.Username, Verb: event.Verb,
 		Namespace: event.Object.Namespace, Name: event.Object.Name,
 		Resource: strings.TrimSuffix(event.Object.Resource+"/"+event.Object.Subresource, "/"),
-		Code:     event.Answer.Code, UID: event.Got.Metadata.UID,
+		Code:     event.Answer.Code, Forbidden: event.Notes["authorization.k8s.io/decision"] == "forbid", UID: event.Got.Metadata.UID,
 		RequiredUID: required.UID, RequiredVersion: parseVersion(required.ResourceVersion),
 	}
 	if r.UID == "" {

@@ -57,8 +57,9 @@ func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
 	got := Overstepped([]Request{
 		{User: user, Verb: "delete", Resource: "pods", Name: "fine", Code: 200},
 		{User: user, Verb: "list", Resource: "pods", Code: 200},
-		{User: "system:kube-controller-manager", Verb: "delete", Resource: "pods", Code: 403},
-		{User: user, Verb: "update", Resource: "leases", Name: "refused", Code: 403},
+		{User: user, Verb: "create", Resource: "events", Name: "too late", Code: 403},
+		{User: "system:kube-controller-manager", Verb: "delete", Resource: "pods", Code: 403, Forbidden: true},
+		{User: user, Verb: "update", Resource: "leases", Name: "refused", Code: 403, Forbidden: true},
 		{User: user, Verb: "update", Resource: "statefulsets", Name: "spec", Code: 200},
 	}, func(name string) bool { return name == user })
 	want := []string{"no operator ever does this: update statefulsets", "refused for lack of permission: update leases"}

@@ -23,7 +23,7 @@ func (c *court) tryRequests() {
 			continue
 		}
 		switch {
-		case r.Code == 403: // refused before it was read
+		case r.Forbidden: // and so never read
 		case r.deletesPod() && !r.conditional():
 			c.object(5, nil, "%s was to be deleted without requiring UID and resourceVersion", r.Name)
 		case r.deletesPod() && r.Code < 300 && !c.seen[r.UID]:

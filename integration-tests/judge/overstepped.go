@@ -17,7 +17,7 @@ func Overstepped(requests []Request, ours func(user string) bool) []string {
 	for _, r := range requests {
 		switch {
 		case !ours(r.User):
-		case r.Code == 403:
+		case r.Forbidden:
 			wrong = append(wrong, "refused for lack of permission: "+r.String())
 		case r.Writes() && !slices.Contains(mayWrite, r.Verb+" "+r.Resource):
 			wrong = append(wrong, "no operator ever does this: "+r.String())
