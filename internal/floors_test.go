@@ -67,6 +67,7 @@ var house = map[string]room{
 	"internal/permission": {floor: 0},
 
 	"internal/sim":     {floor: beside, uses: []string{"math/rand", "pgregory.net/rapid"}}, // seeded, never by chance
+	"internal/mutants": {floor: beside},
 	"internal/fixture": {floor: beside, uses: []string{"k8s.io/api", "k8s.io/apimachinery", "pgregory.net/rapid"}},
 }
 

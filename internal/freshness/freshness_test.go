@@ -114,6 +114,24 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 	}
 }
 
+// The pods of each zone are listed by a request of their own, and what one of
+// them has shown to be over must not come back in a view.
+func TestALookIsAFloorForEachZone(t *testing.T) {
+	look := fixture.MustParse("live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n")
+	look.Zones[1].PodsAt = 60
+	const cached = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n zone-b-1 ready@1 version=55\n"
+	for at, want := range map[string]string{
+		"pods at 56\n": "the end of pod zone-b-1 before version 60",
+		"pods at 60\n": "",
+	} {
+		log := freshness.NewLog()
+		log.Looked(look)
+		if got := missing(log, fixture.MustParse(at+cached)); got != want {
+			t.Errorf("%s got %q, want %q", at, got, want)
+		}
+	}
+}
+
 func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	log := freshness.NewLog()
 	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30"))

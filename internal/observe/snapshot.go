@@ -123,6 +123,9 @@ func (o *Observer) liveZones(ctx context.Context, sets []appsv1.StatefulSet) ([]
 		})
 	}
 	listing.Wait()
+	for i := range zones {
+		zones[i].PodsAt = versions[i]
+	}
 	return zones, slices.Min(versions), errors.Join(errs...)
 }
 

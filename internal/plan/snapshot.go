@@ -60,6 +60,7 @@ type Zone struct {
 	MaxUnavailable  Budget
 	MinReady        time.Duration // minReadySeconds
 	Pods            []Pod         // owned by the StatefulSet, by ascending ordinal
+	PodsAt          Version       // of the live read of its pods, where that is later than the snapshot's
 }
 
 // Pod is one pod of a zone.

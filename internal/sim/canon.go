@@ -31,101 +31,127 @@ func (w *world) digest() key {
 	return key{maphash.Comparable(seeds[0], *w), maphash.Comparable(seeds[1], *w)}
 }
 
+// renumber replaces every version by its rank among those that are mentioned,
+// and drops what no longer means anything.
+func (w *world) renumber(c Config) {
+	broken := down(&w.pods, &w.zones)
+	w.ours &= broken
+	w.late.evidence.before &= broken
+	for n := range c.Operators {
+		w.operators[n].evidence.before &= broken
+	}
+	least := ranks(0)
+	if c.OldCaches {
+		least.add(1) // keeps its number: an operator may come back to it
+	}
+	list := make(mentions, 0, 64)
+	for slot := range c.Zones * maxPods {
+		list = list[:0]
+		w.ofPod(slot, c, &list)
+		list.rank(least)
+	}
+	for n := range c.Zones {
+		list = list[:0]
+		w.ofZone(n, c, &list)
+		list.rank(least)
+	}
+	list = list[:0]
+	w.ofLease(c, &list)
+	list.rank(0)
+}
+
+// mentions are the places where versions of one thing stand.
+type mentions []*uint8
+
+func (m *mentions) add(v *uint8) {
+	if *v > 0 {
+		*m = append(*m, v)
+	}
+}
+
+func (m *mentions) addPod(p *pod) {
+	m.add(&p.born)
+	m.add(&p.version)
+}
+
+func (m *mentions) addIntent(i *intent) {
+	m.add(&i.born)
+	m.add(&i.version)
+}
+
+// rank replaces versions by their ranks, beside those that are always there.
+func (m mentions) rank(there ranks) {
+	for _, v := range m {
+		there.add(*v)
+	}
+	for _, v := range m {
+		*v = there.of(*v)
+	}
+}
+
 // ranks is a set of versions; a version's rank is its number among them.
 type ranks uint64
 
 func (r *ranks) add(version uint8) { *r |= 1 << version }
 
 func (r ranks) of(version uint8) uint8 {
-	if version == 0 {
-		return 0
-	}
-	return uint8(bits.OnesCount64(uint64(r)&(1<<version-1)&^1)) + 1
+	return uint8(bits.OnesCount64(uint64(r)&(1<<version-1))) + 1
 }
 
-// renumber replaces every version by its rank among those that are mentioned,
-// and drops what no longer means anything.
-func (w *world) renumber(c Config) {
-	broken := down(&w.pods, &w.zones)
-	w.ours &= broken
-	for n := range c.Operators {
-		w.operators[n].before &= broken
-	}
-	for slot := range c.Zones * maxPods {
-		w.renumberSlot(slot, c)
-	}
-	for n := range c.Zones {
-		w.renumberZone(n, c)
-	}
-	w.renumberLease(c)
-}
-
-func (w *world) renumberSlot(slot int, c Config) {
-	var r ranks
-	if c.OldCaches {
-		r.add(1)
-	}
-	w.eachVersion(slot, c, func(v *uint8) { r.add(*v) })
-	w.eachVersion(slot, c, func(v *uint8) { *v = r.of(*v) })
-}
-
-// eachVersion visits all places where a version of the pod name stands.
-func (w *world) eachVersion(slot int, c Config, visit func(*uint8)) {
-	visitPod := func(p *pod) { visit(&p.born); visit(&p.version) }
-	visitIntent := func(l *lease) { visit(&l.intents[slot].born); visit(&l.intents[slot].version) }
-	visitPod(&w.pods[slot])
-	visitIntent(&w.lease)
+// ofPod lists all places where a version of the pod name stands.
+func (w *world) ofPod(slot int, c Config, list *mentions) {
+	list.addPod(&w.pods[slot])
+	list.addIntent(&w.lease.intents[slot])
+	list.addIntent(&w.late.record.intents[slot])
+	w.late.ofPod(slot, list)
 	for n := range c.Operators {
 		o := &w.operators[n]
-		visitPod(&o.pods[slot])
-		visitPod(&o.podsOnTheWay[slot])
-		visitIntent(&o.known)
-		visitIntent(&o.record)
-		visit(&o.moved[slot])
+		list.addPod(&o.pods[slot])
+		list.addPod(&o.podsOnTheWay[slot])
+		list.addIntent(&o.known.intents[slot])
+		list.addIntent(&o.record.intents[slot])
+		list.add(&o.memory.moved[slot])
+		list.add(&o.memory.pods[slot].version)
 		for i := range o.count {
-			if s := &o.steps[i]; (s.kind == touch || s.kind == remove) && int(s.target) == slot {
-				visit(&s.born)
-				visit(&s.version)
-			}
+			o.steps[i].ofPod(slot, list)
 		}
 	}
 }
 
-func (w *world) renumberZone(zone int, c Config) {
-	var r ranks
-	if c.OldCaches {
-		r.add(1)
+func (s *step) ofPod(slot int, list *mentions) {
+	if (s.kind == touch || s.kind == remove) && int(s.target) == slot {
+		list.add(&s.born)
+		list.add(&s.version)
 	}
-	w.eachZoneVersion(zone, c, func(v *uint8) { r.add(*v) })
-	w.eachZoneVersion(zone, c, func(v *uint8) { *v = r.of(*v) })
 }
 
-func (w *world) eachZoneVersion(zone int, c Config, visit func(*uint8)) {
-	visit(&w.zones[zone].version)
+func (w *world) ofZone(zone int, c Config, list *mentions) {
+	list.add(&w.zones[zone].version)
+	w.late.ofZone(zone, list)
 	for n := range c.Operators {
 		o := &w.operators[n]
-		visit(&o.zones[zone].version)
-		visit(&o.zonesOnTheWay[zone].version)
-		visit(&o.look[zone].version)
-		visit(&o.written[zone])
+		list.add(&o.zones[zone].version)
+		list.add(&o.zonesOnTheWay[zone].version)
+		list.add(&o.look[zone].version)
+		list.add(&o.memory.written[zone])
+		list.add(&o.memory.zones[zone])
 		for i := range o.count {
-			if s := &o.steps[i]; s.kind == adopt && int(s.target) == zone {
-				visit(&s.version)
-			}
+			o.steps[i].ofZone(zone, list)
 		}
 	}
 }
 
-func (w *world) renumberLease(c Config) {
-	var r ranks
-	w.eachLeaseVersion(c, func(v *uint8) { r.add(*v) })
-	w.eachLeaseVersion(c, func(v *uint8) { *v = r.of(*v) })
+func (s *step) ofZone(zone int, list *mentions) {
+	if s.kind == adopt && int(s.target) == zone {
+		list.add(&s.version)
+	}
 }
 
-func (w *world) eachLeaseVersion(c Config, visit func(*uint8)) {
-	visit(&w.lease.version)
+func (w *world) ofLease(c Config, list *mentions) {
+	list.add(&w.lease.version)
+	list.add(&w.late.record.version)
 	for n := range c.Operators {
-		visit(&w.operators[n].known.version)
-		visit(&w.operators[n].record.version)
+		list.add(&w.operators[n].known.version)
+		list.add(&w.operators[n].record.version)
 	}
 }

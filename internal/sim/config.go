@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The largest world there can be.
@@ -33,8 +34,10 @@ type Config struct {
 	Churn       int  // how often a pod's version moves and nothing else
 	Kills       int  // how often an operator loses its memory
 	OldCaches   bool // a killed operator may start with the very first caches
-	LostReplies int  // how often a write is carried out and its writer does not learn it
+	Lost        int  // how often a request is lost, or is carried out and its reply is lost
+	Late        int  // how often a sender gives up on a request that is carried out some time later
 	Minutes     int  // how often a minute passes, after which every hold has expired
+	Maintenance int  // how often somebody takes the free hold by hand
 
 	Trickle bool // caches may also jump to some time between what they show and the present
 
@@ -50,6 +53,8 @@ const (
 	Scale                    // to Value replicas
 	Pause
 	Resume
+	RollingUpdate // another update strategy: the StatefulSet controller replaces pods itself
+	OnDelete
 )
 
 // Edit is one change of a zone by a user.
@@ -71,16 +76,42 @@ func (e Edit) String() string {
 		return "pause " + zone
 	case Resume:
 		return "resume " + zone
+	case RollingUpdate:
+		return "set " + zone + " to RollingUpdate"
+	case OnDelete:
+		return "set " + zone + " to OnDelete"
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
 
-// String returns the dimensions in one line.
+// String returns the dimensions in one line: the size of the world, then what
+// happens in it.
 func (c Config) String() string {
-	return fmt.Sprintf("%d zones x %d pods, budget %d, %d operators, tracks %v, bad revisions %v, "+
-		"%d crashes, %d losses, %d churns, %d kills (old caches %t), %d lost replies, %d minutes, trickle %t",
-		c.Zones, c.Replicas, c.Budget, c.Operators, c.Tracks, c.Bad,
-		c.Crashes, c.Losses, c.Churn, c.Kills, c.OldCaches, c.LostReplies, c.Minutes, c.Trickle)
+	words := []string{fmt.Sprintf("%d zones x %d pods, budget %d, %d operators", c.Zones, c.Replicas, c.Budget, c.Operators)}
+	if len(c.Bad) > 0 {
+		words = append(words, fmt.Sprintf("bad revisions %v", c.Bad))
+	}
+	for _, n := range []struct {
+		often int
+		what  string
+	}{
+		{c.Crashes, "crashes"}, {c.Losses, "losses"}, {c.Churn, "churns"}, {c.Kills, "kills"}, {c.Lost, "lost"},
+		{c.Late, "late"}, {c.Minutes, "minutes"}, {c.Maintenance, "maintenance"},
+	} {
+		if n.often > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
+		}
+	}
+	if c.OldCaches {
+		words = append(words, "old caches")
+	}
+	if c.Trickle {
+		words = append(words, "trickling")
+	}
+	for _, track := range c.Tracks {
+		words = append(words, fmt.Sprint(track))
+	}
+	return strings.Join(words, ", ")
 }
 
 func (c Config) validate() error {

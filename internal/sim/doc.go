@@ -1,6 +1,7 @@
 // Package sim explores every history of a small world in which the real
 // planner (internal/plan), the real rules of the hold (internal/hold) and the
-// real freshness check run a rollout, and judges each state it reaches.
+// real rule of freshness (internal/freshness) run a rollout, and judges each
+// state it reaches.
 //
 //	user ─┐                    ┌─ cache ─► operator-1 ─┐
 //	      ├─► pods, zones ─────┤                       ├─► Lease (compare-and-swap)
@@ -10,13 +11,17 @@
 // tried. A cache holds all pods, or all zones, as they once were together, and
 // jumps to the present whenever it likes, or first to some time before it where
 // the configuration lets caches trickle. An operator's round is observe, plan,
-// cover, once its caches show what it wrote itself and what its last live look
-// showed. Where the caches do not suffice, Lease, zones and pods are read live
-// by three moves; then every touch, Lease write, delete and adoption is a move.
-// So an operator can be stopped between any two of them for any time, be
-// killed, and be overtaken. A request may be carried out while its reply is
-// lost. A killed operator starts with the caches it had or, where the
-// configuration says so, with those of the very beginning.
+// cover, once freshness finds nothing missing in its caches. Where the caches
+// do not suffice, Lease, zones and pods are read live by three moves; then
+// every touch, Lease write, delete and adoption is a move, deletes in any
+// order. So an operator can sleep between any two of them for any time, be
+// killed, and be overtaken; when it wakes up it sends its next request, however
+// long its hold has expired: the deadline of internal/act, which forbids some
+// of that, is not relied on. A request may be lost, be carried out while its
+// reply is lost, or arrive when its sender has given it up or is dead. A killed
+// operator starts with the caches it had or, where the configuration says so,
+// with those of the very beginning. Two operators both start with those, so
+// each can sleep and begin while the other one works.
 //
 // The judge knows the truth. A wanted pod that is not Ready is down by us if
 // a delete of ours found it Ready, until another pod of that name is Ready or
@@ -32,15 +37,39 @@
 // RestIsWhole and WithinBudget excuse a pod that is down by itself while the
 // view on which the delete was decided shows it in order, unless it was down
 // already when this operator joined the hold (which is what live looks are
-// for). In every state NoLostIntent holds: a takedown that is under way and
-// can still succeed is noted in the Lease. And each plan passes
-// invariant.Check. Last, Progress: from every state in which nobody paused a
-// zone and all wanted revisions can become Ready, the goal can be reached by
-// operators, controllers and caches alone.
+// for). Beyond deletes,
 //
-// Versions. Each pod name has a counter of its own; rules compare versions of
-// one pod only, or ask whether a whole view is newer, and both are kept. Equal
-// up to renumbering is equal, and so is equal up to the order of operators.
+//   - NoLostIntent: a takedown that is under way and can succeed is noted;
+//   - HandsOff: a hold that somebody took by hand is not written over before
+//     it expires;
+//   - NoRepeat: nobody sends again what he did and knows, before he sees it;
+//   - AsAsked, ShrinksFirst: no pod is replaced that runs what the view says is
+//     asked for, or taken down beside one that is too many;
+//   - each plan passes invariant.Check.
+//
+// Last, Progress: from every state in which nobody paused a zone and all wanted
+// revisions can become Ready, the goal can be reached by operators, controllers
+// and caches alone.
+//
+// Versions. Each pod name has a counter of its own, and a view of all pods is
+// the vector of them. That says as much as the one counter of the API server:
+// rules compare versions of one name, or a version with the one up to which a
+// whole view has got; and a view has got to a version if its own number under
+// that name is not smaller. Views of one history are ordered. So versions are
+// handed to the real rules as numbers in steps of a thousand: what the caches
+// show, what the last look showed beyond it, and what neither did; PodsAt and
+// ZonesAt lie between (memory.go). What caches have got to in the meantime of
+// what a look showed is forgotten, since views do not go back.
+//
+// Symmetry. Equal up to renumbering is equal, and so is equal up to the order
+// of operators. Zones and pods are not interchangeable: the planner takes them
+// in the order of their names. Decisions are remembered by all that planner and
+// hold are given (view), answers of freshness by all that it is given
+// (question).
+//
+// Left out: the question to the caches of the moment before a takedown that a
+// look decided (ADR 6), which only ever forbids, and that a look lists the pods
+// of one zone after the other.
 //
 // Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock.
 package sim

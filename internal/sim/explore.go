@@ -2,16 +2,18 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 )
 
 // Report is what an exploration found.
 type Report struct {
-	States int // different up to renumbering
-	Moves  int // between them
-	Depth  int // length of the longest of the shortest histories
-	Goals  int // states in which the goal is reached
+	States int                // different up to renumbering
+	Moves  int                // between them
+	Depth  int                // length of the longest of the shortest histories
+	Goals  int                // states in which the goal is reached
+	Covers [allDimensions]int // moves by what is special about them
 	Broken *Story
 }
 
@@ -39,7 +41,10 @@ func Explore(c Config, r Rules) (Report, error) {
 	if err := c.validate(); err != nil {
 		return Report{}, err
 	}
-	e := &explorer{config: c, rules: r, first: c.start(), index: map[key]uint32{}, decisions: map[view]*decision{}}
+	e := &explorer{
+		config: c, rules: r, first: c.start(),
+		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{},
+	}
 	e.first.renumber(c)
 	if err := e.run(); err != nil {
 		return e.report(), err
@@ -55,47 +60,67 @@ type explorer struct {
 	rules  Rules
 	first  world
 
-	index     map[key]uint32
-	keys      []key
+	index     map[key]uint32 // numbers of states, in the order in which they were found
 	parents   []uint32
 	wishes    []bool // fulfillable
 	goals     []uint32
-	fair      [][2]uint32 // fair moves, from and to
+	fair      []uint32 // where fair moves lead to, state by state
+	fairEnds  []uint32 // where in fair the moves of a state end
 	moveCount int
 	depth     int
+	covers    [allDimensions]int
 	broken    *Story
 	decisions map[view]*decision
+	answers   map[question]bool
 }
 
 func (e *explorer) report() Report {
-	return Report{States: len(e.keys), Moves: e.moveCount, Depth: e.depth, Goals: len(e.goals), Broken: e.broken}
+	return Report{
+		States: len(e.index), Moves: e.moveCount, Depth: e.depth, Goals: len(e.goals), Covers: e.covers, Broken: e.broken,
+	}
 }
 
 // run explores level by level: only the last level is kept as worlds.
 func (e *explorer) run() error {
-	level := []world{e.first}
 	e.add(&e.first, 0)
-	from := uint32(0)
-	for len(level) > 0 && e.broken == nil {
-		var next []world
-		for i := range level {
-			e.expand(&level[i], from, &next)
-			from++
-			if e.broken != nil {
-				return nil
+	var now, next level
+	now.add(&e.first)
+	for len(now) > 0 {
+		for i, part := range now {
+			for j := range part {
+				e.expand(&part[j], &next)
+				if e.broken != nil {
+					return nil
+				}
 			}
+			now[i] = nil // not needed any more
 		}
-		if e.config.MaxStates > 0 && len(e.keys) > e.config.MaxStates {
+		if e.config.MaxStates > 0 && len(e.index) > e.config.MaxStates {
 			return fmt.Errorf("explore: more than %d states at depth %d", e.config.MaxStates, e.depth)
 		}
-		if level = next; len(level) > 0 {
+		if now, next = next, nil; len(now) > 0 {
 			e.depth++
 		}
 	}
 	return nil
 }
 
-func (e *explorer) expand(w *world, from uint32, next *[]world) {
+// level is the worlds of one depth, in parts that are given up one by one.
+type level [][]world
+
+func (l *level) add(w *world) {
+	const part = 1024
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == part {
+		*l = append(*l, make([]world, 0, part))
+		last++
+	}
+	(*l)[last] = append((*l)[last], *w)
+}
+
+// expand visits what can happen in the next state that was not expanded yet.
+func (e *explorer) expand(w *world, next *level) {
+	from := uint32(len(e.fairEnds))
 	e.moves(w, func(m *move) {
 		if e.broken != nil {
 			return
@@ -108,15 +133,23 @@ func (e *explorer) expand(w *world, from uint32, next *[]world) {
 			return
 		}
 		e.moveCount++
+		e.cover(m.covers)
 		m.next.renumber(e.config)
 		to, isNew := e.add(&m.next, from)
 		if isNew {
-			*next = append(*next, m.next)
+			next.add(&m.next)
 		}
 		if m.fair && to != from {
-			e.fair = append(e.fair, [2]uint32{from, to})
+			e.fair = append(e.fair, to)
 		}
 	})
+	e.fairEnds = append(e.fairEnds, uint32(len(e.fair)))
+}
+
+func (e *explorer) cover(set dimensions) {
+	for ; set != 0; set &= set - 1 {
+		e.covers[bits.TrailingZeros32(uint32(set))]++
+	}
 }
 
 func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
@@ -124,9 +157,8 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 	if n, ok := e.index[k]; ok {
 		return n, false
 	}
-	n := uint32(len(e.keys))
+	n := uint32(len(e.index))
 	e.index[k] = n
-	e.keys = append(e.keys, k)
 	e.parents = append(e.parents, parent)
 	e.wishes = append(e.wishes, w.fulfillable(e.config))
 	if w.reached(e.config) {
@@ -135,25 +167,18 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 	return n, true
 }
 
-// judgeProgress goes back from the goals along fair moves.
+// judgeProgress goes back from the goals along fair moves. Most of them lead to
+// states of higher numbers, so a few passes from the last state to the first do.
 func (e *explorer) judgeProgress() {
-	slices.SortFunc(e.fair, func(a, b [2]uint32) int { return int(int64(a[1]) - int64(b[1])) })
-	begins := make([]uint32, len(e.keys)+1)
-	for i, v := range slices.Backward(e.fair) {
-		begins[v[1]] = uint32(i)
-	}
-	reaches := make([]bool, len(e.keys))
-	todo := slices.Clone(e.goals)
-	for _, n := range todo {
+	reaches := make([]bool, len(e.index))
+	for _, n := range e.goals {
 		reaches[n] = true
 	}
-	for len(todo) > 0 {
-		to := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for i := int(begins[to]); i < len(e.fair) && e.fair[i][1] == to; i++ {
-			if from := e.fair[i][0]; !reaches[from] {
-				reaches[from] = true
-				todo = append(todo, from)
+	for more := true; more; {
+		more = false
+		for n := len(reaches) - 1; n >= 0; n-- {
+			if !reaches[n] && slices.ContainsFunc(e.fairFrom(n), func(to uint32) bool { return reaches[to] }) {
+				reaches[n], more = true, true
 			}
 		}
 	}
@@ -165,16 +190,20 @@ func (e *explorer) judgeProgress() {
 	}
 }
 
+// fairFrom returns where fair moves lead to from a state.
+func (e *explorer) fairFrom(n int) []uint32 {
+	begin := uint32(0)
+	if n > 0 {
+		begin = e.fairEnds[n-1]
+	}
+	return e.fair[begin:e.fairEnds[n]]
+}
+
 // story tells how a state was reached, by doing it again.
 func (e *explorer) story(n uint32) []string {
-	var path []uint32
-	for ; n != 0; n = e.parents[n] {
-		path = append(path, n)
-	}
-	slices.Reverse(path)
 	var lines []string
 	w := e.first
-	for _, n := range path {
+	for _, k := range e.path(n) {
 		found := false
 		var next world
 		e.moves(&w, func(m *move) {
@@ -182,7 +211,7 @@ func (e *explorer) story(n uint32) []string {
 				return
 			}
 			m.next.renumber(e.config)
-			if m.next.key() == e.keys[n] {
+			if m.next.key() == k {
 				found, next = true, m.next
 				lines = append(lines, m.line())
 			}
@@ -193,4 +222,19 @@ func (e *explorer) story(n uint32) []string {
 		w = next
 	}
 	return lines
+}
+
+// path returns the keys of the states on the way to one, without the first.
+func (e *explorer) path(n uint32) []key {
+	places := map[uint32]int{}
+	for ; n != 0; n = e.parents[n] {
+		places[n] = len(places)
+	}
+	keys := make([]key, len(places))
+	for k, number := range e.index {
+		if place, ok := places[number]; ok {
+			keys[len(keys)-1-place] = k
+		}
+	}
+	return keys
 }

@@ -1,110 +1,105 @@
 package sim
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"runtime"
-	"strings"
+	"runtime/debug"
 	"testing"
 	"time"
 )
 
-// worlds are explored with lockstep's own rules. Those that are wide take
-// minutes and are visited by make explore only.
-var worlds = []struct {
-	name   string
-	wide   bool
-	config Config
-}{
-	{"a revert while the operator dies", false, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true,
-		Tracks: [][]Edit{{{Template, 0, 1}}},
-	}},
-	{"a bad revision, then a good one, while the operator dies", false, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Bad: []int{2}, Kills: 1, OldCaches: true,
-		Tracks: [][]Edit{{{Template, 0, 3}}, {{Template, 1, 3}}},
-	}},
-	{"a pause while replies get lost", false, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, LostReplies: 1,
-		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
-	}},
-	{"a crash while the operator dies and its hold expires", false, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 1}, Kills: 1, Crashes: 1, Minutes: 1,
-	}},
-	{"caches that trickle while the operator dies and its hold expires", false, Config{
-		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Kills: 1, Crashes: 1, Minutes: 1, Trickle: true,
-	}},
-	{"two operators", false, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2},
-	}},
-
-	{"three zones", true, Config{
-		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2, 2},
-		Kills: 1, OldCaches: true, Crashes: 1, Minutes: 1,
-	}},
-	{"caches that trickle over two zones", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Crashes: 1, Minutes: 1, Trickle: true,
-	}},
-	{"scaling down and up", true, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true,
-		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
-	}},
-	{"scaling up and down", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Minutes: 1,
-		Tracks: [][]Edit{{{Scale, 0, 2}, {Scale, 0, 1}}},
-	}},
-	{"others delete pods", true, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Losses: 1, Churn: 1,
-	}},
-	{"two pods at a time", true, Config{
-		Zones: 2, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2, 1}, Kills: 1, OldCaches: true, Crashes: 1, Minutes: 1,
-	}},
-	{"two operators, two pods in each zone", true, Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 2, Templates: []int{2, 2},
-	}},
-	{"two operators and a crash", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Crashes: 1,
-	}},
-	{"two operators, a crash and an expired hold", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 1}, Crashes: 1, Minutes: 1,
-	}},
-	{"two operators, one of which dies", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Kills: 1,
-	}},
-	{"two operators and a pause", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
-	}},
-	{"two operators and a revert", true, Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 1}, Tracks: [][]Edit{{{Template, 0, 1}}},
-	}},
-	{"two operators, two pods and a crash", true, Config{
-		Zones: 1, Replicas: 2, Budget: 1, Operators: 2, Templates: []int{2}, Crashes: 1,
-	}},
-}
-
 func TestExplore(t *testing.T) {
 	full := os.Getenv("LOCKSTEP_EXPLORE") == "full"
+	if full {
+		debug.SetMemoryLimit(1200 << 20) // collects garbage more often near it
+	}
+	var visited []*spot
 	for _, w := range worlds {
 		if w.wide && !full {
-			continue // make explore visits it
+			continue
 		}
-		t.Run(strings.ReplaceAll(w.name, ",", ""), func(t *testing.T) {
-			begin := time.Now()
-			report, err := Explore(w.config, Rules{})
-			var memory runtime.MemStats
-			runtime.ReadMemStats(&memory)
-			t.Logf("%v\n%d states, %d moves, depth %d, goal in %d states, %v, %d MB", w.config,
-				report.States, report.Moves, report.Depth, report.Goals, time.Since(begin).Round(time.Millisecond), memory.Sys>>20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if report.Broken != nil {
-				t.Fatalf("\n%v", report.Broken)
-			}
-			if report.Goals == 0 {
-				t.Error("the goal is reached nowhere: the world proves nothing")
-			}
-		})
+		visited = append(visited, w)
+		t.Run(w.name, w.visit)
 	}
+	if total := sum(visited); total.worlds == len(visited) { // not when only some were asked for
+		total.print(os.Stdout, visited)
+		for d, name := range dimensionNames {
+			if total.moves[d] == 0 && (full || dimension(d) != sleeperOvertakenAfterAMinute) { // which takes half a million states
+				t.Errorf("in no history: %s", name)
+			}
+		}
+	}
+}
+
+func (w *spot) visit(t *testing.T) {
+	begin := time.Now()
+	report, err := Explore(w.config, Rules{})
+	w.report, w.took = report, time.Since(begin)
+	t.Logf("%v\n%d states, %d moves, depth %d, goal in %d states, %v, %d MB", w.config,
+		report.States, report.Moves, report.Depth, report.Goals, w.took.Round(time.Millisecond), megabytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Broken != nil {
+		t.Fatalf("\n%v", report.Broken)
+	}
+	if report.Goals == 0 {
+		t.Error("the goal is reached nowhere: the world proves nothing")
+	}
+	if w.config.Budget > 1 && report.Covers[budgetsUsed] == 0 {
+		t.Error("BudgetUsed: no pod is ever taken down beside one that is down")
+	}
+}
+
+// megabytes returns how much memory the process has taken at most.
+func megabytes() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.Sys >> 20
+}
+
+// totals is what came of all worlds together.
+type totals struct {
+	worlds, states, allMoves int
+	in, moves                [allDimensions]int // by dimension: worlds that have it, and moves
+	took                     time.Duration
+}
+
+func sum(visited []*spot) (all totals) {
+	for _, w := range visited {
+		if w.report.States == 0 {
+			continue
+		}
+		all.worlds++
+		all.states += w.report.States
+		all.allMoves += w.report.Moves
+		all.took += w.took
+		for d, moves := range w.report.Covers {
+			all.moves[d] += moves
+			if moves > 0 {
+				all.in[d]++
+			}
+		}
+	}
+	return all
+}
+
+// print shows the worlds with their sizes, and what happens in them.
+func (all totals) print(out io.Writer, visited []*spot) {
+	const row = "%-66s %9v %10v %6v %8.8v\n"
+	fmt.Fprintf(out, row, "world", "states", "moves", "depth", "seconds")
+	for _, w := range visited {
+		fmt.Fprintf(out, row, w.name, w.report.States, w.report.Moves, w.report.Depth, fmt.Sprintf("%.1f", w.took.Seconds()))
+		fmt.Fprintf(out, "  %v\n", w.config)
+	}
+	fmt.Fprintf(out, row, fmt.Sprintf("%d worlds", all.worlds), all.states, all.allMoves, "", fmt.Sprintf("%.1f", all.took.Seconds()))
+	fmt.Fprintf(out, "\n%-76s %6s %10s\n", "what happens in them", "worlds", "moves")
+	for d, name := range dimensionNames {
+		fmt.Fprintf(out, "%-76s %6d %10d\n", name, all.in[d], all.moves[d])
+	}
+	fmt.Fprintf(out, "\nStates that differ in the numbers of versions or the order of operators count once. %d MB.\n", megabytes())
 }
 
 func TestImpossibleWorldsAreRefused(t *testing.T) {

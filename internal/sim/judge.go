@@ -7,10 +7,10 @@ import (
 
 // judge looks at a delete just carried out. It returns the rule that was
 // broken and how, or nothing.
-func (e *explorer) judge(w *world, n int, s step, exact, up bool) (rule, how string) {
-	slot := int(s.target)
+func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string) {
+	slot := int(r.target)
 	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.ours & w.operators[n].shown &^ w.operators[n].before
+	excused := broken &^ w.ours & r.evidence.shown &^ r.evidence.before
 	for _, law := range []struct {
 		name   string
 		broken bool
@@ -19,7 +19,7 @@ func (e *explorer) judge(w *world, n int, s step, exact, up bool) (rule, how str
 		{"OneZoneAtATime", up && zonesIn(w.ours&broken) > 1},
 		{"RestIsWhole", up && broken&^excused&^zoneSlots(zoneOf(slot)) != 0},
 		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.Budget},
-		{"NotedFirst", up && !w.notes(s)},
+		{"NotedFirst", up && !w.notes(r.step)},
 	} {
 		if law.broken && e.rules.judges(law.name) {
 			return law.name, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v",
@@ -34,24 +34,32 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 	if !e.rules.judges("NoLostIntent") {
 		return "", ""
 	}
+	if w.unnoted(w.late.step) {
+		return "NoLostIntent", w.says("a late request", w.late.step)
+	}
 	for n := range e.config.Operators {
 		o := &w.operators[n]
-		covered := true
 		for _, s := range o.steps[:o.count] {
-			covered = covered && s.kind != write
-		}
-		if !covered {
-			continue
-		}
-		for _, s := range o.steps[:o.count] {
-			p := w.pods[s.target]
-			if s.kind == remove && s.up && p.born == s.born && p.version == s.version && !w.notes(s) {
-				return "NoLostIntent", fmt.Sprintf("%s may still delete %s, of which the Lease says %v",
-					operatorNames[n], podNames[s.target], w.lease)
+			if s.kind == write {
+				break // what comes after it is not noted yet
+			}
+			if w.unnoted(s) {
+				return "NoLostIntent", w.says(operatorNames[n], s)
 			}
 		}
 	}
 	return "", ""
+}
+
+// unnoted tells whether a step is a takedown that can succeed and that the
+// Lease does not account for.
+func (w *world) unnoted(s step) bool {
+	p := w.pods[s.target]
+	return s.kind == remove && s.up && p.born == s.born && p.version == s.version && !w.notes(s)
+}
+
+func (w *world) says(who string, s step) string {
+	return fmt.Sprintf("%s may still delete %s, of which the Lease says %v", who, podNames[s.target], w.lease)
 }
 
 // notes tells whether the Lease covers exactly this deed.

@@ -4,11 +4,12 @@ import "fmt"
 
 // move is one thing that one actor did.
 type move struct {
-	next world
-	fair bool // happens by itself sooner or later
-	rule string
-	how  string // how the rule was broken
-	line func() string
+	next   world
+	fair   bool // happens by itself sooner or later
+	covers dimensions
+	rule   string
+	how    string // how the rule was broken
+	line   func() string
 }
 
 // visit is told every move that is possible.
@@ -20,6 +21,8 @@ func (e *explorer) moves(w *world, see visit) {
 	e.controllers(w, see)
 	e.kubelets(w, see)
 	e.accidents(w, see)
+	e.maintainers(w, see)
+	e.arrival(w, see)
 	for n := range e.config.Operators {
 		e.caches(w, n, see)
 		e.work(w, n, see)
@@ -34,7 +37,7 @@ func (e *explorer) users(w *world, see visit) {
 			continue
 		}
 		edit := track[done]
-		m := move{next: *w, line: func() string { return "user: " + edit.String() }}
+		m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
 		m.next.tracks[t]++
 		m.next.zones[edit.Zone].apply(edit)
 		see(&m)
@@ -52,6 +55,10 @@ func (z *zone) apply(e Edit) {
 		z.paused = true
 	case Resume:
 		z.paused = false
+	case RollingUpdate:
+		z.rolling, z.observed = true, false
+	case OnDelete:
+		z.rolling, z.observed = false, false
 	}
 }
 
@@ -78,8 +85,26 @@ func (e *explorer) controllers(w *world, see visit) {
 			see(&m)
 		case !due && p.exists() && p.phase != leaving:
 			see(w.turn(slot, leaving, true, "controller: removes surplus"))
+		case due && w.rolls(slot):
+			see(w.turn(slot, leaving, true, "controller: replaces"))
 		}
 	}
+}
+
+// rolls tells whether the StatefulSet controller replaces the pod by itself:
+// the last outdated one of a zone that serves.
+func (w *world) rolls(slot int) bool {
+	n := zoneOf(slot)
+	z := w.zones[n]
+	if !z.rolling || !z.observed || w.pods[slot].revision == z.seenRevision || down(&w.pods, &w.zones)&zoneSlots(n) != 0 {
+		return false
+	}
+	for later := slot + 1; later < (n+1)*maxPods; later++ {
+		if w.pods[later].exists() && w.pods[later].revision != z.seenRevision {
+			return false
+		}
+	}
+	return true
 }
 
 // turn lets a pod's phase change.
@@ -107,62 +132,77 @@ func (e *explorer) kubelets(w *world, see visit) {
 // accidents are what nobody of ours does and what need not happen.
 func (e *explorer) accidents(w *world, see visit) {
 	for slot, p := range w.pods {
-		if p.up() && w.crashes > 0 {
+		if p.up() && w.left.crashes > 0 {
 			m := w.turn(slot, starting, false, "crash of")
-			m.next.crashes--
+			m.next.left.crashes--
+			m.covers = one(podCrashes)
 			see(m)
 		}
-		if p.up() && w.losses > 0 {
+		if p.up() && w.left.losses > 0 {
 			m := w.turn(slot, leaving, false, "somebody else deletes")
-			m.next.losses--
+			m.next.left.losses--
+			m.covers = one(podsDeletedByOthers)
 			see(m)
 		}
-		if p.exists() && w.churn > 0 {
+		if p.exists() && w.left.churn > 0 {
 			m := w.turn(slot, p.phase, false, "kubelet: status churn of")
-			m.next.churn--
+			m.next.left.churn--
+			m.covers = one(podsTouchedByOthers)
 			see(m)
 		}
 	}
-	if w.minutes > 0 && w.lease.holder > 0 && !w.lease.expired {
-		m := move{next: *w, line: func() string { return "a minute passes" }}
-		m.next.minutes--
+	if w.left.minutes > 0 && w.lease.holder != free && !w.lease.expired {
+		m := move{next: *w, covers: one(holdsExpire), line: func() string { return "a minute passes" }}
+		m.next.left.minutes--
 		m.next.lease.expired = true
 		for n := range e.config.Operators {
-			m.next.operators[n].known.expired = m.next.operators[n].known.holder > 0
+			m.next.operators[n].known.expired = m.next.operators[n].known.holder != free
 		}
 		see(&m)
 	}
 }
 
+// maintainers: somebody takes the free hold by hand, and gives it back.
+func (e *explorer) maintainers(w *world, see visit) {
+	if w.left.maintenance > 0 && w.lease.holder == free {
+		m := move{next: *w, covers: one(holdsTakenByHand), line: func() string { return "somebody takes the hold by hand" }}
+		m.next.left.maintenance--
+		m.next.lease.holder = foreign
+		m.next.lease.version++
+		see(&m)
+	}
+	if w.lease.holder == foreign {
+		m := move{next: *w, fair: true, line: func() string { return "somebody gives the hold back" }}
+		m.next.lease.holder, m.next.lease.expired = free, false
+		m.next.lease.version++
+		see(&m)
+	}
+}
+
+// caches jump to the present or, where they trickle, to what is on its way.
 func (e *explorer) caches(w *world, n int, see visit) {
 	o := &w.operators[n]
 	pods, zones := w.pods, w.zones
+	covers := one(cachesJump)
 	if e.config.Trickle {
 		e.watches(w, n, see)
 		pods, zones = o.podsOnTheWay, o.zonesOnTheWay
+		covers = one(cachesTrickle)
 	}
 	if o.pods != pods {
-		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": sees the pods" }}
-		next := &m.next.operators[n]
-		next.pods = pods
-		if next.podsBehind == nextCatchesUp {
-			next.podsBehind = caughtUp
-		}
-		next.forget(e.config)
+		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the pods" }}
+		m.next.operators[n].pods = pods
+		e.recall(&m.next.operators[n])
 		see(&m)
 	}
 	if o.zones != zones {
-		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": sees the zones" }}
-		next := &m.next.operators[n]
-		next.zones = zones
-		if next.zonesBehind == nextCatchesUp {
-			next.zonesBehind = caughtUp
-		}
-		next.forget(e.config)
+		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the zones" }}
+		m.next.operators[n].zones = zones
+		e.recall(&m.next.operators[n])
 		see(&m)
 	}
 	if o.known.version != w.lease.version {
-		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": sees the Lease" }}
+		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the Lease" }}
 		m.next.operators[n].learn(w.lease)
 		see(&m)
 	}
@@ -172,32 +212,38 @@ func (e *explorer) caches(w *world, n int, see visit) {
 func (e *explorer) watches(w *world, n int, see visit) {
 	if o := &w.operators[n]; o.podsOnTheWay != w.pods {
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": will see the pods as they are" }}
-		next := &m.next.operators[n]
-		next.podsOnTheWay, next.podsBehind = w.pods, min(next.podsBehind, nextCatchesUp)
+		m.next.operators[n].podsOnTheWay = w.pods
 		see(&m)
 	}
 	if o := &w.operators[n]; o.zonesOnTheWay != w.zones {
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": will see the zones as they are" }}
-		next := &m.next.operators[n]
-		next.zonesOnTheWay, next.zonesBehind = w.zones, min(next.zonesBehind, nextCatchesUp)
+		m.next.operators[n].zonesOnTheWay = w.zones
 		see(&m)
 	}
 }
 
-// learn takes over a record from the Lease itself or its cache.
-func (o *operator) learn(l lease) {
-	if o.known.version != l.version {
-		o.own = false
-	}
-	o.known = l
-}
-
+// kill lets an operator lose its memory at any point, and perhaps leave a
+// request on its way.
 func (e *explorer) kill(w *world, n int, see visit) {
-	if w.kills == 0 {
+	if w.left.kills == 0 {
 		return
 	}
-	m := move{next: *w, line: func() string { return operatorNames[n] + ": dies and starts again" }}
-	m.next.kills--
+	o := &w.operators[n]
+	e.restart(w, n, request{}, see)
+	if o.at == acting && w.mayBeLate() {
+		for i := range o.ready() {
+			e.restart(w, n, o.request(i), see)
+		}
+	}
+}
+
+func (e *explorer) restart(w *world, n int, left request, see visit) {
+	m := move{next: *w, covers: one(operatorsDie), line: func() string { return operatorNames[n] + ": dies and starts again" + left.onItsWay() }}
+	m.next.left.kills--
+	if left.kind != 0 {
+		m.next.postpone(left)
+		m.covers |= one(requestsComeLate)
+	}
 	o := &m.next.operators[n]
 	*o = operator{
 		pods: o.pods, zones: o.zones, podsOnTheWay: o.podsOnTheWay, zonesOnTheWay: o.zonesOnTheWay, known: o.known,
@@ -206,7 +252,10 @@ func (e *explorer) kill(w *world, n int, see visit) {
 	if !e.config.OldCaches {
 		return
 	}
-	m.next.operators[n] = e.first.operators[n]
-	m.line = func() string { return operatorNames[n] + ": dies and starts again with the oldest caches" }
+	*o = e.first.operators[n]
+	m.covers |= one(operatorsStartFromTheFirstCaches)
+	m.line = func() string {
+		return operatorNames[n] + ": dies and starts again with the oldest caches" + left.onItsWay()
+	}
 	see(&m)
 }

@@ -1,25 +1,15 @@
 package sim
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
-)
-
 var operatorNames = [maxOperators]string{"operator-1", "operator-2"}
 
 // work visits the next move of an operator's round.
 func (e *explorer) work(w *world, n int, see visit) {
-	o := &w.operators[n]
-	switch o.at {
+	switch w.operators[n].at {
 	case idle:
 		e.begin(w, n, see)
 	case leaseRead:
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
 		m.next.operators[n].at, m.next.operators[n].look = zonesRead, w.zones
-		m.next.operators[n].zonesBehind = e.behindLook(o.zones == w.zones, o.zonesOnTheWay == w.zones)
 		see(&m)
 	case zonesRead:
 		e.finishLook(w, n, see)
@@ -28,23 +18,21 @@ func (e *explorer) work(w *world, n int, see visit) {
 	}
 }
 
-// begin plans on the caches. Nothing of the world matters between a plan on
-// caches and its first request, so the two are one move.
+// begin plans on the caches, if they show what is known. Nothing of the world
+// matters between a plan on caches and its first request, so the two are one
+// move.
 func (e *explorer) begin(w *world, n int, see visit) {
 	o := &w.operators[n]
-	v := view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own}
-	if o.podsBehind != caughtUp || o.zonesBehind != caughtUp {
+	if e.misses(o, o.memory) {
 		return
 	}
-	if o.behind(v.snapshot(e.config), &v) {
-		return
-	}
-	d := e.decide(v)
+	d := e.decide(view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own})
+	covers := w.beginning(n)
 	switch {
 	case d.rule != "":
 		e.refuse(w, n, d, see)
 	case d.look:
-		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the Lease live" }}
+		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": reads the Lease live" }}
 		next := &m.next.operators[n]
 		next.at = leaseRead
 		next.learn(w.lease)
@@ -52,20 +40,11 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	case len(d.steps) > 0:
 		next := *w
 		next.operators[n].resolve(d, down(&w.pods, &w.zones))
-		e.send(&next, n, d, see)
+		e.send(&next, n, d, func(m *move) {
+			m.covers |= covers
+			see(m)
+		})
 	}
-}
-
-// behindLook tells how far a cache is behind what a live look shows. A round
-// that plans on its caches waits until they show at least that.
-func (e *explorer) behindLook(shown, onTheWay bool) behind {
-	switch {
-	case shown || e.rules.Forgetful:
-		return caughtUp
-	case onTheWay || !e.config.Trickle:
-		return nextCatchesUp
-	}
-	return bothBehind
 }
 
 // finishLook reads the pods live and plans on what was read.
@@ -76,13 +55,14 @@ func (e *explorer) finishLook(w *world, n int, see visit) {
 		e.refuse(w, n, d, see)
 		return
 	}
-	m := move{next: *w, fair: true, line: func() string {
+	m := move{next: *w, fair: true, covers: d.covers(), line: func() string {
 		return operatorNames[n] + ": reads the pods live and plans" + indented(d.notes)
 	}}
 	next := &m.next.operators[n]
 	broken := down(&w.pods, &o.look)
+	next.memory.looked, next.memory.pods, next.memory.zones = true, w.pods.sights(), o.look.versions()
+	e.recall(next)
 	next.rest()
-	next.podsBehind = e.behindLook(o.pods == w.pods, o.podsOnTheWay == w.pods)
 	if len(d.steps) > 0 {
 		next.resolve(d, broken)
 	}
@@ -95,161 +75,106 @@ func (e *explorer) refuse(w *world, n int, d *decision, see visit) {
 	}})
 }
 
-// resolve makes a decision the operator's own.
-func (o *operator) resolve(d *decision, broken slots) {
-	o.at, o.look = acting, zones{}
-	o.count = uint8(copy(o.steps[:], d.steps))
-	o.record, o.claims, o.shown = d.record, d.claims, d.shown
-	if d.joins {
-		o.before = broken
+// send carries out one of the requests that an operator can send next. If the
+// decision was just made, the line tells it.
+func (e *explorer) send(w *world, n int, just *decision, see visit) {
+	for i := range w.operators[n].ready() {
+		r := w.operators[n].request(i)
+		m := move{next: *w, fair: true, covers: w.sending(r, e.config), line: func() string { return e.tell(w, n, r, just) }}
+		if just != nil {
+			m.covers |= just.covers()
+		}
+		if w.operators[n].memory.repeats(r.step) {
+			m.rule, m.how = "NoRepeat", operatorNames[n]+" has done so before, knows it, and has not seen what came of it"
+		}
+		done := e.carryOut(&m, r)
+		unanswered := m
+		e.answer(&m.next, n, i, done)
+		see(&m)
+		e.lose(w, &unanswered, n, i, done, see)
+		e.giveUp(w, n, i, m.line, see)
 	}
 }
 
-// send carries out the next request of an operator. If the decision was just
-// made, the line tells it.
-func (e *explorer) send(w *world, n int, just *decision, see visit) {
-	s := w.operators[n].steps[0]
-	m := move{next: *w, fair: true, line: func() string { return e.tell(w, n, s, just) }}
-	o := &m.next.operators[n]
-	done := false
-	switch s.kind {
-	case touch:
-		done = m.next.touch(n, s)
-	case write:
-		done = m.next.write(n)
-	case remove:
-		done = e.remove(&m, n, s)
-	case adopt:
-		done = m.next.adoptRevision(n, s)
-	}
-	if !done {
+// answer tells the sender what became of its request.
+func (e *explorer) answer(w *world, n, i int, done bool) {
+	o := &w.operators[n]
+	s := o.steps[i]
+	switch {
+	case s.kind == write && !done:
+		o.learn(w.lease)
 		o.rest()
-		see(&m)
+		return
+	case s.kind == write:
+		o.known, o.own = w.lease, o.claims
+		o.record, o.claims = lease{}, false
+	case done && s.kind == adopt:
+		o.memory.written[s.target] = w.zones[s.target].version
+	case done:
+		o.memory.moved[s.target] = s.version
+	}
+	o.drop(i)
+	e.recall(o)
+}
+
+// unanswered lets the sender go on without an answer, as after an error. The
+// error of a write of the Lease ends the round.
+func (o *operator) unanswered(i int) {
+	if o.steps[i].kind == write {
+		o.rest()
 		return
 	}
-	if m.rule == "" && w.lostReplies > 0 {
-		e.loseReply(w, &m, n, see)
+	o.drop(i)
+}
+
+// lose: the request does not arrive, or it does and its sender sees an error.
+func (e *explorer) lose(w *world, carriedOut *move, n, i int, done bool, see visit) {
+	if w.left.lost == 0 {
+		return
 	}
-	o.pop()
+	line := carriedOut.line
+	m := move{next: *w, covers: one(requestsLost), line: func() string { return line() + ", which never arrives" }}
+	m.next.left.lost--
+	m.next.operators[n].unanswered(i)
+	see(&m)
+	if !done {
+		return
+	}
+	m = *carriedOut
+	m.fair, m.covers = false, m.covers|one(repliesLost)
+	m.line = func() string { return line() + ", and the reply is lost" }
+	m.next.left.lost--
+	m.next.operators[n].unanswered(i)
 	see(&m)
 }
 
-// loseReply: the request was carried out, and its sender sees an error.
-func (e *explorer) loseReply(w *world, m *move, n int, see visit) {
-	lost := *m
-	lost.fair = false
-	lost.next.lostReplies--
-	lost.line = func() string { return m.line() + ", and the reply is lost" }
-	was := w.operators[n]
-	was.rest()
-	lost.next.operators[n] = was
-	see(&lost)
+// giveUp: the sender sees an error while its request is still on its way.
+func (e *explorer) giveUp(w *world, n, i int, line func() string, see visit) {
+	if !w.mayBeLate() {
+		return
+	}
+	m := move{next: *w, covers: one(requestsComeLate), line: func() string { return line() + ", which is given up on its way" }}
+	m.next.postpone(w.operators[n].request(i))
+	m.next.operators[n].unanswered(i)
+	see(&m)
 }
 
-func (w *world) touch(n int, s step) bool {
-	p := &w.pods[s.target]
-	if p.born != s.born || p.version != s.version {
-		return false
-	}
-	p.version++
-	w.operators[n].moved[s.target] = s.version
-	return true
+func (w *world) mayBeLate() bool { return w.left.late > 0 && w.late.kind == 0 }
+
+func (w *world) postpone(r request) {
+	w.left.late--
+	w.late = r
 }
 
-func (w *world) write(n int) bool {
-	o := &w.operators[n]
-	if o.record.version != w.lease.version {
-		o.learn(w.lease)
-		return false
+// arrival carries out a request that its sender has given up or did not live
+// to see carried out.
+func (e *explorer) arrival(w *world, see visit) {
+	if w.late.kind == 0 {
+		return
 	}
-	w.lease = o.record
-	w.lease.version++
-	o.known, o.own, o.record, o.claims = w.lease, o.claims, lease{}, false
-	return true
-}
-
-func (w *world) adoptRevision(n int, s step) bool {
-	z := &w.zones[s.target]
-	if z.version != s.version {
-		return false
-	}
-	z.version++
-	z.current = s.born
-	w.operators[n].written[s.target] = z.version
-	return true
-}
-
-// remove deletes a pod, if it is the one that was judged, and judges the deed.
-func (e *explorer) remove(m *move, n int, s step) bool {
-	w, slot := &m.next, int(s.target)
-	p := &w.pods[slot]
-	exact := p.born == s.born && p.version == s.version
-	if !p.exists() || (!exact && !e.rules.Unconditional) {
-		return false
-	}
-	w.operators[n].moved[slot] = s.version
-	if p.phase == leaving {
-		return true
-	}
-	up := p.up()
-	p.version++
-	p.phase = leaving
-	if up {
-		w.ours = w.ours.with(slot)
-	}
-	m.rule, m.how = e.judge(w, n, s, exact, up)
-	return true
-}
-
-// tell says what a request is, in the planner's notation.
-func (e *explorer) tell(w *world, n int, s step, just *decision) string {
-	what := ""
-	switch s.kind {
-	case touch:
-		what = plan.Withdraw{
-			Intent: plan.Intent{Pod: podNames[s.target], Zone: zoneNames[zoneOf(int(s.target))]}, Since: plan.Refusal{Code: reason.NoLongerWanted},
-		}.String()
-	case write:
-		what = "write " + w.operators[n].record.String()
-		if w.operators[n].record.version != w.lease.version {
-			what += " (conflict)"
-		}
-	case remove:
-		because := reason.OutdatedRevision
-		if !s.up {
-			because = reason.OutdatedAndDown
-		}
-		what = plan.DeletePod{Pod: podNames[s.target], Zone: zoneNames[zoneOf(int(s.target))], Because: because}.String()
-		if p := w.pods[s.target]; p.born != s.born || p.version != s.version {
-			what += " (not the pod that was judged)"
-		}
-	case adopt:
-		what = plan.AdoptRevision{Zone: zoneNames[s.target], Revision: numbers[s.born]}.String()
-	}
-	if just != nil && just.notes != what {
-		return operatorNames[n] + ": plans on its caches" + indented(just.notes) + "\n    " + operatorNames[n] + ": " + what
-	}
-	return operatorNames[n] + ": " + what
-}
-
-// String returns the record as a story tells it.
-func (l lease) String() string {
-	holder := "free"
-	if l.holder > 0 {
-		holder = string(plan.Rollout.For(zoneNames[l.holder-1]))
-	}
-	var noted []string
-	for slot, i := range l.intents {
-		if i.born > 0 {
-			noted = append(noted, podNames[slot])
-		}
-	}
-	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))
-}
-
-func indented(notes string) string {
-	if notes == "" {
-		return ": nothing"
-	}
-	return "\n        " + strings.ReplaceAll(notes, "\n", "\n        ")
+	r := w.late
+	m := move{next: *w, line: func() string { return "late arrives: " + r.describe(w) }}
+	m.next.late = request{}
+	e.carryOut(&m, r)
+	see(&m)
 }

@@ -11,14 +11,15 @@ type world struct {
 	ours  slots // down by us: see the package comment
 
 	operators [maxOperators]operator
+	late      request // one that its sender has given up
 
-	tracks      [maxTracks]uint8 // edits made so far
-	crashes     uint8            // left
-	losses      uint8
-	churn       uint8
-	kills       uint8
-	lostReplies uint8
-	minutes     uint8
+	tracks [maxTracks]uint8 // edits made so far
+	left   accidents
+}
+
+// accidents is how often what need not happen can still happen.
+type accidents struct {
+	crashes, losses, churn, kills, lost, late, minutes, maintenance uint8
 }
 
 // pod is what there is under one name. The version moves when a pod is
@@ -53,6 +54,7 @@ type zone struct {
 	revision     uint8
 	replicas     uint8
 	paused       bool
+	rolling      bool // the update strategy is not OnDelete
 	observed     bool // seen is the newest
 	seenRevision uint8
 	seenReplicas uint8
@@ -64,10 +66,16 @@ type zones [maxZones]zone
 // lease is the group's Lease, or a copy of it.
 type lease struct {
 	version uint8 // zero: there is none
-	holder  uint8 // zero: free; else the zone's number plus one
+	holder  uint8 // free, foreign, or the zone's number plus one
 	expired bool
 	intents [maxSlots]intent
 }
+
+// Holders that are none of ours.
+const (
+	free    = 0
+	foreign = maxZones + 1 // somebody who maintains the group by hand
+)
 
 type intent struct {
 	born    uint8 // zero: none
@@ -79,83 +87,6 @@ type slots uint16
 
 func (s slots) has(slot int) bool   { return s&(1<<slot) != 0 }
 func (s slots) with(slot int) slots { return s | 1<<slot }
-
-// operator is a process of ours: what it sees, what it remembers, and where in
-// its round it is.
-type operator struct {
-	pods    pods
-	zones   zones
-	known   lease           // the newest record it knows of
-	own     bool            // it wrote that record
-	moved   [maxSlots]uint8 // freshness: pods sent away, at which version
-	written [maxZones]uint8 // freshness: zones written, the version that came back
-
-	podsOnTheWay  pods  // what the cache of pods will show next, where caches trickle
-	zonesOnTheWay zones // the same of zones
-	podsBehind    behind
-	zonesBehind   behind
-
-	at     place // of its round
-	look   zones // what the live look has read, from zonesRead on
-	steps  [maxSteps]step
-	count  uint8 // of steps left
-	record lease // what a write step writes, with the version it requires
-	claims bool  // knows that record as its own once it is written
-	shown  slots // in order in the view that was decided on
-	before slots // down when this operator joined the hold, and ever since
-}
-
-// behind tells whether a cache is older than what the last live look showed.
-type behind uint8
-
-const (
-	caughtUp behind = iota
-	nextCatchesUp
-	bothBehind
-)
-
-// place is where in its round an operator is.
-type place uint8
-
-const (
-	idle      place = iota
-	leaseRead       // a live look has begun
-	zonesRead
-	acting
-)
-
-const maxSteps = 12
-
-// step is one request that an operator is going to send.
-type step struct {
-	kind    stepKind
-	target  uint8 // slot, or zone for adopt
-	born    uint8 // or the revision for adopt
-	version uint8
-	up      bool
-}
-
-type stepKind uint8
-
-const (
-	touch stepKind = iota + 1
-	write
-	remove
-	adopt
-)
-
-func (o *operator) rest() {
-	o.at, o.look, o.steps, o.count = idle, zones{}, [maxSteps]step{}, 0
-	o.record, o.claims, o.shown = lease{}, false, 0
-}
-
-func (o *operator) pop() {
-	copy(o.steps[:], o.steps[1:])
-	o.steps[maxSteps-1] = step{}
-	if o.count--; o.count == 0 {
-		o.rest()
-	}
-}
 
 func zoneOf(slot int) int    { return slot / maxPods }
 func ordinalOf(slot int) int { return slot % maxPods }
@@ -196,8 +127,10 @@ func (c Config) start() world {
 			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
 		}
 	}
-	w.crashes, w.losses, w.churn = uint8(c.Crashes), uint8(c.Losses), uint8(c.Churn)
-	w.kills, w.lostReplies, w.minutes = uint8(c.Kills), uint8(c.LostReplies), uint8(c.Minutes)
+	w.left = accidents{
+		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
+		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance),
+	}
 	return w
 }
 
@@ -211,7 +144,7 @@ func at(revisions []int, n int) uint8 {
 // reached tells whether the goal is reached: all as the users ask for, nothing
 // held, nobody busy.
 func (w *world) reached(c Config) bool {
-	if w.lease.holder != 0 || w.lease.intents != [maxSlots]intent{} {
+	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} {
 		return false
 	}
 	for n := range c.Operators {
@@ -235,7 +168,7 @@ func (w *world) reached(c Config) bool {
 // fulfillable tells whether the users ask for something that can be had.
 func (w *world) fulfillable(c Config) bool {
 	for n := range c.Zones {
-		if w.zones[n].paused || c.bad(w.zones[n].revision) {
+		if z := w.zones[n]; z.paused || z.rolling || c.bad(z.revision) {
 			return false
 		}
 	}

@@ -1,0 +1,281 @@
+package mutants
+
+// Files that mistakes are made in.
+const (
+	board     = "internal/plan/board.go"
+	budget    = "internal/plan/budget.go"
+	group     = "internal/plan/group.go"
+	guards    = "internal/plan/guards.go"
+	fate      = "internal/plan/hold.go"
+	cover     = "internal/hold/hold.go"
+	known     = "internal/freshness/known.go"
+	check     = "internal/invariant/invariant.go"
+	executor  = "internal/act/executor.go"
+	writes    = "internal/act/writes.go"
+	store     = "internal/lease/store.go"
+	explore   = "internal/sim TestExplore/"
+	scenarios = "internal/plan TestScenariosGolden/"
+)
+
+// blind switches the check of single plans off, so that the mistake must be
+// found in what comes of it.
+var blind = Edit{check, "if covered.Verdict == hold.Look {", "if true {"}
+
+// All returns the mutants.
+func All() []Mutant { return append([]Mutant(nil), all...) }
+
+var all = []Mutant{
+	// budgets
+	{
+		Name:  "budget off by one, in the guard",
+		Edits: []Edit{{guards, "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "budget off by one, for everybody who asks",
+		Edits: []Edit{{budget, "return max(1, b.Pods)", "return max(1, b.Pods) + 1"}},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+		Remark: "the check of plans asks the same function; only the judge of histories has a budget of its own",
+	},
+	{
+		Name: "down pods not counted",
+		Edits: []Edit{
+			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.blame(objection)"},
+			{board, "\t\tz.down += missing\n", ""}, blind,
+		},
+		Test: explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "missing pods not counted",
+		Edits: []Edit{{board, "\t\tz.down += missing\n", ""}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "noted pods not counted",
+		Edits: []Edit{{board, "\tif noted {\n\t\treturn Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name}\n\t}\n", ""}, blind},
+		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
+	},
+	{
+		Name: "down pods counted twice",
+		Edits: []Edit{
+			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.down += 2\n\t\t\tz.blame(objection)"},
+			{board, "\t\tz.down += missing\n", "\t\tz.down += 2 * missing\n"},
+		},
+		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
+		Remark: "too strict breaks nothing; a world with a budget of two must use it",
+	},
+	{
+		Name: "pods that are noted and down counted twice",
+		Edits: []Edit{{
+			board, "\tz.problem = firstOf(lifecycle(zone)",
+			"\tfor _, intent := range b.counting {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.problem = firstOf(lifecycle(zone)",
+		}},
+		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
+	},
+
+	// guards of every replacement
+	{
+		Name:  "guard wrongUpdateStrategy removed",
+		Edits: []Edit{{guards, "\twrongUpdateStrategy, // guarantee 3: another controller would interfere\n", ""}},
+		Test:  explore + "another update strategy for a while", Rule: "OnDeleteOnly",
+	},
+	{
+		Name:  "guard paused removed",
+		Edits: []Edit{{guards, "\tpaused,              // somebody asked this zone to stand still\n", ""}},
+		Test:  explore + "a pause and a crash", Rule: "StandStill",
+		Remark: "takedowns are kept by notItsTurn as well: a paused zone is never at turn; repairs are not",
+	},
+	{
+		Name:  "guard zoneInTransition removed",
+		Edits: []Edit{{guards, "\tzoneInTransition,    // what is outdated is judged against the newest spec only\n", ""}},
+		Test:  explore + "a revert while the operator dies", Rule: "AsAsked",
+	},
+
+	// guards of takedowns
+	{
+		Name:  "guard notItsTurn removed",
+		Edits: []Edit{{guards, "\tnotItsTurn,        // one zone after the other, in order\n", ""}, blind},
+		Test:  explore + "two operators", Rule: "NoLostIntent",
+		Remark: "both zones at once: the hold can only note the deeds of one",
+	},
+	{
+		Name:  "guard heldElsewhere removed",
+		Edits: []Edit{{guards, "\theldElsewhere,     // guarantee 1: one operation in one zone at a time\n", ""}, blind},
+		Test:  explore + "somebody takes the hold by hand", Rule: "HandsOff",
+		Remark: "what a rollout holds is kept by otherZoneNotWhole as well: a zone with an intent is not whole",
+	},
+	{
+		Name:  "guard otherZoneNotWhole removed",
+		Edits: []Edit{{guards, "\totherZoneNotWhole, // guarantee 2: the rest of the group serves\n", ""}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "RestIsWhole",
+	},
+	{
+		Name: "guards heldElsewhere and otherZoneNotWhole removed",
+		Edits: []Edit{
+			{guards, "\theldElsewhere,     // guarantee 1: one operation in one zone at a time\n", ""},
+			{guards, "\totherZoneNotWhole, // guarantee 2: the rest of the group serves\n", ""}, blind,
+		},
+		Test: explore + "a pause while requests come late and the hold expires", Rule: "OneZoneAtATime",
+		Remark: "each stands in for the other, and notItsTurn for both until the zone at turn is paused",
+	},
+	{
+		Name:  "guard shrinking removed",
+		Edits: []Edit{{guards, "\tshrinking,         // a downscale of this zone settles first\n", ""}},
+		Test:  explore + "scaling while the operator dies", Rule: "ShrinksFirst",
+	},
+	{
+		Name:  "guard budgetSpent removed",
+		Edits: []Edit{{guards, "\tbudgetSpent,       // guarantee 4: at most so many pods of a zone\n", ""}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "guard roomForIntent removed",
+		Edits: []Edit{{guards, "\troomForIntent,     // a takedown is always noted, and the hold can only carry so many\n", ""}},
+		Test:  "internal/plan TestAHoldCarriesAtMostAHundredIntents", Rule: "want 100",
+		Remark: "a hundred pods are more than any world of the explorer has",
+	},
+
+	// the hold and its intents
+	{
+		Name:  "intent dropped by time alone",
+		Edits: []Edit{{fate, "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn Void\n"}, blind},
+		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent dropped since its pod is not seen, however old the view",
+		Edits: []Edit{{fate, "if !stillWanted && s.PodsAt >= i.Version {", "if !stillWanted {"}, blind},
+		Test:  explore + "scaling up while the operator dies and requests come late", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent dropped since an older pod of that name is seen",
+		Edits: []Edit{{fate, "\tcase pod.Version <= i.Version:\n\t\treturn Open // an older incarnation: this view is behind\n", ""}, blind},
+		Test:  explore + "two templates while the operator dies and requests come late", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent that is no longer wanted dropped without a touch",
+		Edits: []Edit{{fate, "\tcase pod.Version == i.Version:\n\t\treturn Pending\n", ""}, blind},
+		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "hold taken without a look",
+		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "stale hold taken over without a look",
+		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deeds) {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "record of another process gone on with without a look",
+		Edits: []Edit{{cover, "if h.Holder != holder || !h.Own {", "if h.Holder != holder {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "repair planned on caches alone",
+		Edits: []Edit{{cover, "if !d.Up || d.Odd {", "if d.Odd {"}},
+		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
+		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
+	},
+	{
+		Name:  "intents of others left out of the record",
+		Edits: []Edit{{cover, "if s.Fate(i).Counts() && !renewed[i.Pod] {", "if false && !renewed[i.Pod] {"}, blind},
+		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
+	},
+	{
+		Name: "hold given back while an intent counts",
+		Edits: []Edit{
+			{group, "b.Hold.Unreadable != \"\" || b.noted > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
+			{group, "if z.Name == holder.Zone() && (!z.whole() || b.goesOn(z)) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+		},
+		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
+		Remark: "asked twice: a zone with an intent is not whole either",
+	},
+	{
+		Name:  "hold never given back",
+		Edits: []Edit{{group, "\treturn []Action{Release{Holder: holder}}\n", "\treturn nil\n"}},
+		Test:  explore + "somebody takes the hold by hand", Rule: "Progress",
+	},
+	{
+		Name:  "unwanted deed never made impossible",
+		Edits: []Edit{{group, "\tdeeds = append(b.withdrawals(deeds), deeds...)\n", ""}},
+		Test:  explore + "a revert while the operator dies", Rule: "Progress",
+	},
+
+	// freshness
+	{
+		Name:  "freshness ignores looks",
+		Edits: []Edit{{known, "func (k *Known) Looked(live plan.Snapshot) { k.look = &live }", "func (k *Known) Looked(plan.Snapshot) {}"}},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "freshness ignores that a pod had gone",
+		Edits: []Edit{{known, "\treturn lingering(view, look)\n", "\t_ = lingering\n\treturn \"\"\n"}},
+		Test:  explore + "two pods at a time while others delete pods and replies get lost", Rule: "WithinBudget",
+	},
+	{
+		Name:   "freshness takes absence for an end",
+		Edits:  []Edit{{known, "\treturn view >= wanted\n", "\treturn true\n"}},
+		Test:   "internal/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
+		Rule:   "pod zone-a-0 after version 10",
+		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
+	},
+	{
+		Name:  "freshness ignores own deletes and touches",
+		Edits: []Edit{{known, "\tk.moved[pod] = version\n", "\t_, _ = pod, version\n"}},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
+	},
+	{
+		Name:  "freshness ignores own adoptions",
+		Edits: []Edit{{known, "\tk.written[zone] = version\n", "\t_, _ = zone, version\n"}},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
+	},
+	{
+		Name:  "freshness never content",
+		Edits: []Edit{{known, "if (present && pod.Version == version) || !reached(", "if present || !reached("}},
+		Test:  explore + "two pods at a time while the operator dies", Rule: "Progress",
+	},
+
+	// requests, which the explorer sends by itself
+	{
+		Name:  "UID dropped from the preconditions of a delete",
+		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{ResourceVersion: &version},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "version := d.Version.String()"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "uid-of-zone-a-0",
+	},
+	{
+		Name:  "resourceVersion dropped from the preconditions of a delete",
+		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{UID: &uid},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "uid := types.UID(d.UID)"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "resourceVersion dropped from touches and adoptions",
+		Edits: []Edit{{"internal/act/patch.go", "Metadata: metadata{UID: uid, ResourceVersion: version.String()}", "Metadata: metadata{UID: uid, ResourceVersion: version.String()[:0]}"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+	},
+	{
+		Name: "intent written after the deed",
+		Edits: []Edit{
+			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
+			{executor, "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tadopted", "\tadopted"},
+		},
+		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "writers go on until the hold expires",
+		Edits: []Edit{{cover, "record.Renewed.Add(record.Duration - Margin)", "record.Renewed.Add(record.Duration)"}},
+		Test:  "internal/act TestNothingIsSentUnderAHoldThatCouldExpire", Rule: "want 0 in at most",
+	},
+	{
+		Name:  "Lease written without its version",
+		Edits: []Edit{{store, "\treturn leases.Update(ctx, encode(current, key, record, s.actor), metav1.UpdateOptions{})", "\tnext := encode(current, key, record, s.actor)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
+		Test:  "internal/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "Lease written over a record that nobody decided on",
+		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
+		Test:  "internal/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+	},
+}

@@ -1,0 +1,88 @@
+package sim
+
+// dimension is something that can happen in a world and that histories must
+// have been explored with.
+type dimension uint8
+
+// What can happen.
+const (
+	cachesJump dimension = iota
+	cachesTrickle
+	podCrashes
+	podsDeletedByOthers
+	podsTouchedByOthers
+	userEdits
+	operatorsDie
+	operatorsStartFromTheFirstCaches
+	secondStartsBehind
+	sleeperOvertaken
+	sleeperOvertakenAfterAMinute
+	sleeperMissesTheHold
+	requestsLost
+	repliesLost
+	requestsComeLate
+	holdsExpire
+	holdsTakenByHand
+	budgetsUsed
+	allDimensions
+)
+
+var dimensionNames = [allDimensions]string{
+	cachesJump:                       "caches lag and jump to the present",
+	cachesTrickle:                    "caches lag and trickle",
+	podCrashes:                       "a pod crashes",
+	podsDeletedByOthers:              "somebody else deletes a pod",
+	podsTouchedByOthers:              "somebody else touches a pod",
+	userEdits:                        "a user changes a zone",
+	operatorsDie:                     "an operator dies, at any point of its round",
+	operatorsStartFromTheFirstCaches: "... and starts with the very first caches",
+	secondStartsBehind:               "a second operator begins with the first caches while the first one works",
+	sleeperOvertaken:                 "an operator sleeps until another zone has the hold, then sends its takedown",
+	sleeperOvertakenAfterAMinute:     "... and a hold has expired before",
+	sleeperMissesTheHold:             "an operator sleeps until the hold was written, then writes it",
+	requestsLost:                     "a request never arrives",
+	repliesLost:                      "a reply is lost",
+	requestsComeLate:                 "a request arrives after its sender has given it up or died",
+	holdsExpire:                      "a hold expires",
+	holdsTakenByHand:                 "somebody takes the hold by hand",
+	budgetsUsed:                      "a pod is taken down beside one that is down",
+}
+
+// dimensions is a set of them.
+type dimensions uint32
+
+func one(d dimension) dimensions { return 1 << d }
+
+// beginning tells what is special about an operator that begins a round now.
+func (w *world) beginning(n int) dimensions {
+	o := &w.operators[n]
+	for other := range w.operators {
+		if other != n && w.operators[other].at != idle && o.known.version == 0 && w.lease.version > 0 && o.pods != w.pods {
+			return one(secondStartsBehind)
+		}
+	}
+	return 0
+}
+
+// sending tells what is special about a request that is sent now.
+func (w *world) sending(r request, c Config) (set dimensions) {
+	overtaken := w.lease.holder != free && w.lease.holder != foreign && int(w.lease.holder) != zoneOf(int(r.target))+1
+	switch {
+	case r.kind == remove && r.up && overtaken:
+		set |= one(sleeperOvertaken)
+		if int(w.left.minutes) < c.Minutes {
+			set |= one(sleeperOvertakenAfterAMinute)
+		}
+	case r.kind == write && r.record.version != w.lease.version:
+		set |= one(sleeperMissesTheHold)
+	}
+	return set
+}
+
+// covers tells what is special about a decision.
+func (d *decision) covers() dimensions {
+	if d.beside {
+		return one(budgetsUsed)
+	}
+	return 0
+}

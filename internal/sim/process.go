@@ -1,0 +1,123 @@
+package sim
+
+// operator is a process of ours: what it sees, what it remembers, and where in
+// its round it is.
+type operator struct {
+	pods   pods
+	zones  zones
+	known  lease  // the newest record it knows of
+	own    bool   // it wrote that record
+	memory memory // of what its caches do not show yet
+
+	podsOnTheWay  pods  // what the cache of pods will show next, where caches trickle
+	zonesOnTheWay zones // the same of zones
+
+	at       place // of its round
+	look     zones // what the live look has read, from zonesRead on
+	steps    [maxSteps]step
+	count    uint8 // of steps left
+	record   lease // what a write step writes, with the version it requires
+	claims   bool  // knows that record as its own once it is written
+	evidence evidence
+}
+
+// evidence is what can be said for an operator whose takedown turns out to be
+// one too many.
+type evidence struct {
+	shown  slots // in order in the view that was decided on
+	before slots // down when this operator joined the hold, and ever since
+}
+
+// place is where in its round an operator is.
+type place uint8
+
+const (
+	idle      place = iota
+	leaseRead       // a live look has begun
+	zonesRead
+	acting
+)
+
+// All pods touched or deleted, the Lease written, all zones adopted.
+const maxSteps = maxSlots + 1 + maxZones
+
+// step is one request that an operator is going to send.
+type step struct {
+	kind    stepKind
+	target  uint8 // slot, or zone for adopt
+	born    uint8 // or the revision for adopt
+	version uint8
+	up      bool
+}
+
+type stepKind uint8
+
+const (
+	touch stepKind = iota + 1
+	write
+	remove
+	adopt
+)
+
+// request is a step on its way, with all that its fate depends on.
+type request struct {
+	step
+	record   lease // for write
+	evidence evidence
+}
+
+// request returns the one that is made of a step.
+func (o *operator) request(i int) request {
+	r := request{step: o.steps[i]}
+	switch r.kind {
+	case write:
+		r.record = o.record
+	case remove:
+		r.evidence = o.evidence
+	case touch, adopt:
+	}
+	return r
+}
+
+// ready returns how many of the first steps can be sent now: deletes go
+// together, everything else goes one after the other.
+func (o *operator) ready() int {
+	n := 0
+	for n < int(o.count) && o.steps[n].kind == remove {
+		n++
+	}
+	return max(n, min(1, int(o.count)))
+}
+
+// drop strikes a step off the list.
+func (o *operator) drop(i int) {
+	copy(o.steps[i:], o.steps[i+1:])
+	o.steps[maxSteps-1] = step{}
+	if o.count--; o.count == 0 {
+		o.rest()
+	}
+}
+
+// rest ends the round.
+func (o *operator) rest() {
+	o.at, o.look, o.steps, o.count = idle, zones{}, [maxSteps]step{}, 0
+	o.record, o.claims, o.evidence.shown = lease{}, false, 0
+}
+
+// resolve makes a decision the operator's own.
+func (o *operator) resolve(d *decision, broken slots) {
+	o.at, o.look = acting, zones{}
+	o.count = uint8(copy(o.steps[:], d.steps))
+	o.record, o.claims, o.evidence.shown = d.record, d.claims, d.shown
+	if d.joins {
+		o.evidence.before = broken
+	}
+}
+
+// learn takes over a record from the Lease itself or its cache.
+func (o *operator) learn(l lease) {
+	if o.known.version != l.version {
+		o.own = false
+	}
+	o.known = l
+}

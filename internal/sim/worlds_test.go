@@ -1,0 +1,137 @@
+package sim
+
+import "time"
+
+// spot is a world that is explored, with what came of it.
+type spot struct {
+	name   string
+	wide   bool // takes long: make explore visits it, and make mutants where it must
+	config Config
+
+	report Report
+	took   time.Duration
+}
+
+// worlds are explored with lockstep's own rules.
+var worlds = []*spot{
+	{name: "a revert while the operator dies", config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true,
+		Tracks: [][]Edit{{{Template, 0, 1}}},
+	}},
+	{name: "a bad revision and then a good one while the operator dies", config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Bad: []int{2}, Kills: 1, OldCaches: true,
+		Tracks: [][]Edit{{{Template, 0, 3}}, {{Template, 1, 3}}},
+	}},
+	{name: "a pause while requests and replies get lost", config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Lost: 1,
+		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
+	}},
+	{name: "a pause while requests come late and the hold expires", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Late: 1, Minutes: 1,
+		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
+	}},
+	{name: "a crash while the operator dies and its hold expires", config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 1}, Kills: 1, Crashes: 1, Minutes: 1,
+	}},
+	{name: "others delete and touch pods", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Losses: 1, Churn: 1,
+	}},
+	{name: "a pause and a crash", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Crashes: 1,
+		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
+	}},
+	{name: "a revert while requests come late", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Pods: [][]int{{1, 2}}, Late: 1,
+		Tracks: [][]Edit{{{Template, 0, 1}}},
+	}},
+	{name: "two pods at a time while the operator dies", config: Config{
+		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, Kills: 1,
+	}},
+	{name: "two pods at a time and a crash", config: Config{
+		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, Crashes: 1,
+	}},
+	{name: "scaling while the operator dies", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Kills: 1,
+		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
+	}},
+	{name: "scaling up while the operator dies and requests come late", config: Config{
+		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, Late: 1,
+		Tracks: [][]Edit{{{Scale, 0, 2}, {Template, 0, 2}}},
+	}},
+	{name: "another update strategy for a while", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2},
+		Tracks: [][]Edit{{{RollingUpdate, 1, 0}, {OnDelete, 1, 0}}},
+	}},
+	{name: "somebody takes the hold by hand", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Maintenance: 1, Minutes: 1,
+	}},
+	{name: "caches that trickle and a crash", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Crashes: 1, Trickle: true,
+	}},
+	{name: "two operators", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2},
+	}},
+
+	{name: "three zones", wide: true, config: Config{
+		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2, 2},
+		Kills: 1, OldCaches: true, Crashes: 1, Minutes: 1,
+	}},
+	{name: "two templates while the operator dies and requests come late", config: Config{
+		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, Late: 1,
+		Tracks: [][]Edit{{{Template, 0, 2}, {Template, 0, 3}}},
+	}},
+	{name: "a pause while the operator dies and requests come late", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Late: 1, Minutes: 1,
+		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
+	}},
+	{name: "caches that trickle while the operator dies and its hold expires", wide: true, config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Kills: 1, Crashes: 1, Minutes: 1, Trickle: true,
+	}},
+	{name: "caches that trickle over two zones", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Crashes: 1, Minutes: 1, Trickle: true,
+	}},
+	{name: "scaling down and up", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true,
+		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
+	}},
+	{name: "scaling up and down", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Minutes: 1,
+		Tracks: [][]Edit{{{Scale, 0, 2}, {Scale, 0, 1}}},
+	}},
+	{name: "others delete and touch pods while the operator dies", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Losses: 1, Churn: 1,
+	}},
+	{name: "two pods at a time while others delete pods and replies get lost", wide: true, config: Config{
+		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, Losses: 1, Lost: 1,
+	}},
+	{name: "two pods at a time in two zones", wide: true, config: Config{
+		Zones: 2, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2, 1}, Kills: 1, OldCaches: true, Crashes: 1, Minutes: 1,
+	}},
+	{name: "two operators and an expired hold", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Minutes: 1,
+	}},
+	{name: "two operators and two pods in each zone", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 2, Templates: []int{2, 2},
+	}},
+	{name: "two operators and a crash", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Crashes: 1,
+	}},
+	{name: "two operators and a crash and an expired hold", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 1}, Crashes: 1, Minutes: 1,
+	}},
+	{name: "two operators one of which dies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Kills: 1, OldCaches: true,
+	}},
+	{name: "two operators and lost requests and replies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Lost: 1,
+	}},
+	{name: "two operators and a pause", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Tracks: [][]Edit{{{Pause, 0, 0}}},
+	}},
+	{name: "two operators and a revert", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, Tracks: [][]Edit{{{Template, 0, 1}}},
+	}},
+	{name: "two operators and two pods and a crash", wide: true, config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 2, Templates: []int{2}, Crashes: 1,
+	}},
+}
