@@ -4,8 +4,10 @@
 // What it promises:
 //   - one key is never reconciled by two workers at the same time, and a key
 //     that is added meanwhile is reconciled once more;
-//   - namespaces take turns: before a namespace is served twice, every other
-//     one that waits is served once, however many keys it has;
+//   - namespaces take turns: before a namespace is served twice, every other one
+//     that waits and has no worker is served once, however many keys it has;
+//   - the last free worker is kept for a namespace that has none, so that busy
+//     namespaces, fewer than workers, never keep another one waiting;
 //   - errors back off, waits have a duration, and a key has one timer at most;
 //   - a panic costs its own key a back-off, and nobody else anything.
 //

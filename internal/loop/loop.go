@@ -33,7 +33,8 @@ const (
 type Options[K comparable] struct {
 	// Name appears in logs, spans and metrics; it should be one word.
 	Name string
-	// Workers is how many keys are reconciled at the same time; 1 if not set.
+	// Workers is how many keys are reconciled at the same time; 1 if not set. The
+	// last free one is kept for a namespace that has none.
 	Workers int
 	// Reconcile brings what the key names closer to its goal. It may be called
 	// for any key at any time, must not keep a worker waiting, and must return
@@ -58,6 +59,7 @@ type Options[K comparable] struct {
 type Loop[K comparable] struct {
 	options Options[K]
 	queue   *workqueue.Typed[K]
+	turns   *fair[K] // the order of queue
 	timers  *timers[K]
 	again   workqueue.TypedRateLimiter[K]
 	moved   workqueue.TypedRateLimiter[K]
@@ -68,8 +70,10 @@ type Loop[K comparable] struct {
 // New returns a loop that takes keys at once and works when it is run.
 func New[K comparable](o Options[K]) *Loop[K] {
 	o.Workers = max(o.Workers, 1)
+	workers := o.Workers
 	if o.Namespace == nil {
 		o.Namespace = func(K) string { return "" }
+		workers++ // the one that nobody else could use
 	}
 	if o.Tracer == nil {
 		o.Tracer = noop.Tracer{}
@@ -77,11 +81,13 @@ func New[K comparable](o Options[K]) *Loop[K] {
 	if o.Observe == nil {
 		o.Observe = func(context.Context, K, Result, time.Duration) {}
 	}
+	turns := newFair(o.Namespace, workers)
 	l := &Loop[K]{
 		options: o,
 		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[K]{
-			Name: o.Name, MetricsProvider: o.Queues, Queue: newFair(o.Namespace),
+			Name: o.Name, MetricsProvider: o.Queues, Queue: turns,
 		}),
+		turns: turns,
 		again: workqueue.NewTypedMaxOfRateLimiter(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[K](againFirst, againMost),
 			&workqueue.TypedBucketRateLimiter[K]{Limiter: rate.NewLimiter(retriesPerSecond, retriesAtOnce)},
@@ -112,7 +118,7 @@ func (l *Loop[K]) AddAfter(key K, d time.Duration) {
 }
 
 // Len returns how many keys wait for a worker.
-func (l *Loop[K]) Len() int { return l.queue.Len() }
+func (l *Loop[K]) Len() int { return l.turns.count() }
 
 // Run works until ctx ends, and returns when every worker has finished what it
 // was doing; keys that still wait are left. A loop runs once.
@@ -142,7 +148,7 @@ func (l *Loop[K]) work(ctx context.Context) {
 
 // handle looks at one key and says when to look again.
 func (l *Loop[K]) handle(ctx context.Context, key K) {
-	defer l.queue.Done(key)
+	defer l.finished(key)
 	if ctx.Err() != nil {
 		return // the queue hands out what is left before it ends
 	}
@@ -156,6 +162,12 @@ func (l *Loop[K]) handle(ctx context.Context, key K) {
 	l.options.Observe(ctx, key, result, time.Since(began))
 	l.describe(span, key, result, err)
 	l.schedule(ctx, key, result, outcome, err)
+}
+
+// finished lets the key be handed out again, and the worker take another one.
+func (l *Loop[K]) finished(key K) {
+	l.turns.finished(key)
+	l.queue.Done(key)
 }
 
 // reconcile turns a panic into an error.

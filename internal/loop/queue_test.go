@@ -16,7 +16,19 @@ type name struct {
 
 func (n name) String() string { return fmt.Sprintf("%s/%d", n.namespace, n.n) }
 
-func newQueue() *fair[name] { return newFair(func(n name) string { return n.namespace }) }
+// newQueue has more workers than any test takes keys.
+func newQueue() *fair[name] { return newQueueFor(1 << 30) }
+
+func newQueueFor(workers int) *fair[name] {
+	return newFair(func(n name) string { return n.namespace }, workers)
+}
+
+// serve takes a key and is finished with it at once.
+func serve(q *fair[name]) name {
+	k := q.Pop()
+	q.finished(k)
+	return k
+}
 
 func TestNamespacesTakeTurns(t *testing.T) {
 	q := newQueue()
@@ -25,7 +37,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 	var got []string
 	for q.Len() > 0 {
-		got = append(got, q.Pop().String())
+		got = append(got, serve(q).String())
 		if len(got) == 2 {
 			q.Push(name{"d", 1}) // newcomers queue behind those who wait
 		}
@@ -41,10 +53,10 @@ func TestAThousandKeysDelayASingleOneByOneTurn(t *testing.T) {
 	for n := range 1000 {
 		q.Push(name{"busy", n})
 	}
-	q.Pop()
+	serve(q)
 	q.Push(name{"quiet", 0})
 	for turn := 1; ; turn++ {
-		if q.Pop().namespace == "quiet" {
+		if serve(q).namespace == "quiet" {
 			return
 		}
 		if turn > 1 {
@@ -71,7 +83,7 @@ func TestTheQueueIsFairToEverybody(t *testing.T) {
 				waiting[k.namespace] = append(waiting[k.namespace], k)
 				q.Push(k)
 			} else {
-				k := q.Pop()
+				k := serve(q)
 				mine := waiting[k.namespace]
 				if len(mine) == 0 || mine[0] != k {
 					t.Fatalf("got %v, want the first of %v", k, mine)
@@ -106,10 +118,10 @@ func TestAServedNamespaceLeavesNothingBehind(t *testing.T) {
 		q.Push(name{fmt.Sprint(n), 0})
 	}
 	for q.Len() > 0 {
-		q.Pop()
+		serve(q)
 	}
-	if len(q.lanes) != 0 || q.last != nil {
-		t.Errorf("%d lanes are left, last %v", len(q.lanes), q.last)
+	if len(q.lanes) != 0 || q.last != nil || len(q.working) != 0 {
+		t.Errorf("%d lanes are left, last %v, workers %v", len(q.lanes), q.last, q.working)
 	}
 }
 
@@ -129,7 +141,7 @@ func TestALaneThatNeverEmptiesDoesNotGrow(t *testing.T) {
 	q.Push(name{"a", 0})
 	for n := range 100_000 {
 		q.Push(name{"a", n})
-		q.Pop()
+		serve(q)
 	}
 	if got := cap(q.lanes["a"].keys); got > 16 {
 		t.Errorf("room for %d keys where one waits", got)
@@ -147,8 +159,116 @@ func BenchmarkPushAndPop(b *testing.B) {
 			}
 			for i := 0; b.Loop(); i++ {
 				q.Push(name{names[i%namespaces], i})
-				q.Pop()
+				serve(q)
 			}
 		})
 	}
+}
+
+func TestTheLastFreeWorkerIsKeptForANamespaceThatNoneWorksFor(t *testing.T) {
+	q := newQueueFor(3)
+	for n := range 10 {
+		q.Push(name{"busy", n})
+	}
+	first := q.Pop()
+	q.Pop()
+	if got := q.Len(); got != 0 {
+		t.Fatalf("%d keys of the busy namespace may take the last worker", got)
+	}
+	if got := q.count(); got != 8 {
+		t.Errorf("%d keys wait, want 8", got)
+	}
+	q.Push(name{"quiet", 0})
+	if q.Len() == 0 {
+		t.Fatal("the quiet namespace may not take the last worker")
+	}
+	if got := q.Pop(); got != (name{"quiet", 0}) {
+		t.Errorf("got %v", got)
+	}
+	q.finished(name{"quiet", 0})
+	q.finished(first)
+	if got := q.Pop(); got != (name{"busy", 2}) {
+		t.Errorf("with two workers free got %v, want the next in turn", got)
+	}
+}
+
+func TestANamespaceThatHasAWorkerIsPassedOverAndKeepsItsTurn(t *testing.T) {
+	q := newQueueFor(10)
+	q.Push(name{"busy", 0})
+	busy := q.Pop()
+	for _, k := range []name{{"busy", 1}, {"a", 0}, {"b", 0}} {
+		q.Push(k)
+	}
+	a := q.Pop()
+	if a != (name{"a", 0}) {
+		t.Errorf("got %v, want the first that has no worker", a)
+	}
+	q.finished(a)
+	q.finished(busy)
+	q.Push(name{"a", 1})
+	for _, want := range []name{{"busy", 1}, {"b", 0}, {"a", 1}} {
+		if got := serve(q); got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// Whatever comes, goes and takes its time: as long as a worker is free, no key
+// waits whose namespace has none; nobody gets the last worker, or one before
+// such a namespace, who has one already; and nothing else keeps a worker idle.
+func TestNoNamespaceTakesAllWorkers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		workers := rapid.IntRange(1, 5).Draw(t, "workers")
+		q := newQueueFor(workers)
+		waiting, working := map[string][]name{}, map[string]int{}
+		var inHand []name
+		for n := range rapid.IntRange(1, 200).Draw(t, "steps") {
+			switch {
+			case len(inHand) > 0 && rapid.Bool().Draw(t, "finish"):
+				i := rapid.IntRange(0, len(inHand)-1).Draw(t, "which")
+				q.finished(inHand[i])
+				working[inHand[i].namespace]--
+				inHand = append(inHand[:i], inHand[i+1:]...)
+			case rapid.IntRange(0, 2).Draw(t, "push") > 0:
+				k := name{rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(t, "namespace"), n}
+				waiting[k.namespace] = append(waiting[k.namespace], k)
+				q.Push(k)
+			case len(inHand) < workers && q.Len() > 0:
+				k := q.Pop()
+				if waiting[k.namespace][0] != k {
+					t.Fatalf("got %v, want the first of %v", k, waiting[k.namespace])
+				}
+				if working[k.namespace] > 0 {
+					if len(inHand) == workers-1 {
+						t.Fatalf("%v took the last of %d workers beside %d of its namespace", k, workers, working[k.namespace])
+					}
+					for other, keys := range waiting {
+						if len(keys) > 0 && working[other] == 0 {
+							t.Fatalf("%v went before %q, which has no worker", k, other)
+						}
+					}
+				}
+				waiting[k.namespace] = waiting[k.namespace][1:]
+				working[k.namespace]++
+				inHand = append(inHand, k)
+			}
+			total, eligible := 0, false
+			for namespace, keys := range waiting {
+				total += len(keys)
+				eligible = eligible || len(keys) > 0 && (working[namespace] == 0 || len(inHand) < workers-1)
+			}
+			if len(inHand) < workers && (q.Len() > 0) != eligible {
+				t.Fatalf("something may be served: %t, want %t, with %v in hand and %v waiting", q.Len() > 0, eligible, inHand, waiting)
+			}
+			if q.count() != total {
+				t.Fatalf("the queue counts %d keys, want %d", q.count(), total)
+			}
+		}
+		for _, k := range inHand {
+			q.finished(k)
+		}
+		if len(q.working) != 0 || q.busy != 0 {
+			t.Errorf("nobody works, and the queue knows of %v, %d", q.working, q.busy)
+		}
+	})
 }
