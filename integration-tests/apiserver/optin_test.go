@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,6 +57,12 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 	}
 	if free(s.witness.now()) == nil {
 		t.Error("the Lease was given back, although nothing may be written")
+	}
+	if line := lastLines(s.operator.Logs(), `"`+s.name+`"`, 1000); !strings.Contains(line, "namespace is no longer managed") {
+		t.Error("the log does not tell of the opt-out")
+	}
+	if _, metrics := s.operator.get("/metrics"); strings.Contains(metrics, "lockstep_opt_outs_total 0\n") {
+		t.Error("the metric does not count the opt-out")
 	}
 	s.optsIn(true)
 	s.settled()
