@@ -2,9 +2,9 @@
 // declares to need (package permission), so that a missing permission is named
 // in the log, on /ready and in a metric, and not only felt.
 //
-// It asks at the start and again when a request was refused: there is no
-// period, and an operator with all permissions stays silent. Nothing depends on
-// the answers but what people are told. Floor 3.
+// It asks at the start, again when a request was refused, and ever more seldom
+// for as long as something is missing. An operator with all permissions stays
+// silent. Nothing depends on the answers but what people are told. Floor 3.
 package access
 
 import (
@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	// again is how long the next review waits for the one before.
-	again = 10 * time.Second
+	// The next review comes this long after the one before, or twice as long as
+	// that one did while something stays missing.
+	againFirst, againMost = 10 * time.Second, 5 * time.Minute
 	// answerWithin bounds one question.
 	answerWithin = 5 * time.Second
 )
@@ -62,18 +63,24 @@ func New(o Options) *Review {
 // Run asks at once, after every alarm, and for as long as something is missing
 // or no answer came, until ctx ends.
 func (r *Review) Run(ctx context.Context) {
+	pause := againFirst
 	for {
 		complete := r.ask(ctx)
-		rest := time.NewTimer(again)
+		rest := time.NewTimer(pause)
 		select {
 		case <-rest.C:
 		case <-ctx.Done():
 			rest.Stop()
 			return
 		}
-		if complete && !r.options.Alarm.wait(ctx) {
+		if !complete {
+			pause = min(2*pause, againMost)
+			continue
+		}
+		if !r.options.Alarm.wait(ctx) {
 			return
 		}
+		pause = againFirst
 	}
 }
 

@@ -180,8 +180,11 @@ func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
 		if n := len(o.log.AllEntries()); n != 1 || o.log.LastEntry().Level != logrus.ErrorLevel {
 			o.t.Errorf("%d lines about one finding", n)
 		}
+		if n := len(o.questions()); n > 7*4 {
+			t.Errorf("%d questions in five minutes", n)
+		}
 		o.withhold()
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 		if err := o.Missing(); err != nil || o.missing != 0 || o.log.LastEntry().Level != logrus.InfoLevel {
 			o.t.Errorf("granted, and yet %v, %d missing", err, o.missing)
 		}

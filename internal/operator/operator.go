@@ -207,7 +207,7 @@ func (o *Operator) work(ctx context.Context) {
 	}
 	l := loop.New(loop.Options[plan.Key]{
 		Name:      groupLoop,
-		Workers:   o.config.Workers,
+		Workers:   o.workers(),
 		Reconcile: o.reconcile,
 		Namespace: func(key plan.Key) string { return key.Namespace },
 		Log:       o.log,
@@ -222,6 +222,15 @@ func (o *Operator) work(ctx context.Context) {
 	}
 	l.Run(ctx)
 	o.forgetAll()
+}
+
+// workers is one more where there is one namespace: the loop keeps the last free
+// one for another.
+func (o *Operator) workers() int {
+	if o.config.Kubernetes.Single() {
+		return o.config.Workers + 1
+	}
+	return o.config.Workers
 }
 
 // forgetAll drops what was remembered of groups while this process led: another

@@ -109,7 +109,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		live, err := c.Observer.Live(ctx, s.Key)
 		if err != nil {
 			if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-				c.Reporter.Group(s, everyZone(s, because), nil)
+				c.Reporter.Group(s, slices.Concat(steps, stalled(steps, nil, because)), nil)
 			}
 			return loop.Done(), fmt.Errorf("look at %s: %w", s.Key, err)
 		}
@@ -117,6 +117,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		s = live
 		steps, covered = think(s)
 		if !c.stillWanted(steps, s.Key) {
+			c.trouble.forget(s.Key)
 			return loop.After(lookAgain), nil
 		}
 		if !plan.Disrupts(steps) {
@@ -129,7 +130,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 	done, err := c.Executor.Run(ctx, s, steps, covered)
 	told := steps
 	if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-		told = everyZone(s, because)
+		told = slices.Concat(steps, stalled(steps, done, because))
 	}
 	news := c.Reporter.Group(s, told, done)
 	c.log(ctx, s, steps, covered, round{done, err, news})

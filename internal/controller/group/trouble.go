@@ -13,6 +13,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
+// forbiddenAfter is for how long a request must be forbidden before people are
+// told: right after an opt-in, admission may hear of it later than lockstep.
+const forbiddenAfter = time.Second
+
 // trouble remembers since when requests for a group fail, so that people are
 // told of what lasts, and not of what the next attempt mends. The zero value is
 // ready to use, from several goroutines.
@@ -21,13 +25,14 @@ type trouble struct {
 	since map[plan.Key]time.Time
 }
 
-// tell returns what to tell people about how a round ended at a time: nothing
-// when it went well or the world had moved on, at once when something is
-// forbidden, and after a while when requests go on failing.
+// tell returns what to tell people about a round that ended at a time with an
+// error: nothing when it went well or the world had moved on, soon when
+// something is forbidden, and after a while when requests go on failing.
 func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Refusal, lasts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err == nil || reason.ClassOf(err) == reason.Moved || errors.Is(err, context.Canceled) {
+	failure := worst(err)
+	if failure == nil {
 		delete(t.since, key)
 		return plan.Refusal{}, false
 	}
@@ -39,16 +44,74 @@ func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Ref
 		since = now
 		t.since[key] = now
 	}
-	if apierrors.IsForbidden(err) {
-		return plan.Refusal{Code: reason.RequestForbidden, Detail: answered(err)}, true
+	because = plan.Refusal{Code: reason.RequestFailing, Detail: answered(failure)}
+	if apierrors.IsForbidden(failure) {
+		because.Code = reason.RequestForbidden
+		return because, now.Sub(since) >= forbiddenAfter
 	}
-	return plan.Refusal{Code: reason.RequestFailing, Detail: answered(err)}, now.Sub(since) >= tellAfter
+	return because, now.Sub(since) >= tellAfter
 }
 
 func (t *trouble) forget(key plan.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.since, key)
+}
+
+// worst returns the error to tell of, of several that were joined: what is
+// forbidden before what failed, and nothing that only means a changed world or
+// an end of this process.
+func worst(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
+		var found error
+		for _, one := range joined.Unwrap() {
+			if w := worst(one); w != nil && (found == nil || apierrors.IsForbidden(w)) {
+				found = w
+			}
+		}
+		return found
+	}
+	if err == nil || reason.ClassOf(err) == reason.Moved || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// stalled returns a wait for each zone in which the plan wanted something that
+// failed; where that was the hold, in which it wanted anything.
+func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
+	failed := map[string]bool{}
+	for _, receipt := range done {
+		if receipt.Err != nil {
+			failed[zoneOf(receipt.Step)] = true
+		}
+	}
+	var waits []plan.Action
+	seen := map[string]bool{}
+	for _, step := range steps {
+		zone := zoneOf(step)
+		if zone != "" && !seen[zone] && (len(failed) == 0 || failed[zone]) {
+			seen[zone] = true
+			waits = append(waits, plan.Wait{Zone: zone, Because: because})
+		}
+	}
+	return waits
+}
+
+// zoneOf returns the zone in which an action changes something, if it does.
+func zoneOf(step plan.Action) string {
+	switch a := step.(type) {
+	case plan.DeletePod:
+		return a.Zone
+	case plan.Withdraw:
+		return a.Intent.Zone
+	case plan.AdoptRevision:
+		return a.Zone
+	case plan.Release:
+		return a.Holder.Zone()
+	case plan.Wait:
+	}
+	return ""
 }
 
 // answered says in a word what the API server answered. Its message may quote

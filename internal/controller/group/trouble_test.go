@@ -12,10 +12,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lockstep-dev/lockstep/internal/controller/group"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-var pods = schema.GroupResource{Resource: "pods"}
+var (
+	pods  = schema.GroupResource{Resource: "pods"}
+	moved = reason.WithClass(reason.Moved, apierrors.NewConflict(pods, "zone-a-0", nil))
+)
+
+const deletes = "delete zone-a-0 of zone-a because OutdatedRevision"
 
 func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 	for sentence, tc := range map[string]struct {
@@ -23,8 +30,12 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 		told  string        // as the reason of zone-a's wait
 		after time.Duration // of failing
 	}{
-		"a request that is forbidden, at once": {
-			apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text")), "RequestForbidden (Forbidden)", 0,
+		"a request that is forbidden, soon": {
+			apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text")), "RequestForbidden (Forbidden)", time.Second,
+		},
+		"a request that is forbidden beside others that moved or failed": {
+			errors.Join(moved, apierrors.NewInternalError(errors.New("etcd")), errors.Join(apierrors.NewForbidden(pods, "zone-a-1", nil))),
+			"RequestForbidden (Forbidden)", time.Second,
 		},
 		"an API server that cannot keep up, when it lasts": {
 			apierrors.NewTooManyRequests("slow down", 1), "RequestFailing (TooManyRequests)", 5 * time.Second,
@@ -39,7 +50,7 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 			errors.New("connection refused"), "RequestFailing (no answer)", 5 * time.Second,
 		},
 		"a world that has moved on, never": {
-			reason.WithClass(reason.Moved, apierrors.NewConflict(pods, "zone-a-0", nil)), "", 0,
+			errors.Join(moved, moved), "", 0,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -49,10 +60,10 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 				began := time.Now()
 				for time.Since(began) < time.Minute {
 					w.cached, w.reported = today(rolling+outdated), nil
-					if _, err := c.Reconcile(t.Context(), store); !errors.Is(err, tc.fails) {
-						t.Fatalf("got %v", err)
+					if _, err := c.Reconcile(t.Context(), store); err == nil {
+						t.Fatal("no error")
 					}
-					told := slices.Equal(w.reported, []string{"wait zone-a because " + tc.told})
+					told := slices.Equal(w.reported, []string{deletes + "; wait zone-a because " + tc.told})
 					if due := tc.told != "" && time.Since(began) >= tc.after; told != due {
 						t.Fatalf("after %s: reported %q", time.Since(began), w.reported)
 					}
@@ -74,7 +85,7 @@ func TestALookThatGoesOnFailingIsTold(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if len(w.reported) != 5 || w.reported[0] != "wait zone-a because RequestFailing (InternalError)" {
+		if len(w.reported) != 5 || w.reported[0] != deletes+"; wait zone-a because RequestFailing (InternalError)" {
 			t.Errorf("reported %q", w.reported)
 		}
 	})
@@ -90,10 +101,30 @@ func TestAnAttemptThatSucceedsEndsTheTrouble(t *testing.T) {
 				w.runFails = errors.New("connection refused")
 			}
 			_, _ = c.Reconcile(t.Context(), store)
-			if !slices.Equal(w.reported, []string{"delete zone-a-0 of zone-a because OutdatedRevision"}) {
+			if !slices.Equal(w.reported, []string{deletes}) {
 				t.Fatalf("round %d: reported %q", round, w.reported)
 			}
 			time.Sleep(time.Second)
 		}
 	})
+}
+
+// Zones that want nothing, or wait for something else, say so as before.
+func TestOnlyZonesWhoseStepsFailAreStalled(t *testing.T) {
+	because := plan.Refusal{Code: reason.RequestForbidden}
+	a, b := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0"}, plan.AdoptRevision{Zone: "zone-b"}
+	steps := []plan.Action{a, b, plan.Wait{Zone: "zone-c", Because: plan.Refusal{Code: reason.Paused}}}
+	for sentence, tc := range map[string]struct {
+		done []plan.Receipt
+		want string
+	}{
+		"the step of one zone failed":   {[]plan.Receipt{{Step: a, Err: errors.New("no")}, {Step: b}}, "wait zone-a because RequestForbidden"},
+		"the hold could not be written": {nil, "wait zone-a because RequestForbidden; wait zone-b because RequestForbidden"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := told(group.Stalled(steps, tc.done, because)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
 }

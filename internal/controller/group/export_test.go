@@ -1,0 +1,4 @@
+package group
+
+// Stalled is stalled.
+var Stalled = stalled
