@@ -3,114 +3,57 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"strings"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// group is three StatefulSets that are rolled as one.
+// groupLabel makes StatefulSets one group; here their pods have it too.
+const groupLabel = "rollout-group"
+
+// group is StatefulSets that are rolled as one, a zone each.
 type group struct {
-	client    kubernetes.Interface
-	namespace string
-	pods      int
-	image     int // of the template; each rollout raises it
+	namespace, name string
+	racer           string // value of racerLabel on its objects
+	zones, pods     int
+	annotations     map[string]string // of its pods
+	image           int               // of the template; each rollout raises it
 }
 
-// timing is what one rollout took, as a watch saw it.
-type timing struct {
-	total time.Duration   // from the change of the templates to the last Ready
-	gaps  []time.Duration // from a replacement's Ready to the next delete of its zone
+// newGroups spreads groups of three zones over namespaces.
+func newGroups(namespaces []string, racer, prefix string, count, pods int) []*group {
+	groups := make([]*group, count)
+	for i := range groups {
+		groups[i] = &group{
+			namespace: namespaces[i%len(namespaces)], name: fmt.Sprint(prefix, i),
+			racer: racer, zones: 3, pods: pods,
+		}
+	}
+	return groups
 }
 
-func newGroup(ctx context.Context, client kubernetes.Interface, namespace string, optIn bool, pods int) (*group, error) {
-	g := &group{client: client, namespace: namespace, pods: pods}
-	if err := makeNamespace(ctx, client, namespace, optIn); err != nil {
-		return nil, err
+func (g *group) key() string { return g.namespace + "/" + g.name }
+
+func (g *group) size() int { return g.zones * g.pods }
+
+func (g *group) zoneNames() []string {
+	names := make([]string, g.zones)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-zone-%c", g.name, 'a'+i)
 	}
-	for _, zone := range g.zones() {
-		if _, err := client.AppsV1().StatefulSets(namespace).Create(ctx, statefulSet(zone, pods), metav1.CreateOptions{}); err != nil {
-			return nil, fmt.Errorf("make %s/%s: %w", namespace, zone, err)
-		}
-	}
-	_, err := g.follow(ctx, func(w *world) bool { return w.ready("") == zones*pods })
-	return g, err
+	return names
 }
 
-func (g *group) zones() []string { return []string{"zone-a", "zone-b", "zone-c"}[:zones] }
-
-// roll changes all templates and waits until every pod is replaced and Ready.
-func (g *group) roll(ctx context.Context, drive func(context.Context, *group) error) (timing, error) {
-	g.image++
-	image := fmt.Sprintf("image:%d", g.image)
-	began := time.Now()
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)
-	for _, zone := range g.zones() {
-		if _, err := g.client.AppsV1().StatefulSets(g.namespace).Patch(ctx, zone, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return timing{}, fmt.Errorf("change template of %s: %w", zone, err)
-		}
-	}
-	driven := make(chan error, 1)
-	if drive != nil {
-		go func() { driven <- drive(ctx, g) }()
-	} else {
-		driven <- nil
-	}
-	w, err := g.follow(ctx, func(w *world) bool { return w.ready(image) == zones*g.pods })
-	if err != nil {
-		return timing{}, err
-	}
-	return timing{total: w.last.Sub(began), gaps: w.gaps}, <-driven
-}
-
-// deleteWhenReady is the floor: nothing but a watch and deletes.
-func deleteWhenReady(ctx context.Context, g *group) error {
-	pods := g.client.CoreV1().Pods(g.namespace)
-	image := fmt.Sprintf("image:%d", g.image)
-	for _, zone := range g.zones() {
-		if err := g.observed(ctx, zone); err != nil {
-			return err
-		}
-	}
-	next := g.names()
-	sent := ""
-	_, err := g.follow(ctx, func(w *world) bool {
-		if sent != "" && !w.replaced(sent, image) {
-			return false
-		}
-		if len(next) == 0 {
-			return true
-		}
-		sent, next = next[0], next[1:]
-		return pods.Delete(ctx, sent, metav1.DeleteOptions{}) != nil
-	})
-	if err == nil && len(next) > 0 {
-		return fmt.Errorf("delete pod %s", sent)
-	}
-	return err
-}
-
-// observed waits until the controller knows the new template.
-func (g *group) observed(ctx context.Context, zone string) error {
-	for {
-		set, err := g.client.AppsV1().StatefulSets(g.namespace).Get(ctx, zone, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("read %s: %w", zone, err)
-		}
-		if set.Status.ObservedGeneration == set.Generation {
-			return nil
-		}
-	}
-}
-
-func (g *group) names() []string {
+// podNames returns all pods, zone by zone.
+func (g *group) podNames() []string {
 	var names []string
-	for _, zone := range g.zones() {
+	for _, zone := range g.zoneNames() {
 		for ordinal := range g.pods {
 			names = append(names, fmt.Sprintf("%s-%d", zone, ordinal))
 		}
@@ -118,22 +61,114 @@ func (g *group) names() []string {
 	return names
 }
 
-func statefulSet(zone string, pods int) *appsv1.StatefulSet {
-	labels := map[string]string{"zone": zone}
+// zoneOf returns the zone of one of its pods.
+func zoneOf(pod string) string { return pod[:strings.LastIndexByte(pod, '-')] }
+
+func (g *group) imageName() string { return fmt.Sprintf("image:%d", g.image) }
+
+func (g *group) statefulSet(zone int) *appsv1.StatefulSet {
+	name := g.zoneNames()[zone]
 	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: zone, Labels: map[string]string{"rollout-group": "bench"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.namespace, Labels: map[string]string{groupLabel: g.name, racerLabel: g.racer}},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:            new(int32(pods)),
+			Replicas:            new(int32(g.pods)),
 			PodManagementPolicy: appsv1.ParallelPodManagement,
 			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
-			Selector:            &metav1.LabelSelector{MatchLabels: labels},
+			Selector:            &metav1.LabelSelector{MatchLabels: map[string]string{"name": name}},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"zone": zone, "name": zone}},
-				Spec: corev1.PodSpec{
-					NodeName:   localcluster.NodeName(0),
-					Containers: []corev1.Container{{Name: "main", Image: "image:0"}},
+				ObjectMeta: metav1.ObjectMeta{
+					Labels:      map[string]string{"name": name, groupLabel: g.name, racerLabel: g.racer},
+					Annotations: g.annotations,
 				},
+				Spec: podSpec(g.imageName(), localcluster.NodeName(zone%nodes)),
 			},
 		},
 	}
+}
+
+// podSpec has what a stateful program usually has, so that a pod is as large as
+// pods are.
+func podSpec(image, node string) corev1.PodSpec {
+	env := make([]corev1.EnvVar, 20)
+	for i := range env {
+		env[i] = corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of ordinary length"}
+	}
+	return corev1.PodSpec{
+		NodeName: node,
+		Containers: []corev1.Container{{
+			Name: "main", Image: image, Env: env,
+			Args:         []string{"-config.file=/etc/store/config.yaml", "-data.directory=/var/lib/store"},
+			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/store"}},
+		}},
+		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+	}
+}
+
+// makersAtOnce is how many objects are made or changed at the same time.
+const makersAtOnce = 16
+
+// inParallel does something to every group and returns the first error.
+func inParallel(groups []*group, do func(*group) error) error {
+	var once sync.Once
+	var first error
+	var all sync.WaitGroup
+	places := make(chan struct{}, makersAtOnce)
+	for _, g := range groups {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			if err := do(g); err != nil {
+				once.Do(func() { first = err })
+			}
+		})
+	}
+	all.Wait()
+	return first
+}
+
+// makeGroups creates groups and returns when all their pods are Ready.
+func (a *arena) makeGroups(ctx context.Context, groups []*group) error {
+	err := inParallel(groups, func(g *group) error {
+		for zone := range g.zones {
+			set := g.statefulSet(zone)
+			if _, err := a.client.AppsV1().StatefulSets(g.namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("make %s/%s: %w", g.namespace, set.Name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	want, of := 0, map[string]bool{}
+	for _, g := range groups {
+		want += g.size()
+		of[g.key()] = true
+	}
+	racer := groups[0].racer
+	return a.await(ctx, "Ready pods of "+racer, want, func() (int, error) {
+		// Version 0 is what the API server has in memory, which is enough here.
+		list, err := a.client.AppsV1().StatefulSets("").List(ctx, metav1.ListOptions{LabelSelector: racerLabel + "=" + racer, ResourceVersion: "0"})
+		if err != nil {
+			return 0, fmt.Errorf("list StatefulSets: %w", err)
+		}
+		ready := 0
+		for _, set := range list.Items {
+			if of[set.Namespace+"/"+set.Labels[groupLabel]] {
+				ready += int(set.Status.ReadyReplicas)
+			}
+		}
+		return ready, nil
+	})
+}
+
+// change gives the templates of all zones the group's image.
+func (a *arena) change(ctx context.Context, g *group) error {
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, g.imageName())
+	for _, zone := range g.zoneNames() {
+		if _, err := a.client.AppsV1().StatefulSets(g.namespace).Patch(ctx, zone, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("change template of %s/%s: %w", g.namespace, zone, err)
+		}
+	}
+	return nil
 }

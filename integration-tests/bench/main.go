@@ -1,66 +1,120 @@
-// Command bench times rollouts on a local cluster: lockstep beside the floor, a
-// bare loop that deletes the next pod the moment its watch shows the
-// replacement Ready, and beside any other operator whose command line is given.
+// Command bench measures lockstep on a local cluster against the goals for its
+// speed and size, beside the floor and beside other operators, and prints one
+// table.
 //
-//	go run ./bench [-runs 5] [-pods 10] [-contender 'COMMAND -kubeconfig {kubeconfig} -namespace {namespace}']
+//	go run ./bench [-only rollout,memory] [-long] [-contender 'NAME=COMMAND ...']
 //
-// All of them take turns in one run on one cluster, so that what a noisy
-// machine does to one it does to all: read the ratios, not the seconds.
+// The floor is a bare loop that deletes the next pod the moment its watch shows
+// the replacement Ready. All of them take turns on one cluster, so that what a
+// noisy machine does to one it does to all: read the ratios, not the seconds.
+//
+// A command line is that of any operator that rolls groups of StatefulSets by
+// the label rollout-group. In it
+//
+//	{kubeconfig}  is the path of a kubeconfig that may do everything
+//	{namespace}   is a namespace to manage; there is one process for each
+//	{selector}    is a label selector over the namespaces to manage, for an
+//	              operator that is one process for all of them
+//
+// There is no threshold: whatever the figures, the exit code is 0. It is 1 when
+// something could not be measured, among that a rollout that does not finish,
+// replaces a pod twice or takes down pods of two zones at once.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
-
-	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+	"time"
 )
 
-// zones is how many zones the group of every racer has.
-const zones = 3
-
 func main() {
-	runs := flag.Int("runs", 5, "counted rollouts of each, after one that is not counted")
-	pods := flag.Int("pods", 10, "pods in each of the three zones")
-	contender := flag.String("contender", "", "command line of another operator, with {kubeconfig} and {namespace}")
-	flag.Parse()
+	s, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := bench(ctx, *runs, *pods, *contender); err != nil {
+	b := &bench{settings: s, progress: os.Stderr, began: time.Now()}
+	rows, err := b.run(ctx)
+	if len(rows) > 0 {
+		fmt.Print(table(b.names(), rows))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(ctx context.Context, runs, pods int, contender string) error {
-	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: os.Stderr})
-	if err != nil {
-		return err
+// bench is one run.
+type bench struct {
+	settings
+	progress io.Writer
+	began    time.Time
+	program  string // lockstep, once it is built
+}
+
+// scenario is a part that can be measured alone, on a cluster of its own.
+type scenario struct {
+	names   []string // it is measured if one of these is chosen
+	measure func(*bench, context.Context) ([]row, error)
+}
+
+// scenarios in the order of the table.
+func scenarios() []scenario {
+	return []scenario{
+		{[]string{"rollout", "idle"}, (*bench).rollouts},
+		{[]string{"many"}, (*bench).manyAtOnce},
+		{[]string{"memory"}, (*bench).memorySizes},
+		{[]string{"fairness"}, (*bench).fairnessBetweenNamespaces},
+		{[]string{"failover"}, (*bench).failovers},
 	}
-	defer func() {
-		if err := cluster.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
+}
+
+func scenarioNames() []string {
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover"}
+}
+
+// run measures what was chosen and returns what could be measured.
+func (b *bench) run(ctx context.Context) ([]row, error) {
+	var rows []row
+	for _, s := range scenarios() {
+		if !b.measures(s) {
+			continue
 		}
-	}()
-	racers, err := enlist(ctx, cluster, pods, contender)
-	if err != nil {
-		return err
-	}
-	for run := range runs + 1 {
-		for _, r := range racers {
-			t, err := r.roll(ctx)
-			if err != nil {
-				return fmt.Errorf("roll with %s: %w", r.name, err)
-			}
-			if run > 0 {
-				r.timings = append(r.timings, t)
-			}
-			fmt.Fprintf(os.Stderr, "run %d of %d  %-10s %6.3f s\n", run, runs, r.name, t.total.Seconds())
+		more, err := s.measure(b, ctx)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", s.names[0], err)
 		}
 	}
-	fmt.Print(table(racers, zones*pods))
-	return nil
+	return rows, nil
+}
+
+func (b *bench) measures(s scenario) bool { return slices.ContainsFunc(s.names, b.wants) }
+
+func (b *bench) wants(name string) bool { return slices.Contains(b.chosen(), name) }
+
+// names returns who is measured, the floor first.
+func (b *bench) names() []string {
+	names := []string{floorName, lockstepName}
+	for _, c := range b.contenders {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// say tells a person what goes on.
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(b.progress, "%5.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -3,86 +3,74 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
-	"syscall"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-
-	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+	"time"
 )
 
-// racer is one way to roll a group, with a namespace of its own.
+const (
+	floorName    = "floor"
+	lockstepName = "lockstep"
+)
+
+// racerLabel is on the namespaces and pods of a racer.
+const racerLabel = "lockstep.test/racer"
+
+// racer is one way to roll groups, in namespaces of its own.
 type racer struct {
-	name    string
-	group   *group
-	drive   func(context.Context, *group) error // rolls by itself; nil: an operator does
-	timings []timing
+	name       string
+	command    string // with {kubeconfig}, {namespace}, {selector}; empty: the floor
+	kubeconfig string
+	user       string // whom the API server takes it for
+	optIn      bool   // its namespaces say that lockstep manages them
+	processes  []*process
 }
 
-func (r *racer) roll(ctx context.Context) (timing, error) { return r.group.roll(ctx, r.drive) }
+func (r *racer) isFloor() bool { return r.command == "" }
 
-// enlist makes the namespaces and starts the operators.
-func enlist(ctx context.Context, cluster *localcluster.Cluster, pods int, contender string) ([]*racer, error) {
-	client, err := kubernetes.NewForConfig(cluster.AdminConfig())
-	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+// start runs the operator: one process, or one for each namespace if the command
+// names it. The floor has none.
+func (a *arena) start(ctx context.Context, r *racer, namespaces ...string) error {
+	if r.isFloor() {
+		return nil
 	}
-	racers := []*racer{{name: "floor", drive: deleteWhenReady}, {name: "lockstep"}}
-	if contender != "" {
-		racers = append(racers, &racer{name: "contender"})
+	if !strings.Contains(r.command, "{namespace}") {
+		namespaces = []string{""}
 	}
-	for _, r := range racers {
-		if r.group, err = newGroup(ctx, client, "bench-"+r.name, r.name == "lockstep", pods); err != nil {
-			return nil, err
+	for _, namespace := range namespaces {
+		words := fill(r.command, "{kubeconfig}", r.kubeconfig, "{namespace}", namespace, "{selector}", racerLabel+"="+r.name)
+		log := filepath.Join(a.logs, fmt.Sprintf("%s-%d.log", r.name, len(r.processes)))
+		p, err := startProcess(ctx, words, log, a.fail)
+		if err != nil {
+			return fmt.Errorf("start %s: %w", r.name, err)
 		}
-	}
-	if err := startLockstep(ctx, cluster); err != nil {
-		return nil, err
-	}
-	if contender != "" {
-		return racers, startContender(ctx, cluster, contender, "bench-contender")
-	}
-	return racers, nil
-}
-
-// manifests is where the operator's manifests are, seen from integration-tests.
-const manifests = "../manifests"
-
-// startLockstep runs the operator with its own service account and its RBAC.
-func startLockstep(ctx context.Context, cluster *localcluster.Cluster) error {
-	if err := cluster.Apply(ctx, manifests+"/operator", manifests+"/rbac/cluster.yaml", manifests+"/rbac/home.yaml"); err != nil {
-		return err
-	}
-	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, "lockstep-system", "lockstep")
-	if err != nil {
-		return err
-	}
-	_, err = localcluster.StartOperator(ctx, localcluster.OperatorOptions{Kubeconfig: kubeconfig})
-	return err
-}
-
-func startContender(ctx context.Context, cluster *localcluster.Cluster, command, namespace string) error {
-	words := strings.Fields(strings.NewReplacer("{kubeconfig}", cluster.AdminKubeconfig(), "{namespace}", namespace).Replace(command))
-	process := exec.CommandContext(ctx, words[0], words[1:]...)
-	process.Stderr = os.Stderr
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := process.Start(); err != nil {
-		return fmt.Errorf("start contender: %w", err)
+		r.processes = append(r.processes, p)
 	}
 	return nil
 }
 
-func makeNamespace(ctx context.Context, client kubernetes.Interface, name string, optIn bool) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if optIn {
-		namespace.Labels = map[string]string{"lockstep.dev/enabled": "true"}
+// end kills all processes of the racer.
+func (r *racer) end() {
+	for _, p := range r.processes {
+		p.kill()
 	}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("make namespace %s: %w", name, err)
+	r.processes = nil
+}
+
+// cpu is what all processes have used so far.
+func (r *racer) cpu() time.Duration {
+	var sum time.Duration
+	for _, p := range r.processes {
+		sum += p.cpu()
 	}
-	return nil
+	return sum
+}
+
+// memory is what all processes occupy, in KB.
+func (r *racer) memory() int {
+	sum := 0
+	for _, p := range r.processes {
+		sum += p.memory()
+	}
+	return sum
 }

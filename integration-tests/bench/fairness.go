@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// flappersAtOnce change templates as fast as the API server answers.
+const flappersAtOnce = 4
+
+// toSwing is how long the flapping groups are left alone with the operator
+// before anything is measured.
+const toSwing = 10 * time.Second
+
+// mostTimesIdle is the goal for a quiet namespace beside a busy one.
+const mostTimesIdle = 2.0
+
+// fairnessBetweenNamespaces measures the one group of a quiet namespace, alone
+// and while every group of another namespace changes all the time. The floor
+// rolls in a third namespace beside the same turmoil: what it loses, the machine
+// is to blame for.
+func (b *bench) fairnessBetweenNamespaces(ctx context.Context) ([]row, error) {
+	return b.inArena(ctx, "fairness", func(ctx context.Context, a *arena) ([]row, error) {
+		alone, beside := map[string]series{}, map[string]series{}
+		floor := a.racers[0]
+		groups := map[string][]*group{}
+		for _, r := range a.racers {
+			namespaces, err := a.makeNamespaces(ctx, r, 2)
+			if err != nil {
+				return nil, err
+			}
+			groups[r.name] = newGroups(namespaces[:1], r.name, "quiet-", 1, a.settings.rollout.pods)
+			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
+				return nil, err
+			}
+			if r == floor {
+				continue
+			}
+			busy := newGroups(namespaces[1:], r.name+"-busy", "busy-", a.fairness.groups, 1)
+			for _, g := range busy {
+				g.zones = 1
+			}
+			if err := a.makeGroups(ctx, busy); err != nil {
+				return nil, err
+			}
+			if err := a.start(ctx, r, namespaces...); err != nil {
+				return nil, err
+			}
+			if err := a.bothStates(ctx, []*racer{floor, r}, groups, busy, alone, beside); err != nil {
+				return nil, err
+			}
+			r.end()
+		}
+		return fairnessRows(a.fairness.groups, alone, beside), nil
+	})
+}
+
+// bothStates adds what the racers do alone and beside busy groups. The floor's
+// figures stay those from beside lockstep.
+func (a *arena) bothStates(ctx context.Context, racers []*racer, groups map[string][]*group, busy []*group, alone, beside map[string]series) error {
+	first, err := a.inTurn(ctx, "quiet group alone", racers, groups, a.fairness.runs)
+	if err != nil {
+		return err
+	}
+	flapping, stop := context.WithCancel(ctx)
+	ended := a.flap(flapping, busy)
+	defer func() { stop(); ended.Wait() }()
+	if err := pause(ctx, toSwing); err != nil {
+		return err
+	}
+	second, err := a.inTurn(ctx, fmt.Sprintf("quiet group beside %d busy ones", len(busy)), racers, groups, a.fairness.runs)
+	if err != nil {
+		return err
+	}
+	keep(alone, first)
+	keep(beside, second)
+	return nil
+}
+
+// keep adds what is not known yet.
+func keep(all, more map[string]series) {
+	for name, s := range more {
+		if _, known := all[name]; !known {
+			all[name] = s
+		}
+	}
+}
+
+// flap changes the templates of all groups in turn until ctx ends.
+func (a *arena) flap(ctx context.Context, groups []*group) *sync.WaitGroup {
+	var all sync.WaitGroup
+	for flapper := range flappersAtOnce {
+		all.Go(func() {
+			for i := flapper; ctx.Err() == nil; i += flappersAtOnce {
+				g := groups[i%len(groups)]
+				g.image++
+				if err := a.change(ctx, g); err != nil && ctx.Err() == nil {
+					a.fail(err)
+					return
+				}
+			}
+		})
+	}
+	return &all
+}
+
+func fairnessRows(busy int, alone, beside map[string]series) []row {
+	first := func(s series) []time.Duration {
+		return durations(s.steps(), func(s step) time.Duration { return s.first })
+	}
+	worse := func(name string) float64 {
+		return quantile(first(beside[name]), 0.99).Seconds() / quantile(first(alone[name]), 0.99).Seconds()
+	}
+	firstCell := func(_ string, s series) string { return milliseconds(median(first(s)), quantile(first(s), 0.99)) }
+	return []row{
+		rowOf("quiet group alone: Ready to next delete, audit log, p50 / p99", "", unasked, alone, latencyCell),
+		rowOf(fmt.Sprintf("the same while %d groups of another namespace change all the time", busy), "", unasked, beside, latencyCell),
+		rowOf("quiet group alone: Ready to first write of the step", "", unasked, alone, firstCell),
+		rowOf("the same beside the busy groups", "", unasked, beside, firstCell),
+		rowOf("p99 beside them, times alone", "≤ 2 × the floor's",
+			verdictOf(worse(lockstepName) <= mostTimesIdle*max(worse(floorName), 1)), beside, func(name string, _ series) string {
+				return fmt.Sprintf("%.2f", worse(name))
+			}),
+	}
+}

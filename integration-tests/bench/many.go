@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// mostStepP99Rolling is the goal while all groups roll.
+const mostStepP99Rolling = 250 * time.Millisecond
+
+// manyAtOnce measures many groups in many namespaces that roll at the same time.
+// The floor is one bare loop for each group.
+func (b *bench) manyAtOnce(ctx context.Context) ([]row, error) {
+	return b.inArena(ctx, "many", func(ctx context.Context, a *arena) ([]row, error) {
+		groups := map[string][]*group{}
+		for _, r := range a.racers {
+			namespaces, err := a.makeNamespaces(ctx, r, min(a.many.namespaces, a.many.groups))
+			if err != nil {
+				return nil, err
+			}
+			groups[r.name] = newGroups(namespaces, r.name, "store-", a.many.groups, a.many.pods)
+			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
+				return nil, err
+			}
+			if err := a.start(ctx, r, namespaces...); err != nil {
+				return nil, err
+			}
+		}
+		all, err := a.inTurn(ctx, fmt.Sprintf("%d groups at once", a.many.groups), a.racers, groups, a.many.runs)
+		if err != nil {
+			return nil, err
+		}
+		own := all[lockstepName].latencies()
+		return []row{
+			totalsRow(fmt.Sprintf("%d groups of %d pods in %d namespaces at once", a.many.groups, 3*a.many.pods, a.many.namespaces), all, 0),
+			rowOf(fmt.Sprintf("Ready to next delete among them, audit log, p50 / p99 of %d", len(own)), "p99 ≤ 250 ms",
+				verdictOf(quantile(own, 0.99) <= mostStepP99Rolling), all, latencyCell),
+		}, nil
+	})
+}

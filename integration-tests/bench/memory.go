@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// The goals for memory, in KB: so much for each pod on top of the base.
+const (
+	mostBase       = 40 << 10
+	mostPerManaged = 3.0
+	mostPerOther   = 0.5
+)
+
+func mostMemory(managed, others int) int {
+	return mostBase + int(mostPerManaged*float64(managed)+mostPerOther*float64(others))
+}
+
+// memoryGroupPods are in each of three zones.
+const memoryGroupPods = 10
+
+// footprint is what an operator occupies as the cluster grows, in KB.
+type footprint struct {
+	base    int
+	managed []point // in order of their number
+	others  point   // on top of the last one
+}
+
+// point is a number of pods and what the operator occupies then.
+type point struct{ pods, kilobytes int }
+
+// memorySizes measures every operator on a cluster of its own, so that nobody's
+// pods are the others'.
+func (b *bench) memorySizes(ctx context.Context) ([]row, error) {
+	all := map[string]footprint{}
+	for i, name := range b.names() {
+		if name == floorName {
+			continue
+		}
+		_, err := b.inArena(ctx, "memory-"+name, func(ctx context.Context, a *arena) ([]row, error) {
+			f, err := a.footprint(ctx, a.racers[i])
+			all[name] = f
+			return nil, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return memoryRows(all), nil
+}
+
+func memoryRows(all map[string]footprint) []row {
+	own := all[lockstepName]
+	rows := []row{memoryRow("memory without any pod", own.base, mostMemory(0, 0), all, func(f footprint) string { return megabytes(f.base) })}
+	for i, p := range own.managed {
+		what := fmt.Sprintf("memory with %d managed pods (each above the base)", p.pods)
+		rows = append(rows, memoryRow(what, p.kilobytes, mostMemory(p.pods, 0), all, func(f footprint) string {
+			return fmt.Sprintf("%s (%.1f KB)", megabytes(f.managed[i].kilobytes), f.perManaged(i))
+		}))
+	}
+	if own.others.pods > 0 {
+		what := fmt.Sprintf("memory with %d other pods on top (each of these)", own.others.pods)
+		managed := own.managed[len(own.managed)-1].pods
+		rows = append(rows, memoryRow(what, own.others.kilobytes, mostMemory(managed, own.others.pods), all, func(f footprint) string {
+			return fmt.Sprintf("%s (%.2f KB)", megabytes(f.others.kilobytes), f.perOther())
+		}))
+	}
+	return rows
+}
+
+func memoryRow(what string, own, most int, all map[string]footprint, cell func(footprint) string) row {
+	r := row{what: what, goal: "≤ " + megabytes(most), cells: map[string]string{}, met: verdictOf(own <= most)}
+	for name, f := range all {
+		r.cells[name] = cell(f)
+	}
+	return r
+}
+
+func (f footprint) perManaged(i int) float64 {
+	return float64(f.managed[i].kilobytes-f.base) / float64(f.managed[i].pods)
+}
+
+func (f footprint) perOther() float64 {
+	return float64(f.others.kilobytes-f.managed[len(f.managed)-1].kilobytes) / float64(f.others.pods)
+}
+
+func megabytes(kilobytes int) string { return fmt.Sprintf("%.1f MB", float64(kilobytes)/1024) }
+
+// footprint lets the cluster grow under one running operator.
+func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
+	var f footprint
+	namespaces, err := a.makeNamespaces(ctx, r, 1)
+	if err != nil {
+		return f, err
+	}
+	if err := a.start(ctx, r, namespaces...); err != nil {
+		return f, err
+	}
+	if f.base, err = a.settled(ctx, r, "no pods"); err != nil {
+		return f, err
+	}
+	there := 0
+	for _, pods := range a.memory.pods {
+		count := (pods + 3*memoryGroupPods - 1) / (3 * memoryGroupPods)
+		groups := newGroups(namespaces, r.name, "store-", count, memoryGroupPods)
+		if err := a.makeGroups(ctx, groups[min(there, count):]); err != nil {
+			return f, err
+		}
+		there = max(there, count)
+		now := point{pods: there * 3 * memoryGroupPods}
+		if now.kilobytes, err = a.settled(ctx, r, fmt.Sprint(now.pods, " managed pods")); err != nil {
+			return f, err
+		}
+		f.managed = append(f.managed, now)
+	}
+	if f.others.pods = a.memory.others; f.others.pods == 0 {
+		return f, nil
+	}
+	if err := a.makeOthers(ctx, f.others.pods); err != nil {
+		return f, err
+	}
+	f.others.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.others.pods, " other pods on top"))
+	return f, err
+}
+
+const (
+	sampleEvery = 250 * time.Millisecond
+	levelWithin = 0.02 // of what it occupies
+	mostParts   = 12
+)
+
+// settled waits until what a racer occupies stays level, and returns the lowest
+// of many samples: garbage that waits for its collection comes on top of what is
+// needed. Go collects at least every two minutes, and gives back to the kernel
+// after that, so a settling time above that is the one to trust. The first third
+// of it, in which a process may still start, does not count.
+func (a *arena) settled(ctx context.Context, r *racer, what string) (int, error) {
+	third := a.memory.settle / 3
+	if err := pause(ctx, third); err != nil {
+		return 0, err
+	}
+	var lows []int
+	for {
+		low, err := lowest(ctx, r, third)
+		if err != nil {
+			return 0, err
+		}
+		lows = append(lows, low)
+		level := len(lows) > 1 && float64(lows[len(lows)-2]-low) <= levelWithin*float64(low)
+		if level || len(lows) >= mostParts {
+			a.say("%s with %s occupies %s", r.name, what, megabytes(slices.Min(lows)))
+			return slices.Min(lows), nil
+		}
+	}
+}
+
+func lowest(ctx context.Context, r *racer, during time.Duration) (int, error) {
+	low := r.memory()
+	for began := time.Now(); time.Since(began) < during; {
+		if err := pause(ctx, sampleEvery); err != nil {
+			return 0, err
+		}
+		low = min(low, r.memory())
+	}
+	return low, nil
+}
+
+// makeOthers makes pods of somebody else: of ReplicaSets, in a namespace that
+// nobody manages.
+func (a *arena) makeOthers(ctx context.Context, count int) error {
+	const namespace, each = namespacePrefix + "others", 2000
+	if err := a.makeNamespace(ctx, namespace, nil); err != nil {
+		return err
+	}
+	for i := 0; i*each < count; i++ {
+		name := fmt.Sprint("other-", i)
+		labels := map[string]string{"name": name}
+		set := &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: appsv1.ReplicaSetSpec{
+				Replicas: new(int32(min(each, count-i*each))),
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec:       podSpec("image:0", localcluster.NodeName(i%nodes)),
+				},
+			},
+		}
+		if _, err := a.client.AppsV1().ReplicaSets(namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("make other pods: %w", err)
+		}
+	}
+	return a.await(ctx, "other pods", count, func() (int, error) {
+		list, err := a.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return 0, fmt.Errorf("list ReplicaSets: %w", err)
+		}
+		ready := 0
+		for _, set := range list.Items {
+			ready += int(set.Status.ReadyReplicas)
+		}
+		return ready, nil
+	})
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are what a person can choose. Sizes have two defaults: one for a run
+// of a few minutes, one for -long.
+type settings struct {
+	only       string
+	long       bool
+	logs       string
+	operator   string
+	contenders contenders
+
+	rollout  rolloutSizes
+	idle     idleSizes
+	many     manySizes
+	memory   memorySizes
+	fairness fairnessSizes
+	failover failoverSizes
+}
+
+type rolloutSizes struct{ runs, pods int }
+
+type idleSizes struct {
+	groups numbers
+	window time.Duration
+}
+
+type manySizes struct{ runs, groups, namespaces, pods int }
+
+type memorySizes struct {
+	pods   numbers
+	others int
+	settle time.Duration
+}
+
+type fairnessSizes struct{ runs, groups int }
+
+type failoverSizes struct{ kills, handOvers int }
+
+// flags declares every flag, with its short default, and returns the defaults
+// of -long.
+func (s *settings) flags(set *flag.FlagSet) map[string]string {
+	long := map[string]string{}
+	count := func(p *int, name string, short, longer int, help string) {
+		set.IntVar(p, name, short, help)
+		long[name] = strconv.Itoa(longer)
+	}
+	duration := func(p *time.Duration, name string, short, longer time.Duration, help string) {
+		set.DurationVar(p, name, short, help)
+		long[name] = longer.String()
+	}
+	list := func(p *numbers, name string, short numbers, longer, help string) {
+		*p = short
+		set.Var(p, name, help)
+		long[name] = longer
+	}
+	set.StringVar(&s.only, "only", "", "measure only these, comma-separated: "+strings.Join(scenarioNames(), ", "))
+	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes most of an hour")
+	set.StringVar(&s.logs, "logs", "", "folder to keep what operators and API server log, one for each scenario in it")
+	set.StringVar(&s.operator, "operator", "", "command line measured instead of lockstep of this source tree")
+	set.Var(&s.contenders, "contender", "command line of another operator measured in the same run, as NAME=COMMAND; may be given again")
+
+	count(&s.rollout.runs, "rollout.runs", 11, 21, "counted rollouts of each, after one that is not counted")
+	count(&s.rollout.pods, "rollout.pods", 10, 10, "pods in each of three zones")
+	list(&s.idle.groups, "idle.groups", numbers{200}, "200,1000", "idle groups of six pods beside the one that rolls")
+	duration(&s.idle.window, "idle.window", 20*time.Second, time.Minute, "for how long idleness is watched")
+	count(&s.many.groups, "many.groups", 100, 100, "groups that roll at once")
+	count(&s.many.namespaces, "many.namespaces", 50, 50, "namespaces they are spread over")
+	count(&s.many.pods, "many.pods", 1, 3, "pods in each of three zones")
+	count(&s.many.runs, "many.runs", 1, 5, "counted rollouts of all of them, after one that is not counted")
+	list(&s.memory.pods, "memory.pods", numbers{1000}, "1000,5000", "managed pods")
+	count(&s.memory.others, "memory.others", 2000, 20000, "other pods on top")
+	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
+	count(&s.fairness.runs, "fairness.runs", 2, 11, "counted rollouts of the quiet group in each state")
+	count(&s.fairness.groups, "fairness.groups", 200, 1000, "groups of one namespace that change all the time")
+	count(&s.failover.kills, "failover.kills", 1, 5, "leaders killed")
+	count(&s.failover.handOvers, "failover.hand-overs", 2, 5, "leaders stopped gracefully")
+	return long
+}
+
+// parse reads a command line. All that is wrong with values is told at once.
+func parse(arguments []string, out io.Writer) (settings, error) {
+	var s settings
+	set := flag.NewFlagSet("bench", flag.ContinueOnError)
+	set.SetOutput(out)
+	long := s.flags(set)
+	if err := set.Parse(arguments); err != nil {
+		return s, err
+	}
+	if set.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q", set.Arg(0))
+	}
+	if s.long {
+		set.Visit(func(f *flag.Flag) { delete(long, f.Name) })
+		for name, value := range long {
+			if err := set.Set(name, value); err != nil {
+				return s, fmt.Errorf("set -%s: %w", name, err)
+			}
+		}
+	}
+	return s, s.check()
+}
+
+func (s *settings) check() error {
+	var errs []error
+	for _, name := range s.chosen() {
+		if !slices.Contains(scenarioNames(), name) {
+			errs = append(errs, fmt.Errorf("-only: there is no %q, only %s", name, strings.Join(scenarioNames(), ", ")))
+		}
+	}
+	for name, n := range map[string]int{
+		"rollout.runs": s.rollout.runs, "rollout.pods": s.rollout.pods,
+		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
+		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups,
+	} {
+		if n < 1 {
+			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *settings) chosen() []string {
+	if s.only == "" {
+		return scenarioNames()
+	}
+	return strings.Split(s.only, ",")
+}
+
+// numbers is a flag with a list of numbers above 0.
+type numbers []int
+
+// String implements flag.Value.
+func (n *numbers) String() string {
+	texts := make([]string, len(*n))
+	for i, v := range *n {
+		texts[i] = strconv.Itoa(v)
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set implements flag.Value.
+func (n *numbers) Set(text string) error {
+	*n = nil
+	for part := range strings.SplitSeq(text, ",") {
+		v, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || v < 1 {
+			return fmt.Errorf("%q is no number above 0", part)
+		}
+		*n = append(*n, v)
+	}
+	return nil
+}
+
+// contender is another operator, by its command line.
+type contender struct{ name, command string }
+
+// contenders is a flag that may be given again.
+type contenders []contender
+
+// String implements flag.Value.
+func (c *contenders) String() string { return "" }
+
+var namedCommand = regexp.MustCompile(`^([a-z][a-z0-9-]{0,30})=(.+)$`)
+
+// Set implements flag.Value.
+func (c *contenders) Set(text string) error {
+	next := contender{"contender", text}
+	if len(*c) > 0 {
+		next.name = fmt.Sprint("contender-", len(*c)+1)
+	}
+	if parts := namedCommand.FindStringSubmatch(text); parts != nil {
+		next = contender{parts[1], parts[2]}
+	}
+	if next.command == "" {
+		return errors.New("the command line is empty")
+	}
+	if next.name == floorName || next.name == lockstepName {
+		return fmt.Errorf("%s is the name of a column already", next.name)
+	}
+	for _, taken := range *c {
+		if taken.name == next.name {
+			return fmt.Errorf("there are two called %s", next.name)
+		}
+	}
+	*c = append(*c, next)
+	return nil
+}

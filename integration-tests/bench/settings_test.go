@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLongChangesWhatWasNotGiven(t *testing.T) {
+	s, err := parse([]string{"-long", "-rollout.runs=3", "-idle.groups", "7, 9"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.rollout.runs != 3 || s.idle.groups.String() != "7,9" {
+		t.Errorf("what was given is lost: %d runs, idle groups %s", s.rollout.runs, s.idle.groups.String())
+	}
+	if s.memory.others != 20000 || s.memory.pods.String() != "1000,5000" || s.idle.window != time.Minute {
+		t.Errorf("-long measures %d other pods, %s managed ones, idleness for %s", s.memory.others, s.memory.pods.String(), s.idle.window)
+	}
+}
+
+func TestLongIsLonger(t *testing.T) {
+	s, err := parse([]string{"-long"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := parse(nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.many.runs <= short.many.runs || s.fairness.groups <= short.fairness.groups || s.failover.kills <= short.failover.kills {
+		t.Errorf("-long is not longer: %+v, %+v", s, short)
+	}
+}
+
+func TestOtherOperatorsHaveNames(t *testing.T) {
+	s, err := parse([]string{
+		"-contender", "/bin/one -namespace={namespace}", "-contender", "tuned=/bin/one -tick 50ms", "-contender", "/bin/two",
+	}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contenders{{"contender", "/bin/one -namespace={namespace}"}, {"tuned", "/bin/one -tick 50ms"}, {"contender-3", "/bin/two"}}
+	if len(s.contenders) != 3 || s.contenders[0] != want[0] || s.contenders[1] != want[1] || s.contenders[2] != want[2] {
+		t.Errorf("got %v, want %v", s.contenders, want)
+	}
+	if names := strings.Join((&bench{settings: s}).names(), " "); names != "floor lockstep contender tuned contender-3" {
+		t.Errorf("the columns are %s", names)
+	}
+}
+
+func TestUnusableFlagsAreRefused(t *testing.T) {
+	for sentence, arguments := range map[string][]string{
+		"a scenario that is not there":       {"-only", "rollout,speed"},
+		"no runs":                            {"-rollout.runs", "0"},
+		"a number that is none":              {"-memory.pods", "many"},
+		"two operators of one name":          {"-contender", "a=x", "-contender", "a=y"},
+		"an operator of the name of another": {"-contender", "lockstep=x"},
+		"an operator without a command":      {"-contender", ""},
+		"something that is no flag":          {"rollout"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if _, err := parse(arguments, io.Discard); err == nil {
+				t.Errorf("%q is taken", arguments)
+			}
+		})
+	}
+}
+
+func TestWhatWasChosenIsMeasured(t *testing.T) {
+	for only, want := range map[string]string{
+		"":            "rollout many memory fairness failover",
+		"idle":        "rollout",
+		"memory,many": "many memory",
+	} {
+		b := &bench{settings: settings{only: only}}
+		var got []string
+		for _, s := range scenarios() {
+			if b.measures(s) {
+				got = append(got, s.names[0])
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("-only %q measures %q, want %q", only, got, want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// quantile of values, by nearest rank; 0 of none.
+func quantile[T int | float64 | time.Duration](values []T, q float64) T {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+func median[T int | float64 | time.Duration](values []T) T { return quantile(values, 0.5) }
+
+// durations takes one figure of every element.
+func durations[E any](elements []E, of func(E) time.Duration) []time.Duration {
+	values := make([]time.Duration, len(elements))
+	for i, e := range elements {
+		values[i] = of(e)
+	}
+	return values
+}
+
+// ratios are taken element by element: what a noisy machine does to one of a run
+// it does to all.
+func ratios(values, to []time.Duration) []float64 {
+	var all []float64
+	for i := range min(len(values), len(to)) {
+		if to[i] > 0 {
+			all = append(all, values[i].Seconds()/to[i].Seconds())
+		}
+	}
+	return all
+}
+
+func times(factor float64, d time.Duration) time.Duration {
+	return time.Duration(factor * float64(d))
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+// milliseconds of several figures: "9.1 / 28.3 ms".
+func milliseconds(all ...time.Duration) string {
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[i] = fmt.Sprintf("%.1f", float64(d.Microseconds())/1000)
+	}
+	return strings.Join(texts, " / ") + " ms"
+}
