@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -321,11 +320,12 @@ func TestInOneNamespaceNoOptInIsNeeded(t *testing.T) {
 // The parts together, on a real watch: what happens is enqueued, and nothing
 // is left running afterwards.
 func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
-	client := fake.NewClientset(
+	server := newLibrary(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"lockstep.dev/enabled": "true"}}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}},
 		newSet("zone-a"), newPod("zone-a", 0), newPod("zone-a", 1, ownedBy()),
 	)
+	client := server.client(t)
 	o, err := New(client, lease.NewStore(client, "", "test"), Options{Selector: labels.SelectorFromSet(labels.Set{"lockstep.dev/enabled": "true"})})
 	if err != nil {
 		t.Fatal(err)
@@ -360,9 +360,10 @@ func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	if !o.Managed("team") || o.Managed("other") {
 		t.Error("want the namespace managed that opted in, and no other")
 	}
-	if _, err := client.AppsV1().StatefulSets("team").Create(ctx, newSet("zone-z", inGroup("late")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	for !slices.Contains(server.requests(), "watch /statefulsets") {
+		time.Sleep(time.Millisecond)
 	}
+	server.add(newSet("zone-z", inGroup("late")))
 	expect("team/late")
 	s := o.Cached(plan.Key{Namespace: "team", Group: "store"})
 	if len(s.Zones) != 1 || len(s.Zones[0].Pods) != 1 {

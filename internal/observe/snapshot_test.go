@@ -13,10 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
@@ -33,7 +30,7 @@ func noted(zone, pod string) plan.Intent {
 // both returns a group as the caches and as the API server show it.
 func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live plan.Snapshot) {
 	tb.Helper()
-	o := newObserver(tb, fake.NewClientset(objects...))
+	o := newObserver(tb, newLibrary(objects...).client(tb))
 	for _, object := range objects {
 		if held, ok := object.(interface{ GetAnnotations() map[string]string }); ok && held.GetAnnotations()[contract.GroupAnnotation] != "" {
 			if err := o.holds.Informer().GetStore().Add(object); err != nil {
@@ -98,11 +95,10 @@ func TestGroupsAreKeptApart(t *testing.T) {
 		key  plan.Key
 		want []string
 	}{
-		"a group":                               {store, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
-		"the group without a name":              {plan.Key{Namespace: "team"}, []string{"zone-b: zone-b-0/uid-of-zone-b-0"}},
-		"a group of the same name elsewhere":    {plan.Key{Namespace: "other", Group: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
-		"a group that nobody has":               {plan.Key{Namespace: "team", Group: "nobody"}, nil},
-		"a group whose key would read the same": {plan.Key{Namespace: "team/store", Group: ""}, nil},
+		"a group":                            {store, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
+		"the group without a name":           {plan.Key{Namespace: "team"}, []string{"zone-b: zone-b-0/uid-of-zone-b-0"}},
+		"a group of the same name elsewhere": {plan.Key{Namespace: "other", Group: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
+		"a group that nobody has":            {plan.Key{Namespace: "team", Group: "nobody"}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, tc.key, objects...)
@@ -214,21 +210,17 @@ func drawPod(t *rapid.T, name string) change[*corev1.Pod] {
 
 func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		verb, resource string
-		want           string
+		refuses, want string
 	}{
-		"at the hold":         {"get", "leases", "read hold of team/store: "},
-		"at the StatefulSets": {"list", "statefulsets", "list StatefulSets of team/store: "},
-		"at the pods":         {"list", "pods", "list pods of team/zone-a: "},
-		"at a stray":          {"get", "pods", "read pod team/zone-x-0: "},
+		"at the hold":         {"get team/leases", "read hold of team/store: "},
+		"at the StatefulSets": {"list team/statefulsets", "list StatefulSets of team/store: "},
+		"at the pods":         {"list team/pods", "list pods of team/zone-a: "},
+		"at a stray":          {"get team/pods", "read pod team/zone-x-0: "},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			o := newObserver(t, fake.NewClientset(newSet("zone-a"), newPod("zone-a", 0), newHold("store", "", noted("zone-x", "zone-x-0"))))
-			refused := apierrors.NewForbidden(schema.GroupResource{Resource: tc.resource}, "", nil)
-			as[*fake.Clientset](o.client).PrependReactor(tc.verb, tc.resource, func(clienttesting.Action) (bool, runtime.Object, error) {
-				return true, nil, refused
-			})
-			s, err := o.Live(t.Context(), store)
+			server := newLibrary(newSet("zone-a"), newPod("zone-a", 0), newHold("store", "", noted("zone-x", "zone-x-0")))
+			server.refuses = tc.refuses
+			s, err := newObserver(t, server.client(t)).Live(t.Context(), store)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !apierrors.IsForbidden(err) {
 				t.Errorf("got %v, want %s...", err, tc.want)
 			}
@@ -238,7 +230,7 @@ func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
 		})
 	}
 	t.Run("at a group that can have no StatefulSets", func(t *testing.T) {
-		_, err := newObserver(t, fake.NewClientset()).Live(t.Context(), plan.Key{Namespace: "team", Group: "no label value!"})
+		_, err := newObserver(t, newLibrary().client(t)).Live(t.Context(), plan.Key{Namespace: "team", Group: "no label value!"})
 		if err == nil || !strings.HasPrefix(err.Error(), "select StatefulSets of team/no label value!: ") {
 			t.Errorf("got %v", err)
 		}
@@ -248,23 +240,11 @@ func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
 // The hold is read first, then the StatefulSets, then their pods, all zones at the
 // same time, by the selectors of the zones and never the whole namespace.
 func TestTheOrderOfALook(t *testing.T) {
-	o := newObserver(t, fake.NewClientset(newSet("zone-b", inGroup("")), newSet("zone-a", inGroup("")), newHold("", "", noted("zone-x", "zone-x-0"))))
-	client := as[*fake.Clientset](o.client)
-	client.ClearActions()
-	if _, err := o.Live(t.Context(), plan.Key{Namespace: "team"}); err != nil {
+	server := newLibrary(newSet("zone-b", inGroup("")), newSet("zone-a", inGroup("")), newHold("", "", noted("zone-x", "zone-x-0")))
+	if _, err := newObserver(t, server.client(t)).Live(t.Context(), plan.Key{Namespace: "team"}); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, action := range client.Actions() {
-		text := action.GetVerb() + " " + action.GetNamespace() + "/" + action.GetResource().Resource
-		switch a := action.(type) {
-		case clienttesting.ListAction:
-			text += " " + a.GetListRestrictions().Labels.String()
-		case clienttesting.GetAction:
-			text += " " + a.GetName()
-		}
-		got = append(got, text)
-	}
+	got := server.requests()
 	if len(got) == 5 {
 		slices.Sort(got[2:4]) // the zones
 	}

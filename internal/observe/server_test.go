@@ -1,0 +1,215 @@
+package observe
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// library is an API server that can be read and watched. It writes down what it
+// is asked, and refuses what a test says.
+type library struct {
+	refuses string // a request as it is written down, or the beginning of it
+
+	mu      sync.Mutex
+	objects []runtime.Object
+	asked   []string
+	readers map[*reader]bool
+}
+
+// reader is a watch.
+type reader struct {
+	resource string
+	selector labels.Selector
+	tell     chan runtime.Object
+}
+
+func newLibrary(objects ...runtime.Object) *library {
+	return &library{objects: objects, readers: map[*reader]bool{}}
+}
+
+func (l *library) client(tb testing.TB) kubernetes.Interface {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{
+		Host: "http://api", Transport: l, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// add makes an object, and tells whoever watches.
+func (l *library) add(object runtime.Object) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.objects = append(l.objects, object)
+	for r := range l.readers {
+		if r.resource == resourceOf(object) && r.selector.Matches(labelsOf(object)) {
+			r.tell <- object
+		}
+	}
+}
+
+// requests returns what it was asked: "list team/pods set=zone-a".
+func (l *library) requests() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.asked)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
+	namespace, resource, name := parse(q.URL.Path)
+	selector, err := labels.Parse(q.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	watches := q.URL.Query().Has("watch")
+	verb, about := "list", selector.String()
+	switch {
+	case name != "":
+		verb, about = "get", name
+	case watches:
+		verb = "watch"
+	}
+	what := strings.TrimSpace(verb + " " + namespace + "/" + resource + " " + about)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, what)
+	switch {
+	case l.refuses != "" && strings.HasPrefix(what, l.refuses):
+		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
+	case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
+		return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+	case watches:
+		return l.watch(q, resource, selector), nil
+	}
+	var found []any
+	for _, object := range l.objects {
+		m := metaOf(object)
+		if resourceOf(object) == resource && (namespace == "" || m.GetNamespace() == namespace) &&
+			(name == "" || m.GetName() == name) && selector.Matches(labelsOf(object)) {
+			found = append(found, object)
+		}
+	}
+	switch {
+	case name == "":
+		return answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": "100"}, "items": found}), nil
+	case len(found) == 0:
+		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+	}
+	return answer(http.StatusOK, found[0]), nil
+}
+
+// watch tells of what is added until the request ends.
+func (l *library) watch(q *http.Request, resource string, selector labels.Selector) *http.Response {
+	r := &reader{resource, selector, make(chan runtime.Object, 10)}
+	l.readers[r] = true
+	body, pen := io.Pipe()
+	go func() {
+		defer func() { _ = pen.Close() }() // never fails
+		for {
+			select {
+			case object := <-r.tell:
+				text, err := json.Marshal(map[string]any{"type": "ADDED", "object": typed(object)})
+				if err != nil {
+					panic(err)
+				}
+				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
+			case <-q.Context().Done():
+				return
+			}
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": []string{"application/json"}}, Body: body}
+}
+
+// parse reads /api/v1/namespaces/NAMESPACE/RESOURCE/NAME and the like.
+func parse(path string) (namespace, resource, name string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if parts = parts[2:]; path[:5] == "/apis" {
+		parts = parts[1:]
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) > 1 {
+		name = parts[1]
+	}
+	return namespace, parts[0], name
+}
+
+func resourceOf(object runtime.Object) string {
+	switch object.(type) {
+	case *corev1.Pod:
+		return "pods"
+	case *corev1.Namespace:
+		return "namespaces"
+	case *appsv1.StatefulSet:
+		return "statefulsets"
+	case *coordinationv1.Lease:
+		return "leases"
+	}
+	return ""
+}
+
+// typed is an object as it stands in the event of a watch.
+func typed(object runtime.Object) runtime.Object {
+	object = object.DeepCopyObject()
+	switch o := object.(type) {
+	case *corev1.Pod:
+		o.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+	case *corev1.Namespace:
+		o.TypeMeta = metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}
+	case *appsv1.StatefulSet:
+		o.TypeMeta = metav1.TypeMeta{Kind: "StatefulSet", APIVersion: "apps/v1"}
+	case *coordinationv1.Lease:
+		o.TypeMeta = metav1.TypeMeta{Kind: "Lease", APIVersion: "coordination.k8s.io/v1"}
+	}
+	return object
+}
+
+func metaOf(object runtime.Object) metav1.Object {
+	m, err := meta.Accessor(object)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func labelsOf(object runtime.Object) labels.Set { return metaOf(object).GetLabels() }
+
+func refusal(code int, why metav1.StatusReason) *http.Response {
+	return answer(code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Reason: why, Code: int32(code), Message: string(why),
+	})
+}
+
+func answer(code int, object any) *http.Response {
+	body, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": []string{"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)),
+	}
+}
