@@ -27,7 +27,7 @@ TEST_FLAGS ?= -vet=off -ldflags=-w
 SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 30m
 
 # The cluster's own package goes first, alone and from its own folder: go test
-# then shows at once what it prints.
+# then shows at once what is printed while the Kubernetes programs are built.
 suite_packages = $(shell cd $(SUITES) && $(GO) list ./...)
 
 # Linting one module: from its own folder, with the linter of this commit.
@@ -89,7 +89,8 @@ lint: ## all linters over everything
 	cd $(SUITES) && $(lint) run ./...
 
 test: ## all tests: units, properties, scenarios, a small exploration, then the suites on local clusters
-	@$(MAKE) --no-print-directory -j 2 unit programs exploration
+	$(GO) test $(TEST_FLAGS) ./...
+	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1 -run 'TestExplore$$' # again, from its own folder: it prints what was explored
 	cd $(SUITES)/localcluster && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS)
 	cd $(SUITES) && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS) $(filter-out %/localcluster,$(suite_packages))
 
@@ -136,15 +137,7 @@ manifests: ## each overlay as one file in bin/manifests, for who has no kustomiz
 clean: ## remove bin; the Kubernetes programs stay in the user's cache folder
 	rm -rf bin
 
-# The parts of test, check and generate.
-
-# What was explored is printed only by a run from the package's own folder.
-exploration:
-	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1 -run 'TestExplore$$'
-
-# Built beside the units, once: it takes minutes, and neither uses all cores all the time.
-programs:
-	cd $(SUITES)/localcluster && $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m -run 'TestEveryProgramCanBeHad$$'
+# The parts of check and generate.
 
 format-check:
 	@unformatted=$$($(GOFMT) -l .) && if [ -n "$$unformatted" ]; then \
@@ -161,7 +154,7 @@ lint-changed:
 	$(if $(suites),cd $(SUITES) && $(lint) run $(suites),@echo 'lint: no Go file of the suites has changed')
 
 unit:
-	$(GO) test $(TEST_FLAGS) ./...
+	$(GO) test ./...
 
 golden-files:
 	$(GO) test $(golden_packages) -update
@@ -174,4 +167,4 @@ deps:
 
 .PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults prop race cover build clean
 .PHONY: image image-check manifests
-.PHONY: exploration programs format-check vet lint-changed unit deps golden-files
+.PHONY: format-check vet lint-changed unit deps golden-files

@@ -4,26 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"testing"
 )
-
-// make test begins with this one, so that the programs are built while units are
-// tested.
-func TestEveryProgramCanBeHad(t *testing.T) {
-	t.Parallel()
-	names := Options{Scheduler: true}.programs()
-	programs, err := findPrograms(t.Context(), names, os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if !executable(programs[name]) {
-			t.Errorf("there is no program %s at %q", name, programs[name])
-		}
-	}
-}
 
 func TestATakenPortIsRecognised(t *testing.T) {
 	t.Parallel()
