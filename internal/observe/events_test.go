@@ -360,7 +360,7 @@ func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	if !o.Managed("team") || o.Managed("other") {
 		t.Error("want the namespace managed that opted in, and no other")
 	}
-	for !slices.Contains(server.requests(), "watch /statefulsets") {
+	for !server.watched("statefulsets") {
 		time.Sleep(time.Millisecond)
 	}
 	server.add(newSet("zone-z", inGroup("late")))

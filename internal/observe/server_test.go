@@ -66,6 +66,18 @@ func (l *library) add(object runtime.Object) {
 	}
 }
 
+// watched tells whether somebody watches a resource.
+func (l *library) watched(resource string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.readers {
+		if r.resource == resource {
+			return true
+		}
+	}
+	return false
+}
+
 // requests returns what it was asked: "list team/pods set=zone-a".
 func (l *library) requests() []string {
 	l.mu.Lock()
