@@ -128,6 +128,9 @@ func inParallel(groups []*group, do func(*group) error) error {
 
 // makeGroups creates groups and returns when all their pods are Ready.
 func (a *arena) makeGroups(ctx context.Context, groups []*group) error {
+	if len(groups) == 0 {
+		return nil
+	}
 	err := inParallel(groups, func(g *group) error {
 		for zone := range g.zones {
 			set := g.statefulSet(zone)

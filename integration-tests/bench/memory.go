@@ -29,7 +29,7 @@ const memoryGroupPods = 10
 
 // footprint is what an operator occupies as the cluster grows, in KB.
 type footprint struct {
-	base    int
+	base    point   // one group, after a rollout: what is needed in any case is there
 	managed []point // in order of their number
 	others  point   // on top of the last one
 }
@@ -59,9 +59,10 @@ func (b *bench) memorySizes(ctx context.Context) ([]row, error) {
 
 func memoryRows(all map[string]footprint) []row {
 	own := all[lockstepName]
-	rows := []row{memoryRow("memory without any pod", own.base, mostMemory(0, 0), all, func(f footprint) string { return megabytes(f.base) })}
+	base := fmt.Sprintf("memory with %d managed pods, after a rollout", own.base.pods)
+	rows := []row{memoryRow(base, own.base.kilobytes, mostMemory(own.base.pods, 0), all, func(f footprint) string { return megabytes(f.base.kilobytes) })}
 	for i, p := range own.managed {
-		what := fmt.Sprintf("memory with %d managed pods (each above the base)", p.pods)
+		what := fmt.Sprintf("memory with %d managed pods (each of those that came)", p.pods)
 		rows = append(rows, memoryRow(what, p.kilobytes, mostMemory(p.pods, 0), all, func(f footprint) string {
 			return fmt.Sprintf("%s (%.1f KB)", megabytes(f.managed[i].kilobytes), f.perManaged(i))
 		}))
@@ -85,7 +86,7 @@ func memoryRow(what string, own, most int, all map[string]footprint, cell func(f
 }
 
 func (f footprint) perManaged(i int) float64 {
-	return float64(f.managed[i].kilobytes-f.base) / float64(f.managed[i].pods)
+	return float64(f.managed[i].kilobytes-f.base.kilobytes) / float64(f.managed[i].pods-f.base.pods)
 }
 
 func (f footprint) perOther() float64 {
@@ -101,21 +102,29 @@ func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
 	if err != nil {
 		return f, err
 	}
+	first := newGroups(namespaces, r.name, "store-", 1, memoryGroupPods)
+	if err := a.makeGroups(ctx, first); err != nil {
+		return f, err
+	}
 	if err := a.start(ctx, r, namespaces...); err != nil {
 		return f, err
 	}
-	if f.base, err = a.settled(ctx, r, "no pods"); err != nil {
+	if _, err := a.roll(ctx, r, first, nil); err != nil {
+		return f, fmt.Errorf("roll with %s: %w", r.name, err)
+	}
+	f.base.pods = first[0].size()
+	if f.base.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.base.pods, " managed pods")); err != nil {
 		return f, err
 	}
-	there := 0
+	there := 1
 	for _, pods := range a.memory.pods {
-		count := (pods + 3*memoryGroupPods - 1) / (3 * memoryGroupPods)
+		count := (pods + f.base.pods - 1) / f.base.pods
 		groups := newGroups(namespaces, r.name, "store-", count, memoryGroupPods)
 		if err := a.makeGroups(ctx, groups[min(there, count):]); err != nil {
 			return f, err
 		}
 		there = max(there, count)
-		now := point{pods: there * 3 * memoryGroupPods}
+		now := point{pods: there * f.base.pods}
 		if now.kilobytes, err = a.settled(ctx, r, fmt.Sprint(now.pods, " managed pods")); err != nil {
 			return f, err
 		}

@@ -21,7 +21,7 @@ func (c *Config) register(t *table) {
 		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and end. Not beside -kubernetes.namespace, where a Role is the limit.")
 
 	t.section("Work")
-	t.add(count(&c.Workers, 1, 1024), "workers", "8", "N",
+	t.add(count(&c.Workers, 1, 1024), "workers", "32", "N",
 		"How many groups are worked on at the same time. Waiting occupies no worker.")
 	t.add(boolean(&c.DryRun), "dry-run", "false", "",
 		"Decide, log, measure and trace, but change nothing in the cluster.")

@@ -22,7 +22,7 @@ func defaults(changes ...func(*config.Config)) config.Config {
 			Enabled: true, LeaseDuration: 10 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second,
 		},
 		Log:     config.Log{Format: "logfmt", Level: "info"},
-		Workers: 8,
+		Workers: 32,
 	}
 	for _, change := range changes {
 		change(&c)

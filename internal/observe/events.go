@@ -67,7 +67,7 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 
 func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	concern := func(object any) {
-		if r, ok := final(object).(*podRecord); ok {
+		if r, ok := final(object).(keptPod); ok {
 			for _, key := range o.concernedBy(r) {
 				enqueue(key)
 			}
@@ -77,16 +77,16 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 		AddFunc:    concern,
 		DeleteFunc: concern,
 		UpdateFunc: func(before, after any) {
-			was, ok := before.(*podRecord)
-			is, alsoOK := after.(*podRecord)
+			was, ok := before.(keptPod)
+			is, alsoOK := after.(keptPod)
 			if !ok || !alsoOK {
 				return
 			}
-			if was.owner != is.owner {
+			if was.controller() != is.controller() {
 				concern(before)
 			}
 			for _, key := range o.concernedBy(is) {
-				if !was.sameBut(is) || o.holds.Busy(key) {
+				if !samePod(was, is) || o.holds.Busy(key) {
 					enqueue(key)
 				}
 			}
@@ -98,12 +98,12 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 // groups that the pod's StatefulSet has left with the pod still noted. A pod
 // that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
 // own event follows.
-func (o *Observer) concernedBy(r *podRecord) []plan.Key {
-	keys := o.holds.Noting(r.namespace, r.pod.Name)
-	if r.owner == "" {
+func (o *Observer) concernedBy(r keptPod) []plan.Key {
+	keys := o.holds.Noting(r.home())
+	if r.controller() == "" {
 		return keys
 	}
-	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.owner) {
+	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.controller()) {
 		if z.grouped && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())
 		}

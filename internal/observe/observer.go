@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -55,7 +56,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		client: client,
 		holds:  holds,
 		only:   opts.Namespace,
-		pods:   factory.Core().V1().Pods().Informer(),
+		pods:   coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:  factory.Apps().V1().StatefulSets().Informer(),
 		now:    time.Now,
 	}
@@ -74,7 +75,6 @@ func (o *Observer) configure() error {
 	errs := []error{
 		o.pods.SetTransform(trimPod),
 		o.zones.SetTransform(trimZone),
-		o.pods.AddIndexers(cache.Indexers{byOwner: indexPods}),
 		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byUID: indexByUID}),
 	}
 	if o.namespaces != nil {

@@ -14,13 +14,56 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// podRecord is what the cache keeps of a pod. Of one that belongs to no
-// StatefulSet it keeps what settles an intent that may name it.
+// podRecord is what the cache keeps of a pod of a StatefulSet.
 type podRecord struct {
 	namespace string
 	owner     string // UID of the StatefulSet it belongs to
 	pod       plan.Pod
 }
+
+// strangerRecord is what the cache keeps of any other pod: what settles an intent
+// that may name it. Most clusters have far more of these, so its texts are one.
+type strangerRecord struct {
+	text      string // namespace, name and UID, one behind the other
+	name, uid uint16 // where these begin
+	leaving   bool
+	version   plan.Version
+}
+
+func newStranger(pod *corev1.Pod) *strangerRecord {
+	return &strangerRecord{
+		text: pod.Namespace + pod.Name + string(pod.UID),
+		name: uint16(len(pod.Namespace)), uid: uint16(len(pod.Namespace) + len(pod.Name)),
+		leaving: pod.DeletionTimestamp != nil, version: versionOf(pod),
+	}
+}
+
+// keptPod is one of the two.
+type keptPod interface {
+	view() plan.Pod
+	home() (namespace, name string)
+	controller() string // UID of its StatefulSet, "" without one
+}
+
+func (r *podRecord) view() plan.Pod { return r.pod }
+
+func (r *podRecord) home() (namespace, name string) { return r.namespace, r.pod.Name }
+
+func (r *podRecord) controller() string { return r.owner }
+
+func (r *strangerRecord) view() plan.Pod {
+	pod := plan.Pod{Name: r.text[r.name:r.uid], UID: r.text[r.uid:], Version: r.version}
+	if r.leaving {
+		pod.Phase = plan.Leaving
+	}
+	return pod
+}
+
+func (r *strangerRecord) home() (namespace, name string) {
+	return r.text[:r.name], r.text[r.name:r.uid]
+}
+
+func (r *strangerRecord) controller() string { return "" }
 
 // zoneRecord is what the cache keeps of a StatefulSet.
 type zoneRecord struct {
@@ -39,11 +82,11 @@ type namespaceRecord struct {
 
 func (r *zoneRecord) key() plan.Key { return plan.Key{Namespace: r.namespace, Group: r.group} }
 
-// sameBut tells whether nothing but the version differs.
-func (r *podRecord) sameBut(other *podRecord) bool {
-	a, b := *r, *other
-	a.pod.Version, b.pod.Version = 0, 0
-	return a == b
+// samePod tells whether nothing but the version differs between two states of a pod.
+func samePod(before, after keptPod) bool {
+	was, is := before.view(), after.view()
+	was.Version, is.Version = 0, 0
+	return was == is && before.controller() == after.controller()
 }
 
 // sameBut tells whether nothing but the version differs.
@@ -57,6 +100,11 @@ func (r *zoneRecord) sameBut(other *zoneRecord) bool {
 // asks of its objects.
 func (r *podRecord) GetObjectMeta() metav1.Object {
 	return metadata(r.namespace, r.pod.Name, r.pod.UID, r.pod.Version)
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor.
+func (r *strangerRecord) GetObjectMeta() metav1.Object {
+	return metadata(r.text[:r.name], r.text[r.name:r.uid], r.text[r.uid:], r.version)
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor.
@@ -83,10 +131,10 @@ func trimPod(object any) (any, error) {
 	case *corev1.Pod:
 		owner, ordinal, ok := memberOf(o)
 		if !ok {
-			return &podRecord{namespace: o.Namespace, pod: strangerOf(o)}, nil
+			return newStranger(o), nil
 		}
 		return &podRecord{namespace: o.Namespace, owner: owner, pod: podOf(o, ordinal)}, nil
-	case *podRecord, cache.DeletedFinalStateUnknown:
+	case *podRecord, *strangerRecord, cache.DeletedFinalStateUnknown:
 		return object, nil
 	}
 	return nil, fmt.Errorf("trim pod: unexpected %T", object)

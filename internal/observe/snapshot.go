@@ -50,7 +50,9 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 }
 
 func (o *Observer) withPods(z plan.Zone) plan.Zone {
-	for _, r := range lookup[*podRecord](o.pods, byOwner, z.UID) {
+	records := lookup[*podRecord](o.pods, byOwner, z.UID)
+	z.Pods = slices.Grow(z.Pods, len(records)) // what is reported last is kept
+	for _, r := range records {
 		z.Pods = append(z.Pods, r.pod)
 	}
 	return z
@@ -61,8 +63,11 @@ func (o *Observer) cachedPod(namespace, name string) (plan.Pod, bool) {
 	if err != nil || !exists {
 		return plan.Pod{}, false
 	}
-	record, ok := item.(*podRecord)
-	return record.pod, ok
+	kept, ok := item.(keptPod)
+	if !ok {
+		return plan.Pod{}, false
+	}
+	return kept.view(), true
 }
 
 // Live reads a group from the API server: its hold first, then its
