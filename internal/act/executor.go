@@ -29,8 +29,15 @@ type Executor struct {
 	Holds   *lease.Store
 	Fresh   *freshness.Log
 	Tracer  trace.Tracer
+	Pods    Pods
 	Managed func(namespace string) bool // asked before every single write
 	DryRun  bool                        // decide and report, write nothing
+}
+
+// Pods answer calls. An error says which of them did not.
+type Pods interface {
+	// Undo tells pods of a zone that they stay.
+	Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
 }
 
 // Run carries out one plan that was made from s and is covered by d. The
@@ -41,6 +48,11 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		return nil, nil
 	}
 	receipts := e.withdraw(ctx, s.Key, steps)
+	undone := e.undo(ctx, s, steps)
+	receipts = append(receipts, undone...)
+	if err := failures(undone); err != nil {
+		return receipts, failures(receipts) // what is noted stands until all have answered
+	}
 	if err := e.cover(ctx, s, d); err != nil {
 		return receipts, errors.Join(failures(receipts), err)
 	}
@@ -50,8 +62,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		defer stop()
 	}
 	deleted := e.deletePods(ctx, s.Key, steps)
-	adopted := e.adopt(ctx, s.Key, steps)
-	receipts = append(append(receipts, deleted...), adopted...)
+	written := e.writeZones(ctx, s.Key, steps)
+	receipts = append(append(receipts, deleted...), written...)
+	receipts = append(receipts, noted(steps)...)
 	return receipts, failures(receipts)
 }
 
@@ -124,14 +137,52 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-func (e *Executor) adopt(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// undo tells pods that they stay. Their answers are waited for.
+func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
-		if a, ok := step.(plan.AdoptRevision); ok {
-			err := e.request(ctx, "adopt revision", key, a.Zone, func(ctx context.Context) error {
-				return e.adoptRevision(ctx, key, a)
-			})
-			receipts = append(receipts, plan.Receipt{Step: a, Err: err})
+		u, ok := step.(plan.UndoPreparation)
+		if !ok {
+			continue
+		}
+		zone, _ := s.Zone(u.Decrease.Zone)
+		err := e.request(ctx, "undo preparation", s.Key, zone.Name, func(ctx context.Context) error {
+			return e.Pods.Undo(ctx, s.Key, zone, u.Pods)
+		})
+		receipts = append(receipts, plan.Receipt{Step: u, Err: err})
+	}
+	return receipts
+}
+
+// writeZones carries out what is written on StatefulSets, one after the other.
+func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		var name, zone string
+		var write func(context.Context) error
+		switch a := step.(type) {
+		case plan.AdoptRevision:
+			name, zone, write = "adopt revision", a.Zone, func(ctx context.Context) error { return e.adoptRevision(ctx, key, a) }
+		case plan.VoidDecrease:
+			name, zone, write = "void downscale", a.Decrease.Zone, func(ctx context.Context) error { return e.voidDecrease(ctx, key, a.Decrease) }
+		case plan.StampDownscale:
+			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
+		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.UndoPreparation, plan.EndDecrease, plan.Release, plan.Wait:
+			continue
+		}
+		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
+	}
+	return receipts
+}
+
+// noted returns receipts for what was done by writing the hold alone.
+func noted(steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		switch step.(type) {
+		case plan.NoteDecrease, plan.EndDecrease:
+			receipts = append(receipts, plan.Receipt{Step: step})
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.UndoPreparation, plan.StampDownscale, plan.Release, plan.Wait:
 		}
 	}
 	return receipts

@@ -447,7 +447,7 @@ func TestTheTraceInTheLease(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
 				t.Fatal(err)
 			}
-			intents, err := hold.ParseIntents(sent.Annotations[contract.IntentsAnnotation])
+			intents, _, err := hold.ParseIntents(sent.Annotations[contract.IntentsAnnotation])
 			if err != nil || len(intents) != 2 {
 				t.Fatalf("got %v, %v", intents, err)
 			}
@@ -456,5 +456,70 @@ func TestTheTraceInTheLease(t *testing.T) {
 				t.Errorf("hold, new intent, former intent (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// pods are a Pods that writes down what it is told, among the requests.
+type pods struct {
+	*recorder
+	fail error
+}
+
+func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Pod) error {
+	for _, pod := range told {
+		p.begin("undo "+zone.Name+"/"+pod.Name, nil)
+		p.end()
+	}
+	return p.fail
+}
+
+func TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered(t *testing.T) {
+	s := group()
+	d := fixture.Shrinking("zone-a", 3, 1, plan.Undoing)
+	steps := []plan.Action{plan.UndoPreparation{Decrease: d, Pods: s.Zones[0].Pods[1:]}, plan.EndDecrease{Decrease: d}}
+	for sentence, tc := range map[string]struct {
+		fail error
+		want []string
+	}{
+		"an answer of all":      {nil, []string{"undo zone-a/zone-a-1", newLease}},
+		"no answer of somebody": {errors.New("no answer"), []string{"undo zone-a/zone-a-1"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.Pods = pods{r.recorder, tc.fail}
+			receipts, err := r.Run(t.Context(), s, steps, write(s, ""))
+			if !errors.Is(err, tc.fail) || (err != nil) != (tc.fail != nil) {
+				t.Errorf("got error %v, want %v", err, tc.fail)
+			}
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if want := len(tc.want); len(receipts) != want {
+				t.Errorf("%d receipts, want %d: %v", len(receipts), want, receipts)
+			}
+		})
+	}
+}
+
+func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
+	r := newRoom(t)
+	s := group()
+	steps := []plan.Action{
+		plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 3, 1, plan.Admitted)},
+		plan.StampDownscale{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, Time: fixture.Now()},
+	}
+	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i, want := range []string{
+		`^{"metadata":{"uid":"zone-a","resourceVersion":"10","annotations":{"lockstep.dev/voided":"[^"]+"}}}$`,
+		`^{"metadata":{"uid":"uid-of-zone-b","resourceVersion":"11","annotations":{"grafana.com/last-downscale":"2026-01-05T12:00:00Z"}}}$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(r.bodies[i]) {
+			t.Errorf("sent %s, want %s", r.bodies[i], want)
+		}
 	}
 }

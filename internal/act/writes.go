@@ -46,12 +46,32 @@ func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) er
 func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.AdoptRevision) error {
 	adoption := requiring(a.UID, a.Version)
 	adoption.Status = map[string]string{"currentRevision": a.Revision}
-	set, err := e.Client.AppsV1().StatefulSets(key.Namespace).Patch(ctx, a.Zone, types.MergePatchType, adoption.json(), metav1.PatchOptions{}, "status")
+	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
+}
+
+// voidDecrease changes an annotation of the StatefulSet as it was judged, so that
+// an update in flight is refused or judged again. A conflict means that it
+// already is.
+func (e *Executor) voidDecrease(ctx context.Context, key plan.Key, d plan.Decrease) error {
+	touch := requiring(d.UID, d.Version)
+	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: now()}
+	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)
+}
+
+// stampDownscale writes when a zone shrank.
+func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a plan.StampDownscale) error {
+	stamp := requiring(a.UID, a.Version)
+	stamp.Metadata.Annotations = map[string]string{contract.DownscaledAnnotation: contract.FormatDownscaled(a.Time)}
+	return e.patchZone(ctx, "stamp downscale", key, a.Zone, stamp)
+}
+
+func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zone string, p patch, subresources ...string) error {
+	set, err := e.Client.AppsV1().StatefulSets(key.Namespace).Patch(ctx, zone, types.MergePatchType, p.json(), metav1.PatchOptions{}, subresources...)
 	if err != nil {
-		return fmt.Errorf("adopt revision of StatefulSet %s/%s: %w", key.Namespace, a.Zone, classify(err))
+		return fmt.Errorf("%s of StatefulSet %s/%s: %w", what, key.Namespace, zone, classify(err))
 	}
 	if version, ok := plan.ParseVersion(set.ResourceVersion); ok {
-		e.Fresh.ZoneWritten(key, a.Zone, version)
+		e.Fresh.ZoneWritten(key, zone, version)
 	}
 	return nil
 }

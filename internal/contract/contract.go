@@ -12,6 +12,19 @@ const (
 	GroupLabel               = "rollout-group"
 	MaxUnavailableAnnotation = "rollout-max-unavailable"
 	PausedAnnotation         = "grafana.com/rollout-paused"
+
+	// MinBetweenName is an annotation or, as it used to be, a label.
+	MinBetweenName       = "grafana.com/min-time-between-zones-downscale"
+	DownscaledAnnotation = "grafana.com/last-downscale"
+
+	PrepareDownscaleLabel = "grafana.com/prepare-downscale"
+	PreparePortAnnotation = "grafana.com/prepare-downscale-http-port"
+	PreparePathAnnotation = "grafana.com/prepare-downscale-http-path"
+)
+
+// Words on StatefulSets, Deployments and ReplicaSets.
+const (
+	NoDownscaleLabel = "grafana.com/no-downscale"
 )
 
 // Words that Kubernetes writes.
@@ -28,18 +41,41 @@ const (
 
 // Words on the Lease of a group.
 const (
-	HoldLabel         = "lockstep.dev/hold"
-	HoldLabelGroup    = "group"
-	GroupAnnotation   = "lockstep.dev/group"
-	IntentsAnnotation = "lockstep.dev/intents"
-	TraceAnnotation   = "lockstep.dev/trace"
-	ActorAnnotation   = "lockstep.dev/last-actor"
+	HoldLabel            = "lockstep.dev/hold"
+	HoldLabelGroup       = "group"
+	GroupAnnotation      = "lockstep.dev/group"
+	IntentsAnnotation    = "lockstep.dev/intents"
+	WaitingAnnotation    = "lockstep.dev/waiting"
+	DownscalesAnnotation = "lockstep.dev/last-downscales"
+	TraceAnnotation      = "lockstep.dev/trace"
+	ActorAnnotation      = "lockstep.dev/last-actor"
 )
 
 // Words on pods.
 const (
 	// WithdrawnAnnotation is changed to void a delete that is no longer wanted.
 	WithdrawnAnnotation = "lockstep.dev/withdrawn"
+)
+
+// Words on StatefulSets that only lockstep writes.
+const (
+	// VoidedAnnotation is changed so that an update in flight is judged again.
+	VoidedAnnotation = "lockstep.dev/voided"
+)
+
+// Words on the Secret with the webhooks' certificate.
+const (
+	// RotateAnnotation asks for a new certificate by having a new value.
+	RotateAnnotation        = "lockstep.dev/rotate"
+	RotatedAnnotation       = "lockstep.dev/rotated"
+	RotationSinceAnnotation = "lockstep.dev/rotation-since"
+)
+
+// Words on webhook configurations.
+const (
+	InjectLabel            = "lockstep.dev/inject-ca"
+	InjectLabelPredecessor = "grafana.com/inject-rollout-operator-ca"
+	InjectNamespaceLabel   = "grafana.com/namespace"
 )
 
 // Word is one row of docs/contract.md.
@@ -67,11 +103,26 @@ var words = []Word{
 	{GroupLabel, "StatefulSet", "label", you, "name of the group, any value", "not managed", "an empty value forms a group with an empty name, and a Warning Event says so"},
 	{MaxUnavailableAnnotation, "StatefulSet", "annotation", you, "a positive whole number, or a percentage `1%` to `100%` of `spec.replicas`, rounded down, at least one pod", "1", "1, and a Warning Event says so"},
 	{PausedAnnotation, "StatefulSet", "annotation", you, "`true`", "not paused", "anything but `true` is not paused"},
+	{PrepareDownscaleLabel, "StatefulSet", "label", you, "`true`", "pods leave unprepared", "like absent"},
+	{PreparePortAnnotation, "StatefulSet", "annotation", you, "the port that answers the prepare call: a number from 1 to 65535", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
+	{PreparePathAnnotation, "StatefulSet", "annotation", you, "the path of the prepare call, with or without a slash at its beginning, and a query if need be: `ingester/prepare-shutdown?unregister=true`; no host, no `.` or `..` segments, no `@` or `#`, at most 1024 characters", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
+	{MinBetweenName, "StatefulSet", "annotation, or else label", you, "a duration like `12h` or `1h30m`: at least so long between a downscale of another zone and one of this; of two zones the longer one counts", "no minimum", "downscales of the group are refused, and the message says why"},
+	{DownscaledAnnotation, "StatefulSet", "annotation", us, "when the zone shrank last, RFC 3339 in whole seconds; the later one of this and of what the Lease says counts", "not known", "downscales of other zones are refused until it is written again, and the message says why"},
+	{NoDownscaleLabel, "StatefulSet, Deployment, ReplicaSet", "label", you, "`true`", "may shrink", "like absent"},
 	{RevisionLabel, "Pod", "label", k8s, "the pod's revision", "the pod counts as outdated", "the pod counts as outdated"},
 	{HoldLabel, "Lease", "label", us, "`group`", "not a hold", "not a hold"},
 	{GroupAnnotation, "Lease", "annotation", us, "name of the group", "written again", "written again"},
-	{IntentsAnnotation, "Lease", "annotation", us, "the pods about to be taken down or on their way back, as JSON with a version", "none", "the hold is respected as it is, and a person is told"},
+	{IntentsAnnotation, "Lease", "annotation", us, "the pods about to be taken down or on their way back, and the decrease that is under way, as JSON with a version", "none", "the hold is respected as it is, and a person is told"},
+	{WaitingAnnotation, "Lease", "annotation", us, "operations that were refused and ask again, as JSON, first come first", "nobody waits", "nobody waits"},
+	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone shrank last, as JSON", "not known", "the hold is respected as it is, and a person is told"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout", "a new trace begins", "a new trace begins"},
 	{ActorAnnotation, "Lease", "annotation", us, "the process that wrote last, for people", "-", "-"},
+	{VoidedAnnotation, "StatefulSet", "annotation", us, "changed when an admitted downscale does not come, so that it is judged again if it is still on its way", "-", "-"},
+	{InjectLabel, "webhook configuration", "label", you, "`true`: the CA is injected", "not injected", "not injected"},
+	{InjectLabelPredecessor, "webhook configuration", "label", you, "`true`, beside `grafana.com/namespace`: the CA is injected", "not injected", "not injected"},
+	{InjectNamespaceLabel, "webhook configuration", "label", you, "a managed namespace: the configuration belongs to who manages it", "only `lockstep.dev/inject-ca` counts, and only where the whole cluster is managed", "not injected"},
+	{RotateAnnotation, "Secret", "annotation", you, "any value that it did not have before: the webhooks' certificate is rotated", "-", "-"},
+	{RotatedAnnotation, "Secret", "annotation", us, "the value of `lockstep.dev/rotate` that was answered last", "-", "-"},
+	{RotationSinceAnnotation, "Secret", "annotation", us, "when the wait of the rotation's present phase began", "it begins now", "it begins now"},
 	{WithdrawnAnnotation, "Pod", "annotation", us, "changed to void a delete that is no longer wanted", "-", "-"},
 }

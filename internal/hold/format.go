@@ -3,6 +3,7 @@ package hold
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,8 +16,20 @@ import (
 const formatVersion = 1
 
 type document struct {
-	Version int     `json:"version"`
-	Pods    []entry `json:"pods"`
+	Version  int       `json:"version"`
+	Pods     []entry   `json:"pods,omitempty"`
+	Decrease *decrease `json:"decrease,omitempty"`
+}
+
+type decrease struct {
+	Zone            string    `json:"zone"`
+	UID             string    `json:"uid"`
+	ResourceVersion string    `json:"resourceVersion"`
+	From            int       `json:"from"`
+	To              int       `json:"to"`
+	Stage           string    `json:"stage"`
+	Since           time.Time `json:"since"`
+	Trace           string    `json:"trace,omitempty"`
 }
 
 type entry struct {
@@ -29,45 +42,152 @@ type entry struct {
 	Trace           string    `json:"trace,omitempty"`
 }
 
-// FormatIntents returns the value of the annotation lockstep.dev/intents, and
-// "" for no intents.
-func FormatIntents(intents []plan.Intent) string {
-	if len(intents) == 0 {
+// FormatIntents returns the value of the annotation lockstep.dev/intents: the
+// pods and the decrease that are noted, and "" for neither.
+func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
+	if len(intents) == 0 && d.None() {
 		return ""
 	}
 	doc := document{Version: formatVersion}
 	for _, i := range intents {
 		doc.Pods = append(doc.Pods, entry{
 			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: i.Version.String(),
-			Cause: string(i.Cause), Since: i.Since.UTC().Truncate(time.Millisecond), Trace: i.Trace,
+			Cause: string(i.Cause), Since: written(i.Since), Trace: i.Trace,
 		})
 	}
-	text, err := json.Marshal(doc)
+	if !d.None() {
+		doc.Decrease = &decrease{
+			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), From: d.From, To: d.To,
+			Stage: string(d.Stage), Since: written(d.Since), Trace: d.Trace,
+		}
+	}
+	return encoded(doc)
+}
+
+func encoded(document any) string {
+	text, err := json.Marshal(document)
 	if err != nil {
-		panic(fmt.Sprintf("encode intents: %v", err)) // strings, numbers and times always encode
+		panic(fmt.Sprintf("encode hold: %v", err)) // strings, numbers and times always encode
 	}
 	return string(text)
 }
 
+// written returns a time as it is written.
+func written(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
 // ParseIntents reads the annotation back. An error says what is wrong with the
 // text and what would be accepted; the hold must then be respected as it is.
-func ParseIntents(text string) ([]plan.Intent, error) {
+func ParseIntents(text string) ([]plan.Intent, plan.Decrease, error) {
 	if text == "" {
-		return nil, nil
+		return nil, plan.Decrease{}, nil
 	}
 	var doc document
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, fmt.Errorf("read intents: %w", err)
+		return nil, plan.Decrease{}, fmt.Errorf("read intents: %w", err)
 	}
 	if doc.Version != formatVersion {
-		return nil, fmt.Errorf("read intents: version %d, this build knows version %d only", doc.Version, formatVersion)
+		return nil, plan.Decrease{}, fmt.Errorf("read intents: version %d, this build knows version %d only", doc.Version, formatVersion)
 	}
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&document{}); err != nil {
-		return nil, fmt.Errorf("read intents: %w", err)
+		return nil, plan.Decrease{}, fmt.Errorf("read intents: %w", err)
 	}
-	return parseEntries(doc.Pods)
+	intents, err := parseEntries(doc.Pods)
+	if err != nil {
+		return nil, plan.Decrease{}, err
+	}
+	d, err := parseDecrease(doc.Decrease)
+	return intents, d, err
+}
+
+func parseDecrease(d *decrease) (plan.Decrease, error) {
+	if d == nil {
+		return plan.Decrease{}, nil
+	}
+	version, ok := plan.ParseVersion(d.ResourceVersion)
+	if !ok || d.Zone == "" || d.UID == "" {
+		return plan.Decrease{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
+	}
+	if d.To < 0 || d.From <= d.To {
+		return plan.Decrease{}, fmt.Errorf("read intents: from %d to %d replicas is no decrease", d.From, d.To)
+	}
+	stage := plan.Stage(d.Stage)
+	switch stage {
+	case plan.Preparing, plan.Admitted, plan.Undoing:
+	default:
+		return plan.Decrease{}, fmt.Errorf("read intents: the decrease is at an unknown stage, known are %s, %s and %s", plan.Preparing, plan.Admitted, plan.Undoing)
+	}
+	if !writable(d.Since) {
+		return plan.Decrease{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
+	}
+	return plan.Decrease{
+		Zone: d.Zone, UID: d.UID, Version: version, From: d.From, To: d.To, Stage: stage, Since: d.Since, Trace: d.Trace,
+	}, nil
+}
+
+// FormatTimes returns the value of the annotation lockstep.dev/last-downscales.
+func FormatTimes(times map[string]time.Time) string {
+	if len(times) == 0 {
+		return ""
+	}
+	doc := map[string]time.Time{}
+	for zone, at := range times {
+		doc[zone] = written(at)
+	}
+	return encoded(doc)
+}
+
+// ParseTimes reads it back.
+func ParseTimes(text string) (map[string]time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var times map[string]time.Time
+	if err := json.Unmarshal([]byte(text), &times); err != nil {
+		return nil, fmt.Errorf("read times of downscales: %w", err)
+	}
+	for zone, at := range times {
+		if !writable(at) {
+			return nil, fmt.Errorf("read times of downscales: %q has a time outside of the years 0 to 9999", zone)
+		}
+	}
+	return times, nil
+}
+
+type place struct {
+	Operation string    `json:"operation"`
+	Zone      string    `json:"zone"`
+	Since     time.Time `json:"since"`
+	LastSeen  time.Time `json:"lastSeen"`
+}
+
+// FormatWaiting returns the value of the annotation lockstep.dev/waiting.
+func FormatWaiting(queue []plan.Waiting) string {
+	if len(queue) == 0 {
+		return ""
+	}
+	places := make([]place, len(queue))
+	for i, w := range queue {
+		places[i] = place{string(w.Operation), w.Zone, written(w.Since), written(w.LastSeen)}
+	}
+	return encoded(places)
+}
+
+// ParseWaiting reads it back. What cannot be read is nobody's place: who waits
+// asks again.
+func ParseWaiting(text string) []plan.Waiting {
+	var places []place
+	if json.Unmarshal([]byte(text), &places) != nil {
+		return nil
+	}
+	var queue []plan.Waiting
+	for _, p := range places {
+		if p.Zone != "" && writable(p.Since) && writable(p.LastSeen) {
+			queue = append(queue, plan.Waiting{Operation: plan.Operation(p.Operation), Zone: p.Zone, Since: p.Since, LastSeen: p.LastSeen})
+		}
+	}
+	return queue
 }
 
 func parseEntries(entries []entry) ([]plan.Intent, error) {

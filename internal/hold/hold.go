@@ -54,19 +54,52 @@ type Decision struct {
 // requires the very version that was seen to be down.
 func Cover(s plan.Snapshot, steps []plan.Action) Decision {
 	deeds := deletions(steps)
+	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
+	case changes && !s.Live:
+		return Decision{Verdict: Look}
 	case len(deeds) > 0:
-		return coverDeeds(s, deeds)
+		return coverDeeds(s, deeds, decrease)
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
-		return Decision{Write, settle(s, "", nil)}
+		return Decision{Write, settle(s, "", nil, decrease)}
+	case changes:
+		return Decision{Write, settle(s, holderAfter(s.Hold, decrease), nil, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
-		return Decision{Write, settle(s, s.Hold.Holder, nil)}
+		return Decision{Write, settle(s, s.Hold.Holder, nil, decrease)}
 	}
 	return Decision{}
+}
+
+// nextDecrease returns the decrease that the hold notes after these steps, and
+// whether they change that. Nobody decides on a decrease by caches alone.
+func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
+	for _, step := range steps {
+		switch a := step.(type) {
+		case plan.NoteDecrease:
+			return a.Decrease, true
+		case plan.EndDecrease:
+			return plan.Decrease{}, true
+		}
+	}
+	return h.Decrease, false
+}
+
+// holderAfter names the holder once a decrease is noted or has ended. The end
+// alone does not give the hold back: that is a step of its own.
+func holderAfter(h plan.Hold, noted plan.Decrease) plan.Holder {
+	if noted.None() {
+		return h.Holder
+	}
+	return plan.Downscale.For(noted.Zone)
+}
+
+// Admit returns the record under which an admitted decrease is noted.
+func Admit(s plan.Snapshot, note plan.Decrease) plan.Hold {
+	return settle(s, plan.Downscale.For(note.Zone), nil, note)
 }
 
 // Deadline returns until when requests may be sent under a record.
@@ -75,24 +108,29 @@ func Deadline(record plan.Hold) time.Time {
 }
 
 // RenewAt returns when the hold has to be renewed next, or the zero time when
-// it is none of a rollout's or may not be written over.
+// it is none of a rollout's or a downscale's, or may not be written over.
 func RenewAt(h plan.Hold) time.Time {
-	if h.Holder.Operation() != plan.Rollout || h.Unreadable != "" {
+	operation := h.Holder.Operation()
+	if (operation != plan.Rollout && operation != plan.Downscale) || h.Unreadable != "" {
 		return time.Time{}
 	}
 	return h.Renewed.Add(RenewEvery)
 }
 
-func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod) Decision {
+func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
 	holder := holderFor(s.Hold, deeds)
+	if !decrease.None() {
+		holder = plan.Downscale.For(decrease.Zone)
+	}
 	if !s.Live && needsLook(s.Hold, holder, deeds) {
 		return Decision{Verdict: Look}
 	}
 	covered := inZone(deeds, holder.Zone())
-	if len(covered) == 0 || holder.Foreign() || s.Hold.Unreadable != "" {
+	nothing := len(covered) == 0 && decrease == s.Hold.Decrease
+	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Write, settle(s, holder, covered)}
+	return Decision{Write, settle(s, holder, covered, decrease)}
 }
 
 // holderFor names the holder under which the deeds are done. A takedown is
@@ -126,8 +164,9 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 }
 
 // settle returns the record as it must read next: intents that have ended are
-// left out, new ones are added, the time is renewed.
-func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Hold {
+// left out, new ones are added, the time of a decrease that ended is kept, and
+// the time is renewed.
+func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decrease plan.Decrease) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
 	next.Exists = true
 	next.Own = s.Hold.Own || s.Live
@@ -137,6 +176,41 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod) plan.Ho
 	}
 	next.Holder = holder
 	next.Intents = intents(s, deeds)
+	next.Decrease = decrease
+	next.Downscaled = downscaled(s, decrease)
+	next.Waiting = waiting(s, holder)
+	return next
+}
+
+// downscaled returns when each zone of the group shrank last. A decrease that
+// is replaced or ends counts if it came into effect.
+func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
+	times := map[string]time.Time{}
+	for zone, at := range s.Hold.Downscaled {
+		if _, exists := s.Zone(zone); exists {
+			times[zone] = at
+		}
+	}
+	former := s.Hold.Decrease
+	replaced := next.Version != former.Version || next.Zone != former.Zone
+	if !former.None() && replaced && s.Course(former) == plan.InEffect {
+		times[former.Zone] = former.Since
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	return times
+}
+
+// waiting returns who still waits: neither who has the hold now nor who has not
+// asked for too long.
+func waiting(s plan.Snapshot, holder plan.Holder) []plan.Waiting {
+	var next []plan.Waiting
+	for _, w := range s.Hold.Waiting {
+		if w.Operation.For(w.Zone) != holder && s.Now.Before(w.Until()) {
+			next = append(next, w)
+		}
+	}
 	return next
 }
 
@@ -173,9 +247,9 @@ func renewalDue(s plan.Snapshot) bool {
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
-// idle tells whether the hold is free and none of its intents counts any more.
+// idle tells whether the hold is free and nothing that it notes counts any more.
 func idle(s plan.Snapshot) bool {
-	return s.Hold.Holder.Free() && len(intents(s, nil)) == 0
+	return s.Hold.Holder.Free() && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

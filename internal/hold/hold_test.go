@@ -52,7 +52,7 @@ func TestCover(t *testing.T) {
 		"a repair is always looked at":                           {"hold rollout/zone-a\n" + broken, "look live"},
 		"a repair takes a free hold":                             {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
 		"a repair joins what holds its zone":                     {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
-		"a repair elsewhere needs no cover":                      {"live\nhold downscale/zone-b\n" + broken + shaken, "as it is"},
+		"a repair elsewhere needs no cover":                      {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
 		"a repair under a foreign hold needs no cover":           {"live\nhold manual/zone-a\n" + broken, "as it is"},
 		"a repair under an unreadable hold needs no cover":       {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
 		"a repair writes nothing to a free hold it cannot read":  {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
@@ -67,8 +67,20 @@ func TestCover(t *testing.T) {
 		"a hold in use is renewed":                        {"hold rollout/zone-a renewed 20s ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n noted zone-a-0 uid=former version=5\n noted zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
-		"what others do is not renewed by the rollout":    {"hold downscale/zone-b renewed 30s ago\n" + done + shaken, "as it is"},
+		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n decrease zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
+		"what others do is not renewed":                   {"hold eviction/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
 		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
+
+		// Downscales
+		"a downscale that is seen is looked at before it is noted": {done + shaken, "look live"},
+		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale does not join what another zone holds":        {"live\nhold eviction/zone-a\n" + done + shaken, "as it is"},
+		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "look live"},
+		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
+		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
+		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
+		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Giving back and removing
 		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
@@ -155,9 +167,9 @@ func TestTimesOfAHold(t *testing.T) {
 	if got, want := hold.RenewAt(record), fixture.Now().Add(20*time.Second); !got.Equal(want) {
 		t.Errorf("renewed at %v, want %v", got, want)
 	}
-	for _, holder := range []plan.Holder{"", "downscale/zone-a", "eviction/zone-a", "manual/x"} {
+	for _, holder := range []plan.Holder{"", "eviction/zone-a", "manual/x"} {
 		if got := hold.RenewAt(plan.Hold{Holder: holder, Renewed: fixture.Now()}); !got.IsZero() {
-			t.Errorf("%q is renewed at %v by the rollout", holder, got)
+			t.Errorf("%q is renewed at %v", holder, got)
 		}
 	}
 	if hold.Margin <= hold.RequestTimeout {
@@ -165,5 +177,52 @@ func TestTimesOfAHold(t *testing.T) {
 	}
 	if hold.RenewEvery+hold.Margin+hold.RequestTimeout >= hold.Duration {
 		t.Error("a single slow renewal would use up the hold")
+	}
+}
+
+func TestTheTimeOfADownscaleIsKeptFromItsEnd(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 admitted version=9 since=10s
+  shrank zone-a 1h ago
+  shrank zone-x 1h ago
+  waiting downscale/zone-a since 20s seen 5s
+  waiting downscale/zone-b since 20s seen 5s
+  waiting eviction/zone-a since 2m seen 1m
+zone-a rev=2
+  zone-a-0 ready@2
+zone-b rev=2
+  zone-b-0 ready@2
+`)
+	record := hold.Cover(s, plan.Group(s)).Record
+	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now().Add(-10 * time.Second)}
+	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
+		t.Errorf("times of a zone that left are dropped, the new one is added (-want +got)\n%s", diff)
+	}
+	var queue []string
+	for _, w := range record.Waiting {
+		queue = append(queue, string(w.Operation.For(w.Zone)))
+	}
+	if diff := cmp.Diff([]string{"downscale/zone-a", "downscale/zone-b"}, queue); diff != "" {
+		t.Errorf("who was silent for too long loses the place (-want +got)\n%s", diff)
+	}
+}
+
+func TestAnAdmittedDecreaseTakesTheHoldAndLeavesTheQueue(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-a transitions=3
+  noted zone-a-0
+  waiting downscale/zone-a since 20s seen 5s
+zone-a rev=2 current=1
+  zone-a-0 ready@1
+zone-b rev=2
+  zone-b-0 ready@2
+`)
+	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
+	got := hold.Admit(s, note)
+	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
+		t.Errorf("got %+v", got)
 	}
 }

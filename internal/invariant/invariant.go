@@ -36,6 +36,8 @@ func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 var rules = []Rule{
 	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", twoZones},
+	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", decreaseDropped},
+	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", decreaseBeside},
 	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", unnoted},
 	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", restBroken},
 	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", strategyIgnored},
@@ -63,7 +65,7 @@ func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violati
 	return nil
 }
 
-func twoZones(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+func twoZones(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -73,10 +75,52 @@ func twoZones(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string
 				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
 			}
 		}
+		if noted := covered.Record.Decrease; !noted.None() && noted.Zone != d.Zone {
+			return fmt.Sprintf("%s is taken down beside the downscale of %s", d.Pod, noted)
+		}
 		for _, i := range s.Hold.Intents {
 			if i.Zone != d.Zone && s.Fate(i).Counts() {
 				return fmt.Sprintf("%s is taken down while %s of zone %s is noted", d.Pod, i.Pod, i.Zone)
 			}
+		}
+	}
+	return ""
+}
+
+func decreaseDropped(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) string {
+	d := s.Hold.Decrease
+	kept := covered.Verdict != hold.Write || covered.Record.Decrease.Zone == d.Zone
+	if d.None() || kept {
+		return ""
+	}
+	z, exists := s.Zone(d.Zone)
+	switch {
+	case !s.Live:
+		return fmt.Sprintf("%s is dropped without a live read", d)
+	case !exists || z.UID != d.UID:
+		return ""
+	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing:
+		return fmt.Sprintf("%s is dropped, and can still happen", d)
+	}
+	for _, p := range z.Pods {
+		if z.Replicas <= d.To && !z.Owns(p.Ordinal) {
+			return fmt.Sprintf("%s is dropped while %s exists", d, p.Name)
+		}
+	}
+	return ""
+}
+
+func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) string {
+	d := covered.Record.Decrease
+	if covered.Verdict != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
+		return ""
+	}
+	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone {
+		return fmt.Sprintf("%s is noted over %s", d, h)
+	}
+	for _, i := range s.Hold.Intents {
+		if i.Zone != d.Zone && s.Fate(i).Counts() {
+			return fmt.Sprintf("%s is noted while %s of zone %s is", d, i.Pod, i.Zone)
 		}
 	}
 	return ""

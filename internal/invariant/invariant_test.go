@@ -48,6 +48,29 @@ var violations = map[string]violation{
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-0\n", 1),
 		deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
+	"a takedown beside a downscale of another zone": {
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "downscale/zone-b\n  decrease zone-b from 3 to 2 admitted\n", 1),
+		deletes(up("zone-a-0")), beside(noted("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+	},
+	"a downscale that ends with its last pod breaks nothing": {
+		"", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a downscale that ends on caches": {
+		"DecreaseKept", "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a downscale that ends before its last pod": {
+		"DecreaseKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", nil, writing(""),
+	},
+	"a downscale that ends while it can still happen": {
+		"DecreaseKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
+	},
+	"a downscale noted over the hold of another zone": {
+		"DecreaseAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+	},
+	"a downscale noted while a pod of another zone is": {
+		"DecreaseAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
+		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+	},
 	"a takedown without any note": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
 	},
@@ -229,4 +252,10 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 		steps[i] = d
 	}
 	return steps
+}
+
+// beside adds a decrease to what a decision writes.
+func beside(d hold.Decision, decrease plan.Decrease) hold.Decision {
+	d.Record.Decrease = decrease
+	return d
 }

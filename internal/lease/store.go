@@ -8,6 +8,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,11 +257,13 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	if lease.Spec.RenewTime != nil {
 		h.Renewed = lease.Spec.RenewTime.Time
 	}
-	intents, err := hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
-	if err != nil {
+	var noted, times error
+	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
+	if err := cmp.Or(noted, times); err != nil {
 		h.Unreadable = err.Error()
 	}
-	h.Intents = intents
+	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }
 
@@ -272,7 +275,9 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key.Group)
 	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
 	next.Annotations = with(next.Annotations, contract.GroupAnnotation, key.Group)
-	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents))
+	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
+	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
+	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	previous := deref(next.Spec.HolderIdentity)

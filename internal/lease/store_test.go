@@ -430,7 +430,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.GroupAnnotation: "store", contract.ActorAnnotation: "replica-1",
-		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}),
+		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Decrease{}),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
 	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
@@ -598,7 +598,7 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 			shown := decide(r)
 			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 				l.Spec.HolderIdentity = new("rollout/zone-b")
-				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")})}
+				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Decrease{})}
 				return true
 			})
 			r.show(theirs) // the watch is quick: it comes between decision and write

@@ -32,7 +32,17 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 		Revision: pod.Labels[contract.RevisionLabel],
 	}
 	view.Phase, view.ReadySince, view.Why = phaseOf(pod)
+	view.IP, view.OnHost = addressOf(pod)
 	return view
+}
+
+// addressOf returns the pod's own address while somebody can answer there, and
+// whether it is that of its node.
+func addressOf(pod *corev1.Pod) (ip string, onHost bool) {
+	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return "", false
+	}
+	return pod.Status.PodIP, pod.Spec.HostNetwork || (pod.Status.PodIP != "" && pod.Status.PodIP == pod.Status.HostIP)
 }
 
 // strangerOf converts a pod that belongs to no StatefulSet, or no more.
@@ -97,6 +107,12 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		OnDelete:        set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Paused:          contract.Paused(set.Annotations),
 		MaxUnavailable:  contract.MaxUnavailable(set.Annotations),
+		MinBetween:      contract.MinBetween(set.Annotations, set.Labels),
+		Downscaled:      contract.Downscaled(set.Annotations),
+		Prepares:        contract.PrepareDownscale(set.Labels),
+	}
+	if z.Prepares {
+		z.Call = callOf(set)
 	}
 	if set.Spec.Replicas != nil {
 		z.Replicas = int(*set.Spec.Replicas)
@@ -106,6 +122,18 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 	}
 	z.Observed = set.Status.ObservedGeneration >= set.Generation && set.Status.UpdateRevision != ""
 	return z
+}
+
+// callOf converts what says how the pods of a StatefulSet are asked to prepare.
+func callOf(set *appsv1.StatefulSet) plan.Call {
+	if set.Spec.ServiceName == "" {
+		return plan.Call{Invalid: "spec.serviceName is empty, so the pods have no names"}
+	}
+	call, err := contract.PrepareCall(set.Annotations)
+	if err != nil {
+		return plan.Call{Invalid: err.Error()}
+	}
+	return plan.Call{Port: call.Port, Path: call.RequestURI(), Service: set.Spec.ServiceName}
 }
 
 // memberOf returns the UID of the StatefulSet that a pod belongs to and its

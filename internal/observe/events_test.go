@@ -48,7 +48,7 @@ func newHold(group, holder string, intents ...plan.Intent) *coordinationv1.Lease
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: hold.LeaseName(group), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
-			Annotations: map[string]string{contract.GroupAnnotation: group, contract.IntentsAnnotation: hold.FormatIntents(intents)},
+			Annotations: map[string]string{contract.GroupAnnotation: group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Decrease{})},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},
 	}

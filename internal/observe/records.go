@@ -70,6 +70,7 @@ type zoneRecord struct {
 	namespace string
 	group     string
 	grouped   bool // the label exists; its value may be empty
+	barred    bool // its label forbids it to shrink
 	zone      plan.Zone
 }
 
@@ -86,6 +87,7 @@ func (r *zoneRecord) key() plan.Key { return plan.Key{Namespace: r.namespace, Gr
 func samePod(before, after keptPod) bool {
 	was, is := before.view(), after.view()
 	was.Version, is.Version = 0, 0
+	was.IP, is.IP = "", "" // nobody waits for an address
 	return was == is && before.controller() == after.controller()
 }
 
@@ -144,7 +146,7 @@ func trimZone(object any) (any, error) {
 	switch o := object.(type) {
 	case *appsv1.StatefulSet:
 		group, grouped := o.Labels[contract.GroupLabel]
-		return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, zone: zoneOf(o)}, nil
+		return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}, nil
 	case *zoneRecord, cache.DeletedFinalStateUnknown:
 		return object, nil
 	}

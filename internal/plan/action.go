@@ -48,6 +48,43 @@ type AdoptRevision struct {
 	Revision string
 }
 
+// NoteDecrease writes a decrease, or its next stage, into the hold.
+type NoteDecrease struct {
+	Decrease Decrease
+	Because  reason.Code
+}
+
+// VoidDecrease touches a StatefulSet whose decrease was admitted and does not
+// come, so that an update in flight cannot succeed. It requires the noted UID
+// and resourceVersion; the decrease is overtaken once the new version is seen.
+type VoidDecrease struct {
+	Decrease Decrease
+}
+
+// UndoPreparation tells pods that they stay after all. The note of it stands
+// until every one of them has answered: the EndDecrease that follows it in the
+// plan is carried out only then.
+type UndoPreparation struct {
+	Decrease Decrease
+	Pods     []Pod
+}
+
+// EndDecrease takes a decrease off the hold: it has come to its end. Where it
+// came into effect, its time is kept.
+type EndDecrease struct {
+	Decrease  Decrease
+	Effective bool
+}
+
+// StampDownscale writes the time of a downscale on the StatefulSet, where
+// people and other tools look for it.
+type StampDownscale struct {
+	Zone    string
+	UID     string
+	Version Version
+	Time    time.Time
+}
+
 // Release gives the group's hold back.
 type Release struct {
 	Holder Holder
@@ -71,11 +108,16 @@ type Refusal struct {
 // None tells whether there is no objection.
 func (r Refusal) None() bool { return r.Code == "" }
 
-func (DeletePod) isAction()     {}
-func (Withdraw) isAction()      {}
-func (AdoptRevision) isAction() {}
-func (Release) isAction()       {}
-func (Wait) isAction()          {}
+func (DeletePod) isAction()       {}
+func (Withdraw) isAction()        {}
+func (AdoptRevision) isAction()   {}
+func (NoteDecrease) isAction()    {}
+func (VoidDecrease) isAction()    {}
+func (UndoPreparation) isAction() {}
+func (EndDecrease) isAction()     {}
+func (StampDownscale) isAction()  {}
+func (Release) isAction()         {}
+func (Wait) isAction()            {}
 
 // Reason implements Action.
 func (a DeletePod) Reason() reason.Code { return a.Because }
@@ -85,6 +127,26 @@ func (Withdraw) Reason() reason.Code { return reason.NoLongerWanted }
 
 // Reason implements Action.
 func (AdoptRevision) Reason() reason.Code { return reason.RevisionComplete }
+
+// Reason implements Action.
+func (a NoteDecrease) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (VoidDecrease) Reason() reason.Code { return reason.DownscaleNeverCame }
+
+// Reason implements Action.
+func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
+
+// Reason implements Action.
+func (a EndDecrease) Reason() reason.Code {
+	if a.Effective {
+		return reason.DownscaleOver
+	}
+	return reason.DownscaleNeverCame
+}
+
+// Reason implements Action.
+func (StampDownscale) Reason() reason.Code { return reason.DownscaleOver }
 
 // Reason implements Action.
 func (Release) Reason() reason.Code { return reason.ZoneSettled }

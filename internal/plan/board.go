@@ -15,6 +15,7 @@ type board struct {
 	standings []standing
 	counting  map[string]Intent // intents that still count, by pod
 	noted     int               // how many those are, with the ones this plan adds
+	ended     bool              // the decrease that the hold notes has come to its end
 	turn      string
 }
 
@@ -53,6 +54,11 @@ func newBoard(s Snapshot) *board {
 	b.noted = len(b.counting)
 	for _, zone := range s.Zones {
 		b.standings = append(b.standings, b.survey(zone))
+	}
+	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
+	for i := range b.standings {
+		z := &b.standings[i]
+		z.problem = firstOf(z.problem, b.shrinkage(z.Zone))
 	}
 	b.turn = b.chooseTurn()
 	return b
@@ -199,7 +205,7 @@ func (b *board) chooseTurn() string {
 			continue
 		}
 		unfinished := len(z.candidates) > 0 || !z.whole()
-		if unfinished && b.Hold.Holder == Rollout.For(z.Name) {
+		if unfinished && b.heldBy(z.Name) {
 			return z.Name
 		}
 		if len(z.candidates) > 0 && first == "" {

@@ -18,6 +18,8 @@ func Group(s Snapshot) []Action {
 		waits = append(waits, b.wait(z, replacements, objection)...)
 	}
 	deeds = append(b.withdrawals(deeds), deeds...)
+	deeds = append(deeds, b.shrink(deeds)...)
+	after = append(after, b.stamps()...)
 	after = append(after, b.release(deeds)...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()
@@ -106,15 +108,18 @@ func (b *board) againstAdoption(z standing) Refusal {
 	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}))
 }
 
-// release gives a rollout's hold back once no intent counts, its zone is
-// whole, and the rollout of the zone is finished or cannot go on.
+// release gives the hold back once no intent and no decrease counts, its zone is
+// whole, and the operation is finished or, for a rollout, cannot go on.
 func (b *board) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
-	if holder.Operation() != Rollout || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
+	if !b.heldBy(holder.Zone()) || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
+		return nil
+	}
+	if !b.Hold.Decrease.None() && !b.ended {
 		return nil
 	}
 	for _, z := range b.standings {
-		if z.Name == holder.Zone() && (!z.whole() || b.goesOn(z)) {
+		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z))) {
 			return nil
 		}
 	}
@@ -147,6 +152,10 @@ func (b *board) waitForHold() []Action {
 		return []Action{Wait{Zone: b.Zones[0].Name, Because: Refusal{Code: reason.HoldUnreadable}}}
 	}
 	var waits []Action
+	d := b.Hold.Decrease
+	if _, exists := b.Zone(d.Zone); !d.None() && !exists {
+		waits = append(waits, Wait{Zone: d.Zone, Because: Refusal{Code: reason.ZoneShrinking}})
+	}
 	for _, intent := range b.Hold.Intents {
 		_, counts := b.counting[intent.Pod]
 		if _, exists := b.Zone(intent.Zone); counts && !exists {

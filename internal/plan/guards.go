@@ -29,9 +29,10 @@ var replaceGuards = []guard{
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
 var takedownGuards = []guard{
 	notItsTurn,        // one zone after the other, in order
+	othersWait,        // a zone begins only when nobody waits who was refused
 	heldElsewhere,     // guarantee 1: one operation in one zone at a time
 	otherZoneNotWhole, // guarantee 2: the rest of the group serves
-	shrinking,         // a downscale of this zone settles first
+	shrinks,           // a downscale of this zone settles first
 	budgetSpent,       // guarantee 4: at most so many pods of a zone
 	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
 }
@@ -96,8 +97,12 @@ func heldElsewhere(b *board, d disruption) Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// notedElsewhere objects while an intent of another zone counts, whoever holds.
+// notedElsewhere objects while an intent or a decrease of another zone counts,
+// whoever holds.
 func (b *board) notedElsewhere(zone string) Refusal {
+	if d := b.Hold.Decrease; !d.None() && !b.ended && d.Zone != zone {
+		return b.held(d.Zone, "")
+	}
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.counting[intent.Pod]; counts && intent.Zone != zone {
 			return b.held(intent.Zone, intent.Pod)
@@ -160,7 +165,22 @@ func notItsTurn(b *board, d disruption) Refusal {
 	return Refusal{}
 }
 
-func shrinking(_ *board, d disruption) Refusal { return d.zone.surplus }
+func shrinks(b *board, d disruption) Refusal {
+	return firstOf(d.zone.surplus, b.shrinkage(d.zone.Zone))
+}
+
+// othersWait lets the zone that has the hold go on.
+func othersWait(b *board, d disruption) Refusal {
+	if b.heldBy(d.zone.Name) {
+		return Refusal{}
+	}
+	return b.waitingBefore(b.Now, d.zone.Name)
+}
+
+// heldBy tells whether a rollout or a downscale of that zone has the hold.
+func (b *board) heldBy(zone string) bool {
+	return b.Hold.Holder == Rollout.For(zone) || b.Hold.Holder == Downscale.For(zone)
+}
 
 // budgetSpent objects when the deed would leave more pods down than the budget
 // allows, counting each once. It names a pod that spends the budget, since

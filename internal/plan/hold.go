@@ -19,8 +19,11 @@ type Hold struct {
 	Renewed     time.Time
 	Duration    time.Duration
 	Transitions int
-	Trace       string // W3C traceparent of the rollout
-	Unreadable  string // why the intents could not be read; such a hold is respected
+	Decrease    Decrease             // under way in the holder's zone; usually none
+	Waiting     []Waiting            // who was refused, first come first
+	Downscaled  map[string]time.Time // when each zone shrank last, as far as known
+	Trace       string               // W3C traceparent of the rollout
+	Unreadable  string               // why the intents could not be read; such a hold is respected
 }
 
 // Expired tells whether nobody renewed the hold in time. That alone never

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // String implements Action: delete zone-a-0 of zone-a because OutdatedRevision.
@@ -18,6 +19,38 @@ func (a Withdraw) String() string {
 // String implements Action: adopt web-6f9c4 in zone-a.
 func (a AdoptRevision) String() string {
 	return fmt.Sprintf("adopt %s in %s", a.Revision, a.Zone)
+}
+
+// String implements Action: note zone-a from 5 to 3 admitted because DownscaleSeen.
+func (a NoteDecrease) String() string {
+	return fmt.Sprintf("note %s because %s", a.Decrease, a.Because)
+}
+
+// String implements Action: void zone-a from 5 to 3 admitted.
+func (a VoidDecrease) String() string { return fmt.Sprintf("void %s", a.Decrease) }
+
+// String implements Action: undo zone-a from 5 to 3 undoing at zone-a-3 zone-a-4.
+func (a UndoPreparation) String() string {
+	names := make([]string, len(a.Pods))
+	for i, pod := range a.Pods {
+		names[i] = pod.Name
+	}
+	return fmt.Sprintf("undo %s at %s", a.Decrease, strings.Join(names, " "))
+}
+
+// String implements Action: end zone-a from 5 to 3 admitted because DownscaleOver.
+func (a EndDecrease) String() string {
+	return fmt.Sprintf("end %s because %s", a.Decrease, a.Reason())
+}
+
+// String implements Action: stamp zone-a with 2026-01-05T12:00:00Z.
+func (a StampDownscale) String() string {
+	return fmt.Sprintf("stamp %s with %s", a.Zone, a.Time.UTC().Format(time.RFC3339))
+}
+
+// String returns the decrease as zone-a from 5 to 3 admitted.
+func (d Decrease) String() string {
+	return fmt.Sprintf("%s from %d to %d %s", d.Zone, d.From, d.To, d.Stage)
 }
 
 // String implements Action: release rollout/zone-a.
@@ -66,6 +99,21 @@ func (p Phase) String() string {
 		return "leaving"
 	}
 	return fmt.Sprintf("Phase(%d)", int(p))
+}
+
+// String returns the course in lower case.
+func (c Course) String() string {
+	switch c {
+	case Unseen:
+		return "unseen"
+	case Awaited:
+		return "awaited"
+	case InEffect:
+		return "in effect"
+	case Overtaken:
+		return "overtaken"
+	}
+	return fmt.Sprintf("Course(%d)", int(c))
 }
 
 // String returns the fate in lower case.

@@ -59,6 +59,10 @@ type Zone struct {
 	Paused          bool
 	MaxUnavailable  Budget
 	MinReady        time.Duration // minReadySeconds
+	MinBetween      Span          // at least so long between a downscale of another zone and one of this
+	Downscaled      Moment        // when it shrank last, by its annotation
+	Prepares        bool          // pods that leave are asked to prepare first
+	Call            Call          // how they are asked
 	Pods            []Pod         // owned by the StatefulSet, by ascending ordinal
 	PodsAt          Version       // of the live read of its pods, where that is later than the snapshot's
 }
@@ -73,6 +77,16 @@ type Pod struct {
 	Phase      Phase
 	ReadySince time.Time // when Phase is Ready
 	Why        string    // the waiting reason of a container, when Phase is Failing
+	IP         string    // empty until it runs, and once it has ended for good
+	OnHost     bool      // it has its node's address
+}
+
+// Call says how a zone's pods are asked to prepare.
+type Call struct {
+	Port    int
+	Path    string // with its query
+	Service string // that gives the pods their names
+	Invalid string // what is wrong with it
 }
 
 // Phase is the part of a pod's state that decisions depend on.
@@ -91,6 +105,11 @@ const (
 
 // Up tells whether the pod serves: taking it down costs availability.
 func (p Pod) Up() bool { return p.Phase == Ready }
+
+// Callable tells whether the pod runs, or did, so that it may have to be asked
+// before it leaves. One that never ran, has ended or is leaving has nothing to
+// prepare any more.
+func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Leaving }
 
 // StableAt returns when a Ready pod has been so for minReady.
 func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Add(minReady) }

@@ -8,6 +8,9 @@ var catalogue = []Entry{
 	{RevisionComplete, 3, Deed, "every pod of the zone runs the update revision and is available, so it becomes the current revision", "Nothing."},
 	{NoLongerWanted, 4, Deed, "a pod was noted to be taken down, which is no longer wanted or allowed; the pod is touched so that a delete in flight cannot succeed", "Nothing."},
 	{ZoneSettled, 5, Deed, "the operation in this zone is over and the zone is whole, so the group's hold is given back", "Nothing."},
+	{DownscaleSeen, 6, Deed, "a zone has pods beyond spec.replicas, so its downscale is noted in the group's hold although nobody was asked", "Nothing. Install the webhook prepare-downscale to have downscales guarded before they happen."},
+	{DownscaleOver, 7, Deed, "no pod beyond spec.replicas exists any more, so the downscale is over", "Nothing."},
+	{DownscaleNeverCame, 8, Deed, "a downscale was admitted or being prepared and did not happen; what was prepared is undone", "Nothing; whoever wants it asks again."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -24,6 +27,12 @@ var catalogue = []Entry{
 	{ZoneDeleting, 113, Wait, "the StatefulSet is being deleted", "If it lasts: look for finalizers on the StatefulSet."},
 	{TooManyIntents, 114, Wait, "the group has as many pods noted as a hold may carry (100)", nothing},
 	{RequestFailing, 115, Wait, "requests of lockstep to the API server fail", "Usually nothing; they are repeated with back-off. If it lasts: the API server's answer is in lockstep's log."},
+	{ZoneShrinking, 116, Wait, "a downscale of the zone is under way", nothing},
+	{DownscaleTooSoon, 117, Wait, "another zone of the group shrank less than the minimum time ago", nothing},
+	{OthersCameFirst, 118, Wait, "an operation in another zone was refused earlier and comes first", nothing},
+	{PreparationUndone, 119, Wait, "pods are told that they stay after all, since a downscale did not happen", "If it lasts: see in lockstep's log which pod does not answer the DELETE request."},
+	{ObjectMoved, 120, Wait, "the object has changed since the request read it", "Nothing; clients try again by themselves."},
+	{PreparationFailed, 121, Wait, "a pod that would leave did not answer that it is prepared", "If it lasts: look at the named pod, and at the annotations that say how it is asked."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -32,6 +41,9 @@ var catalogue = []Entry{
 	{InvalidMaxUnavailable, 205, Attention, "the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used", "Correct the annotation."},
 	{EmptyGroupName, 206, Attention, "the label rollout-group is empty, so all such StatefulSets of the namespace form one group", "Give the group a name."},
 	{RequestForbidden, 207, Attention, "the API server forbids a request that lockstep needs to make", "See lockstep's log for the request and the answer, and /ready for missing permissions; then apply manifests/rbac, or mend the admission policy or quota that forbids it."},
+	{InvalidPrepareCall, 208, Attention, "the annotations that say how pods are asked to prepare for leaving are missing or cannot be used", "Correct grafana.com/prepare-downscale-http-path and grafana.com/prepare-downscale-http-port, or remove the label grafana.com/prepare-downscale."},
+	{PodOnHostNetwork, 209, Attention, "a pod has its node's address, so it cannot be asked to prepare: the call might reach somebody else", "Give the pods addresses of their own, or remove the label grafana.com/prepare-downscale."},
+	{InvalidDownscaleTime, 210, Attention, "a time or duration that the time between two downscales depends on cannot be read", "Correct the annotation that the message names."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -15,11 +15,14 @@ type Code string
 
 // Codes for deeds: why something was done.
 const (
-	OutdatedRevision Code = "OutdatedRevision"
-	OutdatedAndDown  Code = "OutdatedAndDown"
-	RevisionComplete Code = "RevisionComplete"
-	NoLongerWanted   Code = "NoLongerWanted"
-	ZoneSettled      Code = "ZoneSettled"
+	OutdatedRevision   Code = "OutdatedRevision"
+	OutdatedAndDown    Code = "OutdatedAndDown"
+	RevisionComplete   Code = "RevisionComplete"
+	NoLongerWanted     Code = "NoLongerWanted"
+	ZoneSettled        Code = "ZoneSettled"
+	DownscaleSeen      Code = "DownscaleSeen"
+	DownscaleOver      Code = "DownscaleOver"
+	DownscaleNeverCame Code = "DownscaleNeverCame"
 )
 
 // Codes for waits that end by themselves.
@@ -39,6 +42,12 @@ const (
 	ZoneDeleting      Code = "ZoneDeleting"
 	TooManyIntents    Code = "TooManyIntents"
 	RequestFailing    Code = "RequestFailing"
+	ZoneShrinking     Code = "ZoneShrinking"
+	DownscaleTooSoon  Code = "DownscaleTooSoon"
+	OthersCameFirst   Code = "OthersCameFirst"
+	PreparationUndone Code = "PreparationUndone"
+	ObjectMoved       Code = "ObjectMoved"
+	PreparationFailed Code = "PreparationFailed"
 )
 
 // Codes for waits that only a person ends.
@@ -50,6 +59,9 @@ const (
 	InvalidMaxUnavailable Code = "InvalidMaxUnavailable"
 	EmptyGroupName        Code = "EmptyGroupName"
 	RequestForbidden      Code = "RequestForbidden"
+	InvalidPrepareCall    Code = "InvalidPrepareCall"
+	PodOnHostNetwork      Code = "PodOnHostNetwork"
+	InvalidDownscaleTime  Code = "InvalidDownscaleTime"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

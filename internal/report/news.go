@@ -43,7 +43,13 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 		case plan.AdoptRevision:
 			e.zone, e.action = step.Zone, "AdoptRevision"
 			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))
-		case plan.Release, plan.Wait:
+		case plan.NoteDecrease:
+			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"
+			e.note = fmt.Sprintf("notes the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
+		case plan.EndDecrease:
+			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
+			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
+		case plan.Release, plan.Wait, plan.VoidDecrease, plan.UndoPreparation, plan.StampDownscale:
 			continue
 		}
 		news = append(news, e)
@@ -137,6 +143,7 @@ func lasting(code reason.Code) bool {
 // outlasting are the waits that last longer than a pod's way back.
 var outlasting = []reason.Code{
 	reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.RequestFailing,
+	reason.OthersCameFirst, reason.PreparationUndone,
 }
 
 // sameStory tells whether an Event of the one says what there is to say of the

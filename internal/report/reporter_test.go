@@ -298,7 +298,7 @@ func TestSeverity(t *testing.T) {
 			want = []string{corev1.EventTypeNormal}
 		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing:
 			want = []string{corev1.EventTypeWarning}
-		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind}, entry.Code):
+		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.OthersCameFirst, reason.PreparationUndone}, entry.Code):
 			want = []string{corev1.EventTypeNormal}
 		}
 		var got []string

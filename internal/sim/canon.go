@@ -37,6 +37,11 @@ func (w *world) renumber(c Config) {
 	broken := down(&w.pods, &w.zones)
 	w.ours &= broken
 	w.late.evidence.before &= broken
+	for n := range c.Zones {
+		if w.zones[n].harmed && !w.shrinking(n) {
+			w.zones[n].harmed = false
+		}
+	}
 	for n := range c.Operators {
 		w.operators[n].evidence.before &= broken
 	}
@@ -103,6 +108,10 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 	list.addPod(&w.pods[slot])
 	list.addIntent(&w.lease.intents[slot])
 	list.addIntent(&w.late.record.intents[slot])
+	for i := range w.askers {
+		list.addIntent(&w.askers[i].known.intents[slot])
+		list.addIntent(&w.askers[i].record.intents[slot])
+	}
 	w.late.ofPod(slot, list)
 	for n := range c.Operators {
 		o := &w.operators[n]
@@ -128,6 +137,17 @@ func (s *step) ofPod(slot int, list *mentions) {
 func (w *world) ofZone(zone int, c Config, list *mentions) {
 	list.add(&w.zones[zone].version)
 	w.late.ofZone(zone, list)
+	w.lease.ofZone(zone, list)
+	w.late.record.ofZone(zone, list)
+	for i := range w.askers {
+		a := &w.askers[i]
+		list.add(&a.look[zone].version)
+		a.known.ofZone(zone, list)
+		a.record.ofZone(zone, list)
+		if int(a.zone) == zone {
+			list.add(&a.version)
+		}
+	}
 	for n := range c.Operators {
 		o := &w.operators[n]
 		list.add(&o.zones[zone].version)
@@ -135,6 +155,8 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 		list.add(&o.look[zone].version)
 		list.add(&o.memory.written[zone])
 		list.add(&o.memory.zones[zone])
+		o.known.ofZone(zone, list)
+		o.record.ofZone(zone, list)
 		for i := range o.count {
 			o.steps[i].ofZone(zone, list)
 		}
@@ -142,14 +164,24 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 }
 
 func (s *step) ofZone(zone int, list *mentions) {
-	if s.kind == adopt && int(s.target) == zone {
+	if (s.kind == adopt || s.kind == void) && int(s.target) == zone {
 		list.add(&s.version)
+	}
+}
+
+func (l *lease) ofZone(zone int, list *mentions) {
+	if int(l.decrease.zone) == zone+1 {
+		list.add(&l.decrease.judged)
 	}
 }
 
 func (w *world) ofLease(c Config, list *mentions) {
 	list.add(&w.lease.version)
 	list.add(&w.late.record.version)
+	for i := range w.askers {
+		list.add(&w.askers[i].known.version)
+		list.add(&w.askers[i].record.version)
+	}
 	for n := range c.Operators {
 		list.add(&w.operators[n].known.version)
 		list.add(&w.operators[n].record.version)

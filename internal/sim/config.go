@@ -13,6 +13,7 @@ const (
 	maxSlots     = maxZones * maxPods
 	maxOperators = 2
 	maxTracks    = 6
+	maxAskers    = 2
 )
 
 // Config bounds a world. Its zones start whole, on revision 1, with nothing
@@ -55,6 +56,7 @@ const (
 	Resume
 	RollingUpdate // another update strategy: the StatefulSet controller replaces pods itself
 	OnDelete
+	Shrink // to Value replicas, through admission
 )
 
 // Edit is one change of a zone by a user.
@@ -80,6 +82,8 @@ func (e Edit) String() string {
 		return "set " + zone + " to RollingUpdate"
 	case OnDelete:
 		return "set " + zone + " to OnDelete"
+	case Shrink:
+		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
@@ -129,7 +133,7 @@ func (c Config) validate() error {
 	}
 	for _, track := range c.Tracks {
 		for _, e := range track {
-			if e.Zone < 0 || e.Zone >= c.Zones || (e.Kind == Scale && (e.Value < 0 || e.Value > maxPods)) {
+			if e.Zone < 0 || e.Zone >= c.Zones || ((e.Kind == Scale || e.Kind == Shrink) && (e.Value < 0 || e.Value > maxPods)) {
 				return fmt.Errorf("explore: edit %+v is outside of the world", e)
 			}
 		}

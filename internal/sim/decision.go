@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
@@ -17,6 +18,7 @@ type decision struct {
 	joins  bool  // the operator had not looked since another one wrote it, or it was about another zone
 	shown  slots // in order in the view
 	beside bool  // takes a pod down while another one of its zone is down
+	adopts bool  // notes a decrease that nobody admitted
 	broken string
 	rule   string
 	notes  string // the plan, for people
@@ -51,6 +53,7 @@ func (e *explorer) ponder(v *view) *decision {
 		return d
 	}
 	d.beside = v.beside(d.steps)
+	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.NoteDecrease); return is })
 	if covered.Verdict == hold.Write {
 		d.record = v.written(covered.Record)
 		d.claims = covered.Record.Own
@@ -73,7 +76,10 @@ func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool)
 			adoptions = append(adoptions, step{
 				kind: adopt, target: uint8(zoneNumber(a.Zone)), born: number(a.Revision), version: uint8(a.Version),
 			})
-		case plan.Release, plan.Wait:
+		case plan.VoidDecrease:
+			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
+		case plan.NoteDecrease, plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.UndoPreparation, plan.StampDownscale: // nobody prepares here, and nobody reads stamps
 		}
 	}
 	if covered.Verdict == hold.Write {

@@ -24,6 +24,12 @@ const (
 	holdsExpire
 	holdsTakenByHand
 	budgetsUsed
+	decreasesAdmitted
+	decreasesRefused
+	decreasesWithoutHold
+	decreasesJudgedAgain
+	decreasesNeverCame
+	decreasesSeen
 	allDimensions
 )
 
@@ -46,6 +52,12 @@ var dimensionNames = [allDimensions]string{
 	holdsExpire:                      "a hold expires",
 	holdsTakenByHand:                 "somebody takes the hold by hand",
 	budgetsUsed:                      "a pod is taken down beside one that is down",
+	decreasesAdmitted:                "a downscale is admitted and happens",
+	decreasesRefused:                 "a downscale is refused",
+	decreasesWithoutHold:             "a downscale harms nobody and needs no hold",
+	decreasesJudgedAgain:             "a downscale is admitted, overtaken and judged again",
+	decreasesNeverCame:               "a downscale is admitted and never happens",
+	decreasesSeen:                    "a downscale that nobody admitted is seen",
 }
 
 // dimensions is a set of them.
@@ -80,9 +92,12 @@ func (w *world) sending(r request, c Config) (set dimensions) {
 }
 
 // covers tells what is special about a decision.
-func (d *decision) covers() dimensions {
+func (d *decision) covers() (set dimensions) {
 	if d.beside {
-		return one(budgetsUsed)
+		set |= one(budgetsUsed)
 	}
-	return 0
+	if d.adopts {
+		set |= one(decreasesSeen)
+	}
+	return set
 }

@@ -43,7 +43,7 @@ func Explore(c Config, r Rules) (Report, error) {
 	}
 	e := &explorer{
 		config: c, rules: r, first: c.start(),
-		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{},
+		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{}, verdicts: map[petition]verdict{},
 	}
 	e.first.renumber(c)
 	if err := e.run(); err != nil {
@@ -72,6 +72,7 @@ type explorer struct {
 	broken    *Story
 	decisions map[view]*decision
 	answers   map[question]bool
+	verdicts  map[petition]verdict
 }
 
 func (e *explorer) report() Report {

@@ -16,7 +16,7 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 		broken bool
 	}{
 		{"ExactTarget", !exact},
-		{"OneZoneAtATime", up && zonesIn(w.ours&broken) > 1},
+		{"OneZoneAtATime", up && (zonesIn(w.ours&broken) > 1 || w.othersHarmed(zoneOf(slot)))},
 		{"RestIsWhole", up && broken&^excused&^zoneSlots(zoneOf(slot)) != 0},
 		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.Budget},
 		{"NotedFirst", up && !w.notes(r.step)},
@@ -36,6 +36,11 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 	}
 	if w.unnoted(w.late.step) {
 		return "NoLostIntent", w.says("a late request", w.late.step)
+	}
+	for i := range w.askers {
+		if a := &w.askers[i]; a.unnoted(w) {
+			return "NoLostIntent", fmt.Sprintf("%s may still shrink to %d, of which the Lease says %v", zoneNames[a.zone], a.to, w.lease)
+		}
 	}
 	for n := range e.config.Operators {
 		o := &w.operators[n]

@@ -23,6 +23,7 @@ func (e *explorer) moves(w *world, see visit) {
 	e.accidents(w, see)
 	e.maintainers(w, see)
 	e.arrival(w, see)
+	e.admission(w, see)
 	for n := range e.config.Operators {
 		e.caches(w, n, see)
 		e.work(w, n, see)
@@ -37,6 +38,10 @@ func (e *explorer) users(w *world, see visit) {
 			continue
 		}
 		edit := track[done]
+		if edit.Kind == Shrink {
+			e.ask(w, t, edit, see)
+			continue
+		}
 		m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
 		m.next.tracks[t]++
 		m.next.zones[edit.Zone].apply(edit)
@@ -59,6 +64,7 @@ func (z *zone) apply(e Edit) {
 		z.rolling, z.observed = true, false
 	case OnDelete:
 		z.rolling, z.observed = false, false
+	case Shrink: // goes through admission
 	}
 }
 

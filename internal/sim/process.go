@@ -57,6 +57,7 @@ const (
 	write
 	remove
 	adopt
+	void
 )
 
 // request is a step on its way, with all that its fate depends on.
@@ -74,7 +75,7 @@ func (o *operator) request(i int) request {
 		r.record = o.record
 	case remove:
 		r.evidence = o.evidence
-	case touch, adopt:
+	case touch, adopt, void:
 	}
 	return r
 }

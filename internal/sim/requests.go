@@ -20,8 +20,19 @@ func (e *explorer) carryOut(m *move, r request) bool {
 		return e.remove(m, r)
 	case adopt:
 		return m.next.adoptRevision(r.step)
+	case void:
+		return m.next.touchZone(r.step)
 	}
 	return false
+}
+
+func (w *world) touchZone(s step) bool {
+	z := &w.zones[s.target]
+	if z.version != s.version {
+		return false
+	}
+	z.version++
+	return true
 }
 
 func (w *world) touch(s step) bool {
@@ -114,6 +125,8 @@ func (r request) describe(w *world) string {
 		return what
 	case adopt:
 		return plan.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
+	case void:
+		return "touch " + zoneNames[r.target]
 	}
 	return "nothing"
 }
@@ -129,6 +142,8 @@ func (r request) onItsWay() string {
 		return ", its delete of " + podNames[r.target] + " on its way"
 	case adopt:
 		return ", its adoption of " + zoneNames[r.target] + " on its way"
+	case void:
+		return ", its touch of " + zoneNames[r.target] + " on its way"
 	}
 	return ""
 }
@@ -137,13 +152,16 @@ func (r request) onItsWay() string {
 func (l lease) String() string {
 	holder := "free"
 	if l.holder != free {
-		holder = string(holderOf(l.holder))
+		holder = string(l.identity())
 	}
 	var noted []string
 	for slot, i := range l.intents {
 		if i.born > 0 {
 			noted = append(noted, podNames[slot])
 		}
+	}
+	if d := l.decrease.noted(); !d.None() {
+		noted = append(noted, d.String())
 	}
 	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))
 }

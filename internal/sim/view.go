@@ -83,7 +83,8 @@ func (v *view) record() plan.Hold {
 	if v.hold.expired {
 		h.Renewed = today.Add(-hold.Duration - time.Minute)
 	}
-	h.Holder = holderOf(v.hold.holder)
+	h.Holder = v.hold.identity()
+	h.Decrease = v.hold.decrease.noted()
 	for slot, i := range v.hold.intents {
 		if i.born > 0 {
 			h.Intents = append(h.Intents, plan.Intent{
@@ -94,14 +95,32 @@ func (v *view) record() plan.Hold {
 	return h
 }
 
-func holderOf(holder uint8) plan.Holder {
-	switch holder {
-	case free:
+// identity returns the holder as the Lease says it.
+func (l *lease) identity() plan.Holder {
+	switch {
+	case l.holder == free:
 		return ""
-	case foreign:
+	case l.holder == foreign:
 		return maintenance
+	case l.shrinks:
+		return plan.Downscale.For(zoneNames[l.holder-1])
 	}
-	return plan.Rollout.For(zoneNames[holder-1])
+	return plan.Rollout.For(zoneNames[l.holder-1])
+}
+
+// noted says a decrease in the planner's words.
+func (d decrease) noted() plan.Decrease {
+	if d.zone == 0 {
+		return plan.Decrease{}
+	}
+	name := zoneNames[d.zone-1]
+	out := plan.Decrease{
+		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: plan.Admitted, Since: today,
+	}
+	if d.overdue {
+		out.Since = today.Add(-plan.UpdateLimit)
+	}
+	return out
 }
 
 // written turns a record of the planner's into what is stored.
@@ -112,6 +131,12 @@ func (v *view) written(h plan.Hold) lease {
 		l.holder = foreign
 	case !h.Holder.Free():
 		l.holder = uint8(zoneNumber(h.Holder.Zone())) + 1
+		l.shrinks = h.Holder.Operation() == plan.Downscale
+	}
+	if d := h.Decrease; !d.None() {
+		l.decrease = decrease{
+			zone: uint8(zoneNumber(d.Zone)) + 1, judged: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today),
+		}
 	}
 	for _, i := range h.Intents {
 		l.intents[slotNumber(i.Pod)] = intent{born: number(i.UID), version: seen(i.Version)}

@@ -12,6 +12,7 @@ type world struct {
 
 	operators [maxOperators]operator
 	late      request // one that its sender has given up
+	askers    [maxAskers]asker
 
 	tracks [maxTracks]uint8 // edits made so far
 	left   accidents
@@ -59,6 +60,7 @@ type zone struct {
 	seenRevision uint8
 	seenReplicas uint8
 	current      uint8 // status.currentRevision
+	harmed       bool  // by a decrease that was admitted, until no pod is too many
 }
 
 type zones [maxZones]zone
@@ -67,8 +69,18 @@ type zones [maxZones]zone
 type lease struct {
 	version uint8 // zero: there is none
 	holder  uint8 // free, foreign, or the zone's number plus one
+	shrinks bool  // the holder is a downscale, not a rollout
 	expired bool
 	intents [maxSlots]intent
+	decrease
+}
+
+// decrease is the one that a Lease notes.
+type decrease struct {
+	zone     uint8 // its number plus one; zero: none
+	judged   uint8 // version of the zone
+	from, to uint8
+	overdue  bool // its update has been waited for long enough
 }
 
 // Holders that are none of ours.
@@ -144,7 +156,7 @@ func at(revisions []int, n int) uint8 {
 // reached tells whether the goal is reached: all as the users ask for, nothing
 // held, nobody busy.
 func (w *world) reached(c Config) bool {
-	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} {
+	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.decrease != (decrease{}) || w.askers != [maxAskers]asker{} {
 		return false
 	}
 	for n := range c.Operators {

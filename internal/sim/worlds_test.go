@@ -50,8 +50,12 @@ var worlds = []*spot{
 	{name: "two pods at a time and a crash", config: Config{
 		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, Crashes: 1,
 	}},
-	{name: "scaling while the operator dies", config: Config{
+	{name: "scaling while the operator dies", wide: true, config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Kills: 1,
+		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
+	}},
+	{name: "scaling down and up in one zone", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
 	}},
 	{name: "scaling up while the operator dies and requests come late", config: Config{
@@ -70,6 +74,23 @@ var worlds = []*spot{
 	}},
 	{name: "two operators", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2},
+	}},
+
+	{name: "two downscales at once", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 0}}, {{Shrink, 1, 0}}},
+	}},
+	{name: "a downscale beside a rollout", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Shrink, 0, 0}}},
+	}},
+	{name: "a downscale that never comes", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Lost: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 0}}},
+	}},
+	{name: "a downscale in the zone that rolls", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
+		Tracks: [][]Edit{{{Shrink, 0, 1}}},
 	}},
 
 	{name: "three zones", wide: true, config: Config{
@@ -97,6 +118,26 @@ var worlds = []*spot{
 	{name: "scaling up and down", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Minutes: 1,
 		Tracks: [][]Edit{{{Scale, 0, 2}, {Scale, 0, 1}}},
+	}},
+	{name: "two downscales at once while the operator dies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, Lost: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 0}}, {{Shrink, 1, 0}}},
+	}},
+	{name: "a downscale beside a rollout while the operator dies and its hold expires", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Kills: 1, OldCaches: true, Late: 1, Minutes: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 0}}},
+	}},
+	{name: "a downscale and back beside a rollout", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Shrink, 0, 1}, {Scale, 0, 2}}},
+	}},
+	{name: "a downscale beside a rollout and a crash", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Crashes: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 1}}},
+	}},
+	{name: "two operators and a downscale", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Shrink, 0, 0}}},
 	}},
 	{name: "others delete and touch pods while the operator dies", wide: true, config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Losses: 1, Churn: 1,

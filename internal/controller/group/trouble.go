@@ -107,6 +107,16 @@ func zoneOf(step plan.Action) string {
 		return a.Intent.Zone
 	case plan.AdoptRevision:
 		return a.Zone
+	case plan.NoteDecrease:
+		return a.Decrease.Zone
+	case plan.VoidDecrease:
+		return a.Decrease.Zone
+	case plan.UndoPreparation:
+		return a.Decrease.Zone
+	case plan.EndDecrease:
+		return a.Decrease.Zone
+	case plan.StampDownscale:
+		return a.Zone
 	case plan.Release:
 		return a.Holder.Zone()
 	case plan.Wait:

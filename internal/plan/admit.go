@@ -1,0 +1,225 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Request is a decrease of spec.replicas that somebody asks for.
+type Request struct {
+	Zone    string
+	UID     string  // of the StatefulSet as the request found it
+	Version Version // of that one: what is admitted is bound to it
+	From    int
+	To      int
+}
+
+// Verdict is the answer to a Request.
+type Verdict struct {
+	Because Refusal  // none: it is allowed
+	Note    Decrease // what the hold must say before the yes; none where nothing has to
+	Ask     []Pod    // who must be prepared between the note and the yes
+}
+
+// Allowed tells whether the answer is yes, once what it asks for is done.
+func (v Verdict) Allowed() bool { return v.Because.None() }
+
+// departure is a decrease with the zone it is about and those who leave by it.
+type departure struct {
+	Request
+	zone  standing
+	ask   []Pod // who leaves and has to be prepared
+	harms bool  // somebody who leaves serves
+}
+
+// A decreaseGuard objects to a decrease or, by returning no Refusal, lets it pass.
+type decreaseGuard func(*board, departure) Refusal
+
+// decreaseGuards bind every decrease; the first objection is the one told.
+var decreaseGuards = []decreaseGuard{
+	judgedAnew,      // what is judged is what will be changed
+	oneDecrease,     // one decrease at a time is on its way
+	preparable,      // guarantee 7: who leaves can be asked to prepare
+	holdIsElsewhere, // guarantee 1: one operation in one zone at a time
+}
+
+// harmGuards bind a decrease that takes down somebody who serves, beyond the above.
+var harmGuards = []decreaseGuard{
+	restIsNotWhole,  // guarantee 2: the rest of the group serves
+	tooSoon,         // guarantee 6: the minimum time between downscales
+	othersCameFirst, // first come, first served
+}
+
+// Admit decides about a decrease of a zone of the group. It shares its rules
+// with Group: what one of them begins, the other one respects.
+//
+// A decrease of which all leaving pods are down or absent needs nothing of the
+// other zones and, where nobody has to be prepared and the hold is not to be
+// had, no hold either: so no repair ever waits for what waits for it.
+func Admit(s Snapshot, r Request) Verdict {
+	b := newBoard(s)
+	z, exists := b.standing(r.Zone)
+	switch {
+	case exists && z.UID == r.UID && z.Version >= r.Version:
+	case s.Live:
+		return Verdict{Because: Refusal{Code: reason.ObjectMoved, Zone: r.Zone}}
+	default:
+		return Verdict{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
+	}
+	d := b.departure(z, r)
+	if because := b.mayShrink(d); !because.None() {
+		if !d.harms && len(d.ask) == 0 {
+			return Verdict{}
+		}
+		return Verdict{Because: because}
+	}
+	note := Decrease{Zone: z.Name, UID: z.UID, Version: r.Version, From: r.From, To: r.To, Stage: Admitted, Since: b.Now}
+	if len(d.ask) > 0 {
+		note.Stage = Preparing
+	}
+	return Verdict{Note: note, Ask: d.ask}
+}
+
+func (b *board) departure(z standing, r Request) departure {
+	d := departure{Request: r, zone: z}
+	for _, pod := range z.Pods {
+		if !(Decrease{From: r.From, To: r.To}).Leaves(z.Zone, pod.Ordinal) {
+			continue
+		}
+		d.harms = d.harms || pod.Up()
+		if z.Prepares && pod.Callable() {
+			d.ask = append(d.ask, pod)
+		}
+	}
+	return d
+}
+
+func (b *board) mayShrink(d departure) Refusal {
+	for _, object := range decreaseGuards {
+		if r := object(b, d); !r.None() {
+			return r
+		}
+	}
+	if !d.harms {
+		return Refusal{}
+	}
+	for _, object := range harmGuards {
+		if r := object(b, d); !r.None() {
+			return r
+		}
+	}
+	return Refusal{}
+}
+
+func judgedAnew(_ *board, d departure) Refusal {
+	if d.zone.Version != d.Version {
+		return Refusal{Code: reason.ObjectMoved, Zone: d.Zone}
+	}
+	return Refusal{}
+}
+
+// oneDecrease lets a decrease follow one that is in effect, and replace one
+// whose update was overtaken if all who were prepared for that one leave now.
+func oneDecrease(b *board, d departure) Refusal {
+	noted := b.Hold.Decrease
+	if noted.Zone != d.Zone || b.ended {
+		return Refusal{}
+	}
+	course := b.Course(noted)
+	switch {
+	case noted.Stage == Undoing:
+		return Refusal{Code: reason.PreparationUndone}
+	case course == InEffect:
+		return Refusal{}
+	case course == Overtaken && noted.Stage == Admitted && d.To <= noted.To:
+		return Refusal{}
+	}
+	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: noted.patience()}
+}
+
+func preparable(_ *board, d departure) Refusal {
+	if len(d.ask) > 0 && d.zone.Call.Invalid != "" {
+		return Refusal{Code: reason.InvalidPrepareCall, Detail: d.zone.Call.Invalid}
+	}
+	for _, pod := range d.ask {
+		if pod.OnHost {
+			return Refusal{Code: reason.PodOnHostNetwork, Pod: pod.Name}
+		}
+	}
+	return Refusal{}
+}
+
+func holdIsElsewhere(b *board, d departure) Refusal {
+	return heldElsewhere(b, disruption{zone: d.zone})
+}
+
+func restIsNotWhole(b *board, d departure) Refusal {
+	return otherZoneNotWhole(b, disruption{zone: d.zone})
+}
+
+// tooSoon holds for every zone that shrank, against the larger of the two
+// zones' minimum times. A time that is just over has passed.
+func tooSoon(b *board, d departure) Refusal {
+	for _, z := range b.standings {
+		if z.Name == d.Zone {
+			continue
+		}
+		last := b.lastDownscale(z.Zone)
+		if last.IsZero() {
+			continue
+		}
+		between := max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
+		if until := last.Add(between); b.Now.Before(until) {
+			return Refusal{Code: reason.DownscaleTooSoon, Zone: z.Name, Until: until}
+		}
+	}
+	return b.unreadableTimes(d.zone)
+}
+
+// unreadableTimes objects to what would have to be compared and cannot be read.
+func (b *board) unreadableTimes(shrinks standing) Refusal {
+	for _, z := range b.standings {
+		switch {
+		case z.MinBetween.Invalid != "":
+			return Refusal{Code: reason.InvalidDownscaleTime, Zone: z.Name, Detail: z.MinBetween.Invalid}
+		case z.Name != shrinks.Name && z.Downscaled.Invalid != "":
+			return Refusal{Code: reason.InvalidDownscaleTime, Zone: z.Name, Detail: z.Downscaled.Invalid}
+		}
+	}
+	return Refusal{}
+}
+
+// lastDownscale returns when a zone shrank last: the later one of what its
+// annotation says and of what the hold says.
+func (b *board) lastDownscale(z Zone) time.Time {
+	last := z.Downscaled.Time
+	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
+		last = noted
+	}
+	return last
+}
+
+// othersCameFirst objects while an operation of another zone waits that was
+// refused before this one.
+func othersCameFirst(b *board, d departure) Refusal {
+	mine := b.Now
+	for _, w := range b.Hold.Waiting {
+		if w.Zone == d.Zone && w.Operation == Downscale {
+			mine = w.Since
+		}
+	}
+	return b.waitingBefore(mine, d.Zone)
+}
+
+// waitingBefore objects while an operation of another zone waits that asked
+// before that time and has not been silent for too long.
+func (b *board) waitingBefore(since time.Time, zone string) Refusal {
+	for _, w := range b.Hold.Waiting {
+		_, exists := b.Zone(w.Zone)
+		if exists && w.Zone != zone && w.Since.Before(since) && b.Now.Before(w.Until()) {
+			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
+		}
+	}
+	return Refusal{}
+}

@@ -1,0 +1,242 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Each case is a group and a decrease of zone-a from 3 to 2 that somebody asks
+// for, with the answer.
+func TestAdmit(t *testing.T) {
+	for promise, tc := range map[string]struct{ group, want string }{
+		"a decrease is noted before the yes": {`
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who leaves is asked first, where the zone prepares": {`
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
+		"who never ran has nothing to prepare": {`
+			zone-a rev=1 prepares replicas=3
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 starting@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"a zone that is not whole refuses the others": {`
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 starting@1`,
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting)"},
+		"a zone that is outdated refuses nobody": {`
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=2 current=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"the zone itself need not be whole": {`
+			zone-a rev=1
+			  zone-a-0 starting@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who is down can leave whatever the others do": {`
+			hold rollout/zone-b
+			  noted zone-b-0
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
+			zone-b rev=2 current=1
+			  zone-b-0 ready@1`,
+			"yes"},
+		"who is absent can leave whatever the others do": {`
+			hold manual/maintenance
+			zone-a rev=1 replicas=3
+			  zone-a-0 ready@1 zone-a-1 ready@1
+			zone-b rev=1
+			  zone-b-0 starting@1`,
+			"yes"},
+		"a rollout of another zone holds the group": {`
+			hold rollout/zone-b
+			  noted zone-b-0
+			zone-a rev=2 current=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=2 current=1
+			  zone-b-0 ready@1`,
+			"GroupHeld zone-b-0 of zone-b (rollout/zone-b)"},
+		"a downscale of another zone holds the group": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"GroupHeld zone-b (downscale/zone-b)"},
+		"a hold taken by hand is respected": {`
+			hold manual/maintenance
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"GroupHeld (held from outside lockstep)"},
+		"a hold that cannot be read is respected": {`
+			hold free unreadable="version 2"
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"HoldUnreadable"},
+		"a rollout of the same zone is joined": {`
+			hold rollout/zone-a
+			  noted zone-a-0
+			zone-a rev=2 current=1
+			  zone-a-0 starting@2 uid=next version=20 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=2 current=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"a decrease of the same zone whose update is on its way comes first": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"ZoneShrinking (zone-a from 3 to 2 admitted)"},
+		"a decrease that is overtaken is judged again": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted version=9
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
+			"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
+		"a decrease that is overtaken by a smaller one has to be undone first": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 1 admitted version=9
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
+			"ZoneShrinking (zone-a from 3 to 1 admitted)"},
+		"nobody is prepared while others are told that they stay": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 undoing version=9
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
+			"PreparationUndone"},
+		"a decrease in effect is followed by the next": {`
+			hold downscale/zone-a
+			  decrease zone-a from 4 to 3 admitted version=9
+			zone-a rev=1 replicas=3
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 leaving@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"another zone shrank less than the minimum time ago": {`
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1 shrank=59m
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon zone-b"},
+		"the minimum time of the other zone counts as well": {`
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1 apart=1h shrank=59m
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon zone-b"},
+		"a minimum time that is just over has passed": {`
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1 shrank=1h
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"what the hold knows of the last downscale counts as well": {`
+			hold free
+			  shrank zone-b 10m ago
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1 shrank=2h
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon zone-b"},
+		"the zone's own last downscale does not count": {`
+			zone-a rev=1 apart=1h shrank=1m
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who is down leaves although another zone is not whole": {`
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
+			zone-b rev=1
+			  zone-b-0 starting@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who is down leaves without a minimum time": {`
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
+			zone-b rev=1 shrank=1m
+			  zone-b-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who was refused first comes first": {`
+			hold free
+			  waiting downscale/zone-b since 20s seen 5s
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"OthersCameFirst zone-b (downscale)"},
+		"who was refused first and has been silent for long has lost its place": {`
+			hold free
+			  waiting downscale/zone-b since 1m seen 35s
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"who waits longest is let in": {`
+			hold free
+			  waiting downscale/zone-a since 25s seen 5s
+			  waiting downscale/zone-b since 20s seen 5s
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
+		"a pod with its node's address cannot be asked": {`
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3 onHost=yes`,
+			"PodOnHostNetwork zone-a-2"},
+		"an object that has moved on is judged anew": {`
+			zone-a rev=1 version=11
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"ObjectMoved zone-a"},
+		"a view that is older than the object decides nothing": {`
+			zone-a rev=1 version=9
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"CacheBehind zone-a"},
+		"a zone that a live look does not show has moved on": {`
+			live
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"ObjectMoved zone-a"},
+	} {
+		t.Run(promise, func(t *testing.T) {
+			s := fixture.MustParse(outdented(tc.group))
+			got := answer(plan.Admit(s, plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2}))
+			if got != tc.want {
+				t.Errorf("%s\ngot  %s\nwant %s", fixture.PrintSnapshot(s), got, tc.want)
+			}
+		})
+	}
+}
+
+// outdented takes the three tabs away that a text has in a table.
+func outdented(text string) string { return strings.ReplaceAll(text, "\n\t\t\t", "\n") }
+
+func answer(v plan.Verdict) string {
+	if !v.Allowed() {
+		return v.Because.String()
+	}
+	text := "yes"
+	if !v.Note.None() {
+		text += ", noted " + v.Note.String()
+	}
+	for _, pod := range v.Ask {
+		text += ", once " + pod.Name + " is prepared"
+	}
+	return text
+}

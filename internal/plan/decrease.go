@@ -1,0 +1,110 @@
+package plan
+
+import "time"
+
+// Decrease notes that a zone shrinks: from before the first leaving pod is
+// asked to prepare until no pod beyond spec.replicas exists. A hold carries one
+// at most (ADR 12).
+//
+//	none ──► Preparing ──► Admitted ──► in effect ──► none
+//	             │             │ the update never came
+//	             └──► Undoing ◄┘──────────────────────► none
+type Decrease struct {
+	Zone    string
+	UID     string  // of the StatefulSet
+	Version Version // of the StatefulSet that was judged
+	From    int     // spec.replicas of that one
+	To      int     // what is asked for
+	Stage   Stage
+	Since   time.Time // when it got to its stage
+	Trace   string    // W3C traceparent of the request
+}
+
+// Stage is how far a decrease has got, as far as somebody has to write it down.
+type Stage string
+
+const (
+	// Preparing: leaving pods are asked to prepare; nobody has said yes yet.
+	Preparing Stage = "preparing"
+	// Admitted: a replica has said yes, or the decrease was seen without anybody's yes.
+	Admitted Stage = "admitted"
+	// Undoing: it will not happen; what was prepared is being undone.
+	Undoing Stage = "undoing"
+)
+
+const (
+	// PrepareLimit is how long a decrease may be prepared before it is given up
+	// for whoever began it: longer than the API server waits for a webhook (30 s).
+	PrepareLimit = 40 * time.Second
+	// UpdateLimit is how long an admitted decrease is waited for before the
+	// StatefulSet is touched, so that an update in flight is judged again.
+	UpdateLimit = 5 * time.Second
+	// TurnLimit is for how long a refused operation keeps its place in the
+	// queue after it was last seen: two rounds of an autoscaler, and some.
+	TurnLimit = 35 * time.Second
+)
+
+// None tells whether nothing is noted.
+func (d Decrease) None() bool { return d.Zone == "" }
+
+// Leaves tells whether a pod of that ordinal leaves by the decrease.
+func (d Decrease) Leaves(z Zone, ordinal int) bool {
+	return ordinal >= z.Start+d.To && ordinal < z.Start+d.From
+}
+
+// Course is what a snapshot shows of a decrease.
+type Course int
+
+const (
+	// Unseen: the view is older than the decrease.
+	Unseen Course = iota
+	// Awaited: the StatefulSet stands as it was judged; the update can still come.
+	Awaited
+	// InEffect: the StatefulSet asks for so few replicas, or fewer.
+	InEffect
+	// Overtaken: the StatefulSet has changed without the decrease, or is gone; the
+	// update that was judged can never come.
+	Overtaken
+)
+
+// Course compares a decrease with its StatefulSet. An update goes through
+// admission with the very version it is applied to, so it is a question of
+// versions alone.
+func (s Snapshot) Course(d Decrease) Course {
+	z, exists := s.Zone(d.Zone)
+	switch {
+	case !exists && s.ZonesAt < d.Version, exists && z.Version < d.Version:
+		return Unseen
+	case !exists, z.UID != d.UID:
+		return Overtaken
+	case z.Replicas <= d.To:
+		return InEffect
+	case z.Version == d.Version:
+		return Awaited
+	}
+	return Overtaken
+}
+
+// Moment is a time that somebody wrote on an object. The zero Moment is none.
+type Moment struct {
+	Time    time.Time
+	Invalid string // what was written instead of a time
+}
+
+// Span is a duration that somebody wrote on an object. The zero Span is none.
+type Span struct {
+	Duration time.Duration
+	Invalid  string // what was written instead of a duration
+}
+
+// Waiting is a place in the queue for a group: an operation that was refused
+// because another one was under way. The entry that is longest there comes first.
+type Waiting struct {
+	Operation Operation
+	Zone      string
+	Since     time.Time
+	LastSeen  time.Time // when it asked last
+}
+
+// Until returns when the place is lost if nobody asks again.
+func (w Waiting) Until() time.Time { return w.LastSeen.Add(TurnLimit) }

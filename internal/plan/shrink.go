@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// shrink returns what is due for the decrease that the hold notes or, where
+// there is none, for one that happened without anybody's yes.
+func (b *board) shrink(deeds []Action) []Action {
+	switch d := b.Hold.Decrease; {
+	case b.Hold.Unreadable != "":
+		return nil
+	case d.None():
+		return b.adoptDecrease()
+	case b.ended:
+		return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
+	case d.Stage == Undoing && !Disrupts(deeds): // no repair waits for an answer
+		return b.undo(d)
+	case d.Stage == Preparing:
+		return b.giveUp(d)
+	case d.Stage == Admitted:
+		return b.recall(d)
+	}
+	return nil
+}
+
+// adoptDecrease notes the decrease of a zone that has pods beyond its spec,
+// if the group is free for it. It happens anyway; noted, it excludes others.
+func (b *board) adoptDecrease() []Action {
+	for _, z := range b.standings {
+		if z.surplus.None() || z.Deleting || !b.joinable(z.Name) {
+			continue
+		}
+		return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: Decrease{
+			Zone: z.Name, UID: z.UID, Version: z.Version, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
+		}}}
+	}
+	return nil
+}
+
+// joinable tells whether an operation in the zone may have the hold as it is:
+// nobody has it, or an operation in the same zone.
+func (b *board) joinable(zone string) bool {
+	h := b.Hold.Holder
+	return b.notedElsewhere(zone).None() && (h.Free() || (!h.Foreign() && h.Zone() == zone))
+}
+
+// extent returns the least spec.replicas above the present one that would ask
+// for every pod there is.
+func (z standing) extent() int {
+	most := z.Replicas + 1 // a pod below the first ordinal is beyond the spec as well
+	for _, pod := range z.Pods {
+		most = max(most, pod.Ordinal-z.Start+1)
+	}
+	return most
+}
+
+// over tells whether a decrease has come to its end: nothing is left of it, or
+// it cannot happen and there is nothing to undo.
+func (b *board) over(d Decrease) bool {
+	z, exists := b.standing(d.Zone)
+	switch b.Course(d) {
+	case InEffect:
+		return z.surplus.None() && z.Observed
+	case Overtaken:
+		return !exists || z.UID != d.UID || (d.Stage == Undoing && len(b.prepared(d)) == 0) ||
+			(d.Stage == Admitted && !z.Prepares)
+	case Awaited:
+		return d.Stage == Undoing && len(b.prepared(d)) == 0
+	case Unseen:
+	}
+	return false
+}
+
+// prepared returns the pods that may have been asked to prepare and will stay.
+func (b *board) prepared(d Decrease) []Pod {
+	z, _ := b.Zone(d.Zone)
+	var pods []Pod
+	for _, pod := range z.Pods {
+		if z.Prepares && z.Owns(pod.Ordinal) && d.Leaves(z, pod.Ordinal) && pod.Callable() {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// undo takes back what was prepared in vain. Where the decrease is in effect
+// after all, there is nothing to take back, and its end is waited for.
+func (b *board) undo(d Decrease) []Action {
+	if c := b.Course(d); c == Unseen || c == InEffect {
+		return nil
+	}
+	return []Action{UndoPreparation{Decrease: d, Pods: b.prepared(d)}, EndDecrease{Decrease: d}}
+}
+
+// giveUp undoes a preparation that nobody can be at any more.
+func (b *board) giveUp(d Decrease) []Action {
+	if b.Course(d) == InEffect || b.Now.Before(d.patience()) {
+		return nil
+	}
+	return b.takeBack(d)
+}
+
+// recall ends an admitted decrease whose update does not come: the StatefulSet
+// is touched, so that the update cannot come any more, and then the preparation
+// is undone.
+func (b *board) recall(d Decrease) []Action {
+	if b.Now.Before(d.patience()) {
+		return nil
+	}
+	switch b.Course(d) {
+	case Awaited:
+		return []Action{VoidDecrease{Decrease: d}}
+	case Overtaken:
+		return b.takeBack(d)
+	case Unseen, InEffect:
+	}
+	return nil
+}
+
+func (b *board) takeBack(d Decrease) []Action {
+	d.Stage, d.Since = Undoing, b.Now
+	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleNeverCame}}
+}
+
+// shrinkage says why a zone in which a decrease is noted is not whole.
+func (b *board) shrinkage(zone Zone) Refusal {
+	d := b.Hold.Decrease
+	if d.Zone != zone.Name || b.ended {
+		return Refusal{}
+	}
+	r := Refusal{Code: reason.ZoneShrinking, Detail: fmt.Sprintf("%d to %d, %s", d.From, d.To, d.Stage)}
+	if end := d.patience(); end.After(b.Now) && b.Course(d) != InEffect {
+		r.Until = end
+	}
+	return r
+}
+
+// patience returns when a stage that does not end by itself is ended, or the
+// zero time.
+func (d Decrease) patience() time.Time {
+	switch d.Stage {
+	case Preparing:
+		return d.Since.Add(PrepareLimit)
+	case Admitted:
+		return d.Since.Add(UpdateLimit)
+	case Undoing:
+	}
+	return time.Time{}
+}
+
+func (b *board) standing(name string) (standing, bool) {
+	for _, z := range b.standings {
+		if z.Name == name {
+			return z, true
+		}
+	}
+	return standing{}, false
+}
+
+// stamps writes the times of downscales where they can be seen. An annotation
+// has whole seconds.
+func (b *board) stamps() []Action {
+	var stamps []Action
+	for _, z := range b.Zones {
+		shrank := b.Hold.Downscaled[z.Name]
+		if d := b.Hold.Decrease; d.Zone == z.Name && b.Course(d) == InEffect {
+			shrank = d.Since
+		}
+		shrank = shrank.Truncate(time.Second)
+		if shrank.After(z.Downscaled.Time) && !z.Deleting {
+			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
+		}
+	}
+	return stamps
+}

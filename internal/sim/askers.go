@@ -1,0 +1,292 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// asker is somebody who wants a zone to shrink: the API server, which reads the
+// zone, asks a webhook, and updates the zone if it is still the one that was
+// judged, or else asks again.
+type asker struct {
+	at      askPlace
+	zone    uint8
+	to      uint8
+	version uint8 // of the zone that is judged
+	noted   bool  // the yes rests on the Lease
+	known   lease // as the webhook has read it
+	look    zones
+	record  lease // that the webhook writes
+	shown   slots // in order as the webhook has read it
+}
+
+// askPlace is how far a request to shrink has got.
+type askPlace uint8
+
+const (
+	nobody askPlace = iota
+	asking
+	askerReadLease
+	askerReadZones
+	noting
+	approved
+)
+
+// petition is all that a verdict depends on.
+type petition struct {
+	view
+	zone, to, version uint8
+}
+
+type verdict struct {
+	refused plan.Refusal
+	noted   bool
+	record  lease
+}
+
+// ask lets a user want a decrease, one for each track.
+func (e *explorer) ask(w *world, track int, edit Edit, see visit) {
+	i := 0
+	for _, earlier := range e.config.Tracks[:track] {
+		for _, other := range earlier {
+			if other.Kind == Shrink {
+				i++
+				break
+			}
+		}
+	}
+	if w.askers[i].at != nobody {
+		return
+	}
+	m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
+	m.next.tracks[track]++
+	m.next.askers[i] = asker{at: asking, zone: uint8(edit.Zone), to: uint8(edit.Value)}
+	see(&m)
+}
+
+// admission moves every request to shrink one step on, lets time pass, and lets
+// requests get lost.
+func (e *explorer) admission(w *world, see visit) {
+	for i := range w.askers {
+		switch a := &w.askers[i]; a.at {
+		case nobody:
+			continue
+		case asking:
+			e.beginToJudge(w, i, see)
+		case askerReadLease:
+			m := move{next: *w, fair: true, line: func() string { return a.String() + ": reads the zones live" }}
+			m.next.askers[i].at, m.next.askers[i].look = askerReadZones, w.zones
+			see(&m)
+		case askerReadZones:
+			e.judgeDecrease(w, i, see)
+		case noting:
+			e.note(w, i, see)
+		case approved:
+			e.update(w, i, see)
+		}
+		e.loseAsker(w, i, see)
+	}
+	e.wait(w, see)
+}
+
+func (e *explorer) beginToJudge(w *world, i int, see visit) {
+	a := &w.askers[i]
+	m := move{next: *w, fair: true, line: func() string { return a.String() + ": reads the Lease live" }}
+	next := &m.next.askers[i]
+	if w.zones[a.zone].replicas <= a.to {
+		*next = asker{}
+		m.line = func() string { return a.String() + ": has nothing to ask for any more" }
+	} else {
+		next.at, next.version, next.known = askerReadLease, w.zones[a.zone].version, w.lease
+	}
+	see(&m)
+}
+
+// judgeDecrease reads the pods live and asks the real rules.
+func (e *explorer) judgeDecrease(w *world, i int, see visit) {
+	a := &w.askers[i]
+	v := e.admit(petition{view{pods: w.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})
+	m := move{next: *w, fair: true}
+	next := &m.next.askers[i]
+	*next = asker{at: asking, zone: a.zone, to: a.to}
+	switch {
+	case !v.refused.None():
+		m.covers = one(decreasesRefused)
+		m.line = func() string { return a.String() + ": is refused because " + v.refused.String() }
+	case !v.noted:
+		m.covers = one(decreasesWithoutHold)
+		next.at, next.version, next.shown = approved, a.version, ^down(&w.pods, &a.look)
+		m.line = func() string { return a.String() + ": gets a yes without the hold" }
+	default:
+		next.at, next.version, next.shown, next.record = noting, a.version, ^down(&w.pods, &a.look), v.record
+		m.line = func() string { return a.String() + ": gets a yes once it is noted" }
+	}
+	see(&m)
+}
+
+func (e *explorer) admit(p petition) verdict {
+	if v, ok := e.verdicts[p]; ok {
+		return v
+	}
+	s := p.snapshot(e.config)
+	name := zoneNames[p.zone]
+	answer := plan.Admit(s, plan.Request{
+		Zone: name, UID: name, Version: plan.Version(p.version), From: int(p.zones[p.zone].replicas), To: int(p.to),
+	})
+	v := verdict{refused: answer.Because, noted: !answer.Note.None()}
+	if v.noted {
+		v.record = p.written(hold.Admit(s, answer.Note))
+	}
+	e.verdicts[p] = v
+	return v
+}
+
+// note writes the decrease into the Lease by compare-and-swap.
+func (e *explorer) note(w *world, i int, see visit) {
+	a := &w.askers[i]
+	m := move{next: *w, fair: true, line: func() string { return a.String() + ": writes " + a.record.String() }}
+	next := &m.next.askers[i]
+	former := w.lease.decrease
+	if e.write(&m, a.record) {
+		next.at, next.noted, next.record = approved, true, lease{}
+		if former.zone == a.record.decrease.zone {
+			m.covers = one(decreasesJudgedAgain)
+		}
+	} else {
+		*next = asker{at: asking, zone: a.zone, to: a.to}
+		m.line = func() string { return a.String() + ": finds that the Lease has changed" }
+	}
+	see(&m)
+}
+
+// update changes the zone, if it is the one that was judged.
+func (e *explorer) update(w *world, i int, see visit) {
+	a := &w.askers[i]
+	m := move{next: *w, fair: true, line: func() string { return a.String() + ": happens" }}
+	if w.zones[a.zone].version != a.version {
+		m.next.askers[i] = asker{at: asking, zone: a.zone, to: a.to}
+		m.line = func() string { return a.String() + ": comes too late, and is judged again" }
+		see(&m)
+		return
+	}
+	m.covers = one(decreasesAdmitted)
+	harms := a.harms(w)
+	m.next.askers[i] = asker{}
+	z := &m.next.zones[a.zone]
+	z.version++
+	z.replicas, z.observed = a.to, false
+	if harms {
+		z.harmed = true
+		m.rule, m.how = e.judgeHarm(w, a)
+	}
+	see(&m)
+}
+
+// loseAsker: the client gives up, or the webhook dies.
+func (e *explorer) loseAsker(w *world, i int, see visit) {
+	if w.left.lost == 0 {
+		return
+	}
+	a := &w.askers[i]
+	m := move{next: *w, covers: one(requestsLost), line: func() string { return a.String() + ": is given up" }}
+	if a.noted {
+		m.covers |= one(decreasesNeverCame)
+	}
+	m.next.left.lost--
+	m.next.askers[i] = asker{}
+	see(&m)
+}
+
+// wait lets the time pass for which an admitted decrease is waited for.
+func (e *explorer) wait(w *world, see visit) {
+	d := w.lease.decrease
+	if d.zone == 0 || d.overdue {
+		return
+	}
+	m := move{next: *w, fair: true, line: func() string { return "some seconds pass" }}
+	for _, l := range m.next.leases() {
+		if l.decrease == d {
+			l.decrease.overdue = true
+		}
+	}
+	see(&m)
+}
+
+// leases returns the Lease and every copy of it.
+func (w *world) leases() []*lease {
+	all := []*lease{&w.lease, &w.late.record}
+	for n := range w.operators {
+		all = append(all, &w.operators[n].known, &w.operators[n].record)
+	}
+	for i := range w.askers {
+		all = append(all, &w.askers[i].known, &w.askers[i].record)
+	}
+	return all
+}
+
+// harms tells whether the decrease takes down a pod that serves and did so when
+// it was judged. Who comes up between the live read and the update leaves by
+// the rules for those who are down: nobody can know better.
+func (a *asker) harms(w *world) bool {
+	for ordinal := int(a.to); ordinal < int(w.zones[a.zone].replicas); ordinal++ {
+		slot := int(a.zone)*maxPods + ordinal
+		if w.pods[slot].up() && a.shown.has(slot) {
+			return true
+		}
+	}
+	return false
+}
+
+// shrinking tells whether pods of the zone are beyond what is asked for.
+func (w *world) shrinking(zone int) bool {
+	for slot := zone * maxPods; slot < (zone+1)*maxPods; slot++ {
+		if w.pods[slot].exists() && !w.zones.wanted(slot) {
+			return true
+		}
+	}
+	return false
+}
+
+// othersHarmed tells whether pods leave another zone by an admitted decrease.
+func (w *world) othersHarmed(zone int) bool {
+	for n := range w.zones {
+		if n != zone && w.zones[n].harmed && w.shrinking(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// unnoted tells whether a yes can still take effect, harms, and is not noted.
+func (a *asker) unnoted(w *world) bool {
+	if a.at != approved || w.zones[a.zone].version != a.version || !a.harms(w) {
+		return false
+	}
+	d := w.lease.decrease
+	return int(w.lease.holder) != int(a.zone)+1 || d.zone != a.zone+1 || d.judged != a.version || d.to != a.to
+}
+
+// judgeHarm looks at a decrease that takes effect and takes somebody down.
+func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
+	zone := int(a.zone)
+	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)
+	for _, law := range []struct {
+		name   string
+		broken bool
+	}{
+		{"OneZoneAtATime", w.ours&elsewhere != 0 || w.othersHarmed(zone)},
+		{"RestIsWhole", elsewhere&^(a.shown&^w.ours) != 0},
+	} {
+		if law.broken && e.rules.judges(law.name) {
+			return law.name, fmt.Sprintf("%s shrinks to %d; down elsewhere: %v; of these by us: %v", zoneNames[zone], a.to, elsewhere, w.ours&elsewhere)
+		}
+	}
+	return "", ""
+}
+
+// String names the request in a story.
+func (a *asker) String() string {
+	return fmt.Sprintf("downscale of %s to %d", zoneNames[a.zone], a.to)
+}
