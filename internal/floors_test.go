@@ -43,8 +43,10 @@ var house = map[string]room{
 
 	"internal/operator": {floor: 6, uses: outside},
 
-	"internal/controller/group": {floor: 5, uses: outside},
-	"internal/server":           {floor: 5, uses: outside},
+	"internal/controller/group":    {floor: 5, uses: outside},
+	"internal/controller/cabundle": {floor: 5, uses: outside},
+	"internal/admission":           {floor: 5, uses: outside},
+	"internal/server":              {floor: 5, uses: outside},
 
 	"internal/observe": {floor: 4, uses: outside},
 	"internal/act":     {floor: 4, uses: outside},
@@ -53,6 +55,8 @@ var house = map[string]room{
 
 	"internal/lease":     {floor: 3, uses: outside},
 	"internal/access":    {floor: 3, uses: outside},
+	"internal/certs":     {floor: 3, uses: outside},
+	"internal/hook":      {floor: 3, uses: outside},
 	"internal/telemetry": {floor: 3, uses: outside},
 
 	// The judge knows what it judges: plans, and what the hold says about them.

@@ -8,6 +8,9 @@ type Set struct {
 	UID         string
 	Version     plan.Version
 	NoDownscale bool // its label forbids it to shrink
+	Prepares    bool // its label asks for pods to be prepared before they leave
+	Grouped     bool // it is a zone of the group Key
+	Key         plan.Key
 }
 
 // Set returns a StatefulSet from the cache. It makes no request.
@@ -20,5 +23,7 @@ func (o *Observer) Set(namespace, name string) (Set, bool) {
 	if !ok {
 		return Set{}, false
 	}
-	return Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred}, true
+	return Set{
+		UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Prepares: r.zone.Prepares, Grouped: r.grouped, Key: r.key(),
+	}, true
 }

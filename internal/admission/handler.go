@@ -1,0 +1,189 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// Options say which webhooks there are. Log is required; a webhook without a
+// Judge is not served.
+type Options struct {
+	NoDownscale      Judge // /admission/no-downscale
+	PrepareDownscale Judge // /admission/prepare-downscale
+
+	// Limit is how long a decision may take at most; 9 s when zero. What the API
+	// server waits, less a margin, limits it further.
+	Limit time.Duration
+	Log   logrus.FieldLogger
+	// Tracer makes a span of every decision. Not set: no spans.
+	Tracer trace.Tracer
+	// Observe is told once about every request, for metrics.
+	Observe func(Observation)
+}
+
+// Observation is what became of one request.
+type Observation struct {
+	Webhook string  // no-downscale, prepare-downscale
+	Verdict Outcome // what the API server was told
+	Reason  Reason  // why; empty when there was no verdict
+	DryRun  bool
+	Took    time.Duration
+}
+
+// Outcome is what became of a request, as a metric's label.
+type Outcome string
+
+// Outcomes.
+const (
+	Allowed   Outcome = "allowed"
+	Denied    Outcome = "denied"
+	Malformed Outcome = "malformed" // no review that can be answered: HTTP 4xx
+	Broken    Outcome = "broken"    // a defect of lockstep: HTTP 500
+)
+
+const usualLimit = 9 * time.Second
+
+// New returns the handler of all webhooks.
+func New(o Options) http.Handler {
+	if o.Limit <= 0 {
+		o.Limit = usualLimit
+	}
+	if o.Tracer == nil {
+		o.Tracer = noop.Tracer{}
+	}
+	if o.Observe == nil {
+		o.Observe = func(Observation) {}
+	}
+	mux := http.NewServeMux()
+	for name, judge := range map[string]Judge{
+		"no-downscale":      o.NoDownscale,
+		"prepare-downscale": o.PrepareDownscale,
+	} {
+		if judge != nil {
+			mux.Handle("POST /admission/"+name, &webhook{name: name, judge: judge, options: o})
+		}
+	}
+	return mux
+}
+
+// webhook serves one path.
+type webhook struct {
+	name    string
+	judge   Judge
+	options Options
+}
+
+// ServeHTTP implements http.Handler.
+func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	told := Observation{Webhook: h.name, Verdict: Broken}
+	began := time.Now()
+	defer func() {
+		if defect := recover(); defect != nil {
+			h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "stack": string(debug.Stack())}).Errorf("a review broke lockstep: %v", defect)
+			refuse(w, http.StatusInternalServerError, "this review broke lockstep; its log says more")
+		}
+		told.Took = time.Since(began)
+		h.options.Observe(told)
+	}()
+	asked, err := readReview(w, r)
+	if err != nil {
+		told.Verdict = Malformed
+		h.malformed(w, err)
+		return
+	}
+	verdict := h.decide(r, asked)
+	text, err := asked.answer(verdict)
+	if err != nil {
+		panic(fmt.Errorf("encode a verdict: %w", err)) // strings and numbers: it always can be
+	}
+	told.Verdict, told.Reason, told.DryRun = verdict.outcome(), verdict.Reason, asked.Request.DryRun
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // whoever asked has gone, if this fails
+}
+
+func (h *webhook) malformed(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if r, ok := errors.AsType[refusal](err); ok {
+		status = r.status
+	}
+	h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "status": status}).WithError(err).Warn("not a review")
+	refuse(w, status, err.Error())
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.Error(w, text, status)
+}
+
+// decide asks the judge, in time and under a span.
+func (h *webhook) decide(r *http.Request, asked *review) Verdict {
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := h.options.Tracer.Start(ctx, "admission "+h.name, trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
+	ctx, stop := context.WithTimeout(ctx, limit(r, h.options.Limit))
+	defer stop()
+
+	q := asked.Request
+	verdict := h.judged(ctx, q)
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.String("k8s.namespace.name", q.Namespace), attribute.String("lockstep.object", q.what()+"/"+q.Name),
+			attribute.Bool("lockstep.dry_run", q.DryRun),
+			attribute.String("lockstep.decision", string(verdict.outcome())), attribute.String("lockstep.reason", string(verdict.Reason)))
+		if !verdict.Allowed {
+			span.SetStatus(codes.Error, string(verdict.Reason))
+		}
+	}
+	h.log(ctx, q, verdict)
+	return verdict
+}
+
+func (h *webhook) judged(ctx context.Context, q *request) Verdict {
+	change, err := q.change()
+	if err != nil {
+		return h.judge.Doubt(ObjectUnreadable, err.Error())
+	}
+	return h.judge.Judge(ctx, change)
+}
+
+// log writes a line for whatever is not a plain yes.
+func (h *webhook) log(ctx context.Context, q *request, v Verdict) {
+	if v.Allowed && len(v.Warnings) == 0 {
+		return
+	}
+	line := h.options.Log.WithFields(logrus.Fields{
+		"webhook": h.name, "namespace": q.Namespace, "object": q.what() + "/" + q.Name, "dry_run": q.DryRun,
+		"verdict": v.outcome(), "reason": v.Reason, "message": v.Message, "warnings": v.Warnings,
+	})
+	line.WithContext(ctx).Info("review")
+}
+
+func (v Verdict) outcome() Outcome {
+	if v.Allowed {
+		return Allowed
+	}
+	return Denied
+}
+
+// limit is how long a decision may take: what was configured, and less than the
+// API server waits, which it says in its query.
+func limit(r *http.Request, configured time.Duration) time.Duration {
+	patience, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || patience <= 0 {
+		return configured
+	}
+	const most = 200 * time.Millisecond
+	margin := min(max(patience/10, most), patience/2)
+	return min(configured, patience-margin)
+}

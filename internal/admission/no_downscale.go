@@ -1,0 +1,77 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+)
+
+// NoDownscale is the Judge of /admission/no-downscale: what carries the label
+// grafana.com/no-downscale=true keeps its replicas. A dry run is judged like any
+// other request. The old object's label counts, so taking it off and shrinking
+// takes two updates.
+type NoDownscale struct {
+	// Parents knows the labels of what a Scale is about.
+	Parents Parents
+	// Strict refuses what cannot be known. Otherwise that passes with a warning.
+	Strict bool
+}
+
+// Parents knows labels of objects that are not part of a review.
+type Parents interface {
+	// NoDownscale tells whether the object that a Scale belongs to carries the label.
+	NoDownscale(ctx context.Context, c Change) (bool, error)
+}
+
+// Judge implements Judge.
+func (n NoDownscale) Judge(ctx context.Context, c Change) Verdict {
+	switch shrinks, known := c.Shrinks(); {
+	case !known:
+		return n.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
+	case !shrinks:
+		return Allow(NotShrinking)
+	}
+	barred, err := n.barred(ctx, c)
+	switch {
+	case err != nil:
+		return n.Doubt(ParentUnknown, err.Error())
+	case !barred:
+		return Allow(NotGuarded)
+	}
+	return Deny(http.StatusForbidden, DownscaleBarred, fmt.Sprintf(
+		"downscale of %s/%s in %s from %d to %d replicas is not allowed: it has the label %s=true",
+		c.Resource, c.Name, c.Namespace, *c.From, *c.To, contract.NoDownscaleLabel))
+}
+
+func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {
+	if c.Scale() {
+		return n.Parents.NoDownscale(ctx, c)
+	}
+	return contract.NoDownscale(c.Old.Labels), nil
+}
+
+// Doubt implements Judge.
+func (n NoDownscale) Doubt(why Reason, about string) Verdict {
+	if !n.Strict {
+		v := Allow(why)
+		v.Warnings = []string{warning("lockstep could not tell whether this downscale is allowed: " + about)}
+		return v
+	}
+	code := http.StatusBadRequest
+	if why == ParentUnknown {
+		code = http.StatusTooManyRequests // the next attempt may find it
+	}
+	return Deny(code, why, "lockstep cannot tell whether this downscale is allowed: "+about)
+}
+
+// warning shortens a text to what the API server passes on whole.
+func warning(text string) string {
+	const most = 256
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
+}

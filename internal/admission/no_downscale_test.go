@@ -1,0 +1,248 @@
+package admission_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+)
+
+const noDownscalePath = "/admission/no-downscale"
+
+// shelf is an API server from which metadata can be read. It writes down what it
+// is asked.
+type shelf struct {
+	labels map[string]map[string]string // by path
+	fails  bool
+	asked  []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *shelf) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.asked = append(s.asked, q.Method+" "+q.URL.Path+" "+q.Header.Get("Accept"))
+	if err := q.Context().Err(); err != nil {
+		return nil, err
+	}
+	if s.fails {
+		return nil, errors.New("planted")
+	}
+	labels, there := s.labels[q.URL.Path]
+	if !there {
+		return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: q}, nil
+	}
+	parent := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: path.Base(q.URL.Path), Labels: labels}}
+	text, err := json.Marshal(parent)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(text)), Request: q,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}, nil
+}
+
+func (s *shelf) client(tb testing.TB) kubernetes.Interface {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://api", Transport: s, QPS: -1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// nothingCached is a cache that is empty.
+func nothingCached(string, string) (observe.Set, bool) { return observe.Set{}, false }
+
+func noDownscale(n admission.NoDownscale) http.Handler {
+	return admission.New(admission.Options{NoDownscale: n, Log: silent()})
+}
+
+func barred(s *appsv1.StatefulSet) {
+	s.Labels = map[string]string{"grafana.com/no-downscale": "true"}
+}
+
+func TestNoDownscale(t *testing.T) {
+	const denied = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed: it has the label grafana.com/no-downscale=true"
+	yes := true
+	label := func(value string) func(*appsv1.StatefulSet) {
+		return func(s *appsv1.StatefulSet) { s.Labels = map[string]string{"grafana.com/no-downscale": value} }
+	}
+	dryRun := func(r *admissionv1.AdmissionReview) { r.Request.DryRun = &yes }
+	for name, tc := range map[string]struct {
+		review  []byte
+		denied  string
+		doubted bool
+		reason  admission.Reason
+	}{
+		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, admission.DownscaleBarred},
+		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, admission.DownscaleBarred},
+		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, admission.DownscaleBarred},
+		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, admission.NotGuarded},
+		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, admission.NotGuarded},
+		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, admission.NotGuarded},
+		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, admission.NotGuarded},
+		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, admission.NotShrinking},
+		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, admission.NotShrinking},
+		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, admission.NotShrinking},
+		"the new one does not say how many":        {update(t, set(3, barred), set(-1, barred)), "", true, admission.ReplicasUnknown},
+		"the old one did not say how many":         {update(t, set(-1, barred), set(3, barred)), "", true, admission.ReplicasUnknown},
+		"an object that cannot be read":            {update(t, set(3, barred), "x"), "", true, admission.ObjectUnreadable},
+		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, admission.DownscaleBarred},
+		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, admission.DownscaleBarred},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, strict := range []bool{false, true} {
+				response := answerTo(t, post(t, noDownscale(admission.NoDownscale{Strict: strict}), noDownscalePath, tc.review)).Response
+				allowed := tc.denied == "" && (!tc.doubted || !strict)
+				if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
+					t.Errorf("strict %t: allowed %t for %v, want %t for %s", strict, response.Allowed, response.AuditAnnotations, allowed, tc.reason)
+				}
+				if warned := len(response.Warnings) > 0; warned != (tc.doubted && !strict) {
+					t.Errorf("strict %t: warnings %q", strict, response.Warnings)
+				}
+				if tc.denied != "" {
+					if diff := cmp.Diff(&metav1.Status{Status: "Failure", Code: 403, Reason: metav1.StatusReasonForbidden, Message: tc.denied}, response.Result); diff != "" {
+						t.Errorf("strict %t: -want +got:\n%s", strict, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func deployment(replicas int32) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"grafana.com/no-downscale": "true"}},
+		Spec:       appsv1.DeploymentSpec{Replicas: &replicas},
+	}
+}
+
+func replicaSet(replicas int32) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"grafana.com/no-downscale": "true"}},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas},
+	}
+}
+
+func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
+	const ask = "GET /apis/apps/v1/namespaces/team/%s/zone-a application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	fresh := observe.Set{UID: "uid-a", Version: 7, NoDownscale: true}
+	with := func(change func(*observe.Set)) *observe.Set {
+		changed := fresh
+		change(&changed)
+		return &changed
+	}
+	scaleOf := func(resource string, change ...func(*admissionv1.AdmissionRequest)) []byte {
+		return update(t, scale(3), scale(0), func(r *admissionv1.AdmissionReview) {
+			r.Request.Resource.Resource = resource
+			for _, c := range change {
+				c(r.Request)
+			}
+		})
+	}
+	opaque := func(q *admissionv1.AdmissionRequest) {
+		q.OldObject.Raw = bytes.Replace(q.OldObject.Raw, []byte(`"resourceVersion":"7"`), []byte(`"resourceVersion":"v7"`), 1)
+	}
+	for name, tc := range map[string]struct {
+		review []byte
+		cached *observe.Set
+		live   map[string]string // its labels; nil: it does not exist
+		fails  bool
+		asked  string // the resource that was read
+		reason admission.Reason
+	}{
+		"the cache is as new as the Scale":        {scaleOf("statefulsets"), &fresh, nil, true, "", admission.DownscaleBarred},
+		"the cache is newer":                      {scaleOf("statefulsets"), with(func(s *observe.Set) { s.Version = 8 }), nil, true, "", admission.DownscaleBarred},
+		"the cache knows that there is no label":  {scaleOf("statefulsets"), with(func(s *observe.Set) { s.NoDownscale = false }), nil, true, "", admission.NotGuarded},
+		"the cache is older: it is read":          {scaleOf("statefulsets"), with(func(s *observe.Set) { s.Version = 6 }), map[string]string{}, false, "statefulsets", admission.NotGuarded},
+		"the cache has another one: it is read":   {scaleOf("statefulsets"), with(func(s *observe.Set) { s.UID = "uid-b" }), map[string]string{}, false, "statefulsets", admission.NotGuarded},
+		"versions are opaque: it is read":         {scaleOf("statefulsets", opaque), &fresh, map[string]string{}, false, "statefulsets", admission.NotGuarded},
+		"nothing is cached: it is read":           {scaleOf("statefulsets"), nil, map[string]string{"grafana.com/no-downscale": "true"}, false, "statefulsets", admission.DownscaleBarred},
+		"a Deployment is read":                    {scaleOf("deployments"), &fresh, map[string]string{"grafana.com/no-downscale": "true"}, false, "deployments", admission.DownscaleBarred},
+		"a ReplicaSet is read":                    {scaleOf("replicasets"), &fresh, map[string]string{"x": "y"}, false, "replicasets", admission.NotGuarded},
+		"what is away is not known":               {scaleOf("deployments"), nil, nil, false, "deployments", admission.ParentUnknown},
+		"what cannot be read is not known":        {scaleOf("deployments"), nil, nil, true, "deployments", admission.ParentUnknown},
+		"another resource is not known":           {scaleOf("replicationcontrollers"), nil, nil, true, "", admission.ParentUnknown},
+		"a name that is a path is not looked for": {scaleOf("deployments", func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }), nil, nil, true, "", admission.ParentUnknown},
+		"growth is nobody's question":             {update(t, scale(0), scale(3)), nil, nil, true, "", admission.NotShrinking},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, strict := range []bool{false, true} {
+				s := &shelf{fails: tc.fails, labels: map[string]map[string]string{}}
+				if tc.live != nil {
+					s.labels["/apis/apps/v1/namespaces/team/"+tc.asked+"/zone-a"] = tc.live
+				}
+				cached := nothingCached
+				if tc.cached != nil {
+					cached = func(namespace, name string) (observe.Set, bool) {
+						return *tc.cached, namespace == "team" && name == "zone-a"
+					}
+				}
+				h := noDownscale(admission.NoDownscale{Strict: strict, Parents: admission.ScaleParents{Cached: cached, Client: s.client(t)}})
+				response := answerTo(t, post(t, h, noDownscalePath, tc.review)).Response
+				doubted := tc.reason == admission.ParentUnknown
+				allowed := tc.reason != admission.DownscaleBarred && (!doubted || !strict)
+				if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
+					t.Errorf("strict %t: allowed %t for %v (%+v), want %t for %s", strict, response.Allowed, response.AuditAnnotations, response.Result, allowed, tc.reason)
+				}
+				if doubted && strict && response.Result.Code != http.StatusTooManyRequests {
+					t.Errorf("refused with %d, want 429: it may be known later", response.Result.Code)
+				}
+				if warned := len(response.Warnings) > 0; warned != (doubted && !strict) {
+					t.Errorf("strict %t: warnings %q", strict, response.Warnings)
+				}
+				var want []string
+				if tc.asked != "" {
+					want = []string{strings.Replace(ask, "%s", tc.asked, 1)}
+				}
+				if diff := cmp.Diff(want, s.asked); diff != "" {
+					t.Errorf("strict %t: requests (-want +got):\n%s", strict, diff)
+				}
+			}
+		})
+	}
+}
+
+// parents answers for all.
+type parents struct {
+	barred bool
+	err    error
+}
+
+func (p parents) NoDownscale(context.Context, admission.Change) (bool, error) { return p.barred, p.err }
+
+func TestAWarningFitsItsHeader(t *testing.T) {
+	h := noDownscale(admission.NoDownscale{Parents: parents{err: errors.New(strings.Repeat("é", 500))}})
+	warnings := answerTo(t, post(t, h, noDownscalePath, update(t, scale(3), scale(2)))).Response.Warnings
+	if len(warnings) != 1 || len(warnings[0]) > 256 || strings.ContainsRune(warnings[0], '�') {
+		t.Errorf("got %q", warnings)
+	}
+}
+
+func TestPermissionsAreThoseOfTheReads(t *testing.T) {
+	var got []string
+	for _, need := range admission.Permissions() {
+		got = append(got, need.APIGroup+"/"+need.Resource+" "+strings.Join(need.Verbs, ","))
+	}
+	want := []string{"apps/statefulsets get", "apps/deployments get", "apps/replicasets get"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,284 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// PrepareDownscale is the Judge of /admission/prepare-downscale: a zone shrinks
+// under the hold of its group, and who leaves was prepared. It refuses what it
+// cannot know. A dry run is judged like any other request and changes nothing.
+type PrepareDownscale struct {
+	Observer Observer
+	Holds    Holds
+	Pods     Pods
+	Log      *logrus.Logger
+
+	turns turns
+}
+
+// Observer knows groups.
+type Observer interface {
+	Synced() bool
+	Managed(namespace string) bool
+	Set(namespace, name string) (observe.Set, bool)
+	Cached(plan.Key) plan.Snapshot
+	Live(context.Context, plan.Key) (plan.Snapshot, error)
+}
+
+// Holds stores the holds of groups.
+type Holds interface {
+	Cached(plan.Key) plan.Hold
+	Write(context.Context, plan.Key, plan.Hold) error
+}
+
+// Pods answer calls. An error says which of them did not.
+type Pods interface {
+	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
+}
+
+const (
+	// attempts are how often a decision is made anew because the Lease has changed.
+	attempts = 3
+	// detached bounds what is written when nobody waits for the answer any more.
+	detached = 5 * time.Second
+)
+
+// Judge implements Judge.
+func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
+	switch shrinks, known := c.Shrinks(); {
+	case !known:
+		return p.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
+	case !shrinks:
+		return Allow(NotShrinking)
+	case c.Group != "apps" || c.Resource != "statefulsets":
+		return Allow(NotGuarded)
+	case !p.Observer.Synced():
+		return p.Doubt(CacheEmpty, "this replica has not seen the cluster yet")
+	case !p.Observer.Managed(c.Namespace):
+		return Allow(NotGuarded)
+	}
+	set, known := p.Observer.Set(c.Namespace, c.Name)
+	switch {
+	case !known || set.UID != c.Old.UID:
+		return p.Doubt(ParentUnknown, "this replica has not seen the StatefulSet yet")
+	case set.Grouped:
+		return p.judge(ctx, set.Key, c)
+	case set.Prepares:
+		return Deny(http.StatusForbidden, NotInGroup, fmt.Sprintf(
+			"downscale of %s in %s is not allowed: it has the label %s=true and no label %s, which this version needs to prepare its pods",
+			c.Name, c.Namespace, contract.PrepareDownscaleLabel, contract.GroupLabel))
+	}
+	return Allow(NotGuarded)
+}
+
+// Doubt implements Judge.
+func (p *PrepareDownscale) Doubt(why Reason, about string) Verdict {
+	code := http.StatusBadRequest
+	if why == ParentUnknown || why == CacheEmpty {
+		code = http.StatusTooManyRequests // the next attempt may find it
+	}
+	return Deny(code, why, "lockstep cannot tell whether this downscale is safe: "+about)
+}
+
+// judge decides on caches and, if they allow it, again on a live read, under
+// which the hold is taken.
+func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Verdict {
+	version, ok := plan.ParseVersion(c.Old.Version)
+	if !ok {
+		return p.Doubt(ObjectUnreadable, "the old object has no resourceVersion")
+	}
+	if c.New.Version != "" && c.New.Version != c.Old.Version {
+		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
+	}
+	ask := plan.Request{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
+	leave, err := p.turns.take(ctx, key)
+	if err != nil {
+		return p.Doubt(CacheEmpty, "too many requests for this group at a time")
+	}
+	defer leave()
+	if because := p.refusal(key, ask); !because.None() {
+		return p.wait(ctx, key, c, because)
+	}
+	for range attempts {
+		live, err := p.Observer.Live(ctx, key)
+		if err != nil {
+			return p.Doubt(ParentUnknown, "the API server did not show the group: "+err.Error())
+		}
+		v := plan.Admit(live, ask)
+		switch {
+		case !v.Allowed():
+			return p.wait(ctx, key, c, v.Because)
+		case v.Note.None() || c.DryRun:
+			return Allow(Reason(reason.ZoneShrinking))
+		}
+		record := hold.Admit(live, v.Note)
+		record.Own = false // whoever rolls the group looks before he goes on
+		switch err := p.Holds.Write(ctx, key, record); {
+		case reason.ClassOf(err) == reason.Moved:
+			continue
+		case err != nil:
+			return p.Doubt(ParentUnknown, "the hold could not be written: "+err.Error())
+		}
+		leave()
+		return p.prepare(ctx, key, c, live, v)
+	}
+	return p.refused(c, plan.Refusal{Code: reason.GroupHeld})
+}
+
+// refusal is what the caches object. What they cannot know is not refused yet.
+func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal {
+	v := plan.Admit(p.Observer.Cached(key), ask)
+	if v.Because.Code == reason.CacheBehind {
+		return plan.Refusal{}
+	}
+	return v.Because
+}
+
+// prepare asks who leaves, and says yes when all have answered and the hold says
+// so. What goes wrong is written down, and undone by whoever leads.
+func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.Verdict) Verdict {
+	if len(v.Ask) == 0 {
+		return p.admitted(c, v.Note)
+	}
+	zone, _ := live.Zone(v.Note.Zone)
+	asked := p.Pods.Prepare(ctx, key, zone, v.Ask)
+	if asked == nil {
+		if asked = p.stage(ctx, key, v.Note, plan.Admitted); asked == nil {
+			return p.admitted(c, v.Note)
+		}
+	}
+	undo, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
+	defer stop()
+	if err := p.stage(undo, key, v.Note, plan.Undoing); err != nil {
+		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": v.Note.Zone}).
+			WithError(err).Warn("a downscale that failed is undone later")
+	}
+	return p.refused(c, plan.Refusal{Code: reason.PreparationFailed, Detail: asked.Error()})
+}
+
+var errTakenBack = errors.New("it was taken back meanwhile")
+
+// stage writes the next stage of a decrease that is being prepared, if it still is.
+func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next plan.Stage) error {
+	var err error
+	for range attempts {
+		record := p.Holds.Cached(key)
+		d := record.Decrease
+		if d.Zone != note.Zone || d.Version != note.Version || d.Stage != plan.Preparing {
+			return errTakenBack
+		}
+		record.Decrease.Stage, record.Decrease.Since, record.Own = next, time.Now(), false
+		if err = p.Holds.Write(ctx, key, record); reason.ClassOf(err) != reason.Moved {
+			break
+		}
+	}
+	return err
+}
+
+// admitted says yes. The time of the downscale goes along where it can.
+func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
+	v := Allow(Reason(reason.ZoneShrinking))
+	if c.Full() {
+		v.Patch = stamp(c.New.Annotations, note.Since)
+	}
+	return v
+}
+
+// stamp is a JSON patch that notes the time of a downscale.
+func stamp(annotations map[string]string, at time.Time) []byte {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	text := contract.FormatDownscaled(at)
+	patch := []operation{{"add", "/metadata/annotations/" + strings.ReplaceAll(contract.DownscaledAnnotation, "/", "~1"), text}}
+	if annotations == nil {
+		patch = []operation{{"add", "/metadata/annotations", map[string]string{contract.DownscaledAnnotation: text}}}
+	}
+	encoded, err := json.Marshal(patch)
+	if err != nil {
+		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
+	}
+	return encoded
+}
+
+// queueing are the refusals after which the next turn is kept.
+var queueing = map[reason.Code]bool{reason.GroupHeld: true, reason.OthersCameFirst: true}
+
+// noteAgain is how often somebody who asks again is noted.
+const noteAgain = 10 * time.Second
+
+// wait refuses for now, and keeps the place in the queue.
+func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, because plan.Refusal) Verdict {
+	if queueing[because.Code] && !c.DryRun {
+		p.queue(ctx, key, c.Name)
+	}
+	return p.refused(c, because)
+}
+
+// queue notes who waits. That it fails is no harm: whoever waits asks again.
+func (p *PrepareDownscale) queue(ctx context.Context, key plan.Key, zone string) {
+	record, now := p.Holds.Cached(key), time.Now()
+	if !record.Exists || record.Unreadable != "" {
+		return
+	}
+	queue, noted := enqueued(record.Waiting, plan.Waiting{Operation: plan.Downscale, Zone: zone, Since: now, LastSeen: now})
+	if !noted {
+		return
+	}
+	record.Waiting, record.Own = queue, false
+	if err := p.Holds.Write(ctx, key, record); err != nil {
+		p.Log.WithContext(ctx).WithError(err).Debug("who waits is not noted")
+	}
+}
+
+// enqueued returns the queue with somebody who asks now, and whether that is to
+// be written.
+func enqueued(queue []plan.Waiting, asks plan.Waiting) ([]plan.Waiting, bool) {
+	next := make([]plan.Waiting, 0, len(queue)+1)
+	for _, w := range queue {
+		same := w.Operation == asks.Operation && w.Zone == asks.Zone
+		switch {
+		case same && asks.LastSeen.Before(w.LastSeen.Add(noteAgain)):
+			return queue, false
+		case same && asks.LastSeen.Before(w.Until()):
+			asks.Since = w.Since
+		case !same && asks.LastSeen.Before(w.Until()):
+			next = append(next, w)
+		}
+	}
+	return append(next, asks), true
+}
+
+// refused says what stands in the way, and for how long if that is known.
+func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
+	entry, _ := reason.Explain(because.Code)
+	code := http.StatusTooManyRequests
+	switch {
+	case because.Code == reason.ObjectMoved:
+		code = http.StatusConflict
+	case entry.Kind == reason.Attention:
+		code = http.StatusForbidden
+	}
+	text := fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now (%s): %s",
+		c.Name, c.Namespace, *c.From, *c.To, because, entry.Sentence)
+	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
+		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
+	}
+	return Deny(code, Reason(because.Code), text)
+}

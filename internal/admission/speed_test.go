@@ -1,0 +1,72 @@
+package admission_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+)
+
+// grown makes a StatefulSet as large as those of a database are.
+func grown(s *appsv1.StatefulSet) {
+	barred(s)
+	container := corev1.Container{Name: "ingester", Image: "registry.example/ingester:1.2.3"}
+	for i := range 100 {
+		container.Args = append(container.Args, fmt.Sprintf("-ingester.some-option-%d=some-value", i))
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: "value"})
+	}
+	s.Spec.Template.Spec.Containers = []corev1.Container{container, container}
+	for i := range 4 {
+		s.ManagedFields = append(s.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: fmt.Sprint("manager-", i), Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"ingester\"}":{".":{},"f:args":{},"f:env":{},"f:image":{}}}}}}}`),
+		})
+	}
+}
+
+func BenchmarkNoDownscale(b *testing.B) {
+	cached := func(string, string) (observe.Set, bool) {
+		return observe.Set{UID: "uid-a", Version: 7, NoDownscale: true}, true
+	}
+	h := noDownscale(admission.NoDownscale{Parents: admission.ScaleParents{Cached: cached}})
+	for name, review := range map[string][]byte{
+		"Scale":       update(b, scale(3), scale(2)),
+		"StatefulSet": update(b, set(3, grown), set(2, grown)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(review)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if w := post(b, h, noDownscalePath, review); w.Code != http.StatusOK {
+					b.Fatal(w.Body)
+				}
+			}
+		})
+	}
+}
+
+// A decision that needs no request is a matter of a fraction of a millisecond,
+// and of memory in proportion to the review. The limits are generous: this finds
+// a change of kind, the benchmark one of degree.
+func TestADecisionTakesLittle(t *testing.T) {
+	review := update(t, set(3, grown), set(2, grown))
+	h := noDownscale(admission.NoDownscale{})
+	taken := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
+		for b.Loop() {
+			post(t, h, noDownscalePath, review)
+		}
+	})
+	if perReview := taken.AllocedBytesPerOp(); perReview > int64(6*len(review)) {
+		t.Errorf("a review of %d bytes takes %d bytes", len(review), perReview)
+	}
+	if taken.NsPerOp() > 5e6 {
+		t.Errorf("a review of %d bytes takes %v", len(review), taken)
+	}
+}

@@ -1,0 +1,82 @@
+package admission
+
+import (
+	"context"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A Judge decides about changes. It has no error to return: what it cannot know
+// leads to a verdict as well.
+type Judge interface {
+	// Judge decides before ctx ends.
+	Judge(ctx context.Context, c Change) Verdict
+	// Doubt decides about a request that cannot be judged, and says why.
+	Doubt(why Reason, about string) Verdict
+}
+
+// Verdict is what the API server is told.
+type Verdict struct {
+	Allowed bool
+	// Reason is the metric label: a code of the catalogue or one of this package,
+	// never free text.
+	Reason Reason
+	// Code is the HTTP status that the caller gets with a refusal.
+	Code int
+	// Message says in a refusal what stands in the way.
+	Message string
+	// Warnings are shown to the caller whatever the verdict is, each in at most 256
+	// characters.
+	Warnings []string
+	// Patch is a JSON patch of the object under review. Only a Judge behind a
+	// mutating webhook gives one, and only with an Allowed full-object Change.
+	Patch []byte
+}
+
+// Reason is a word for why a verdict was given.
+type Reason string
+
+// Reasons of this package.
+const (
+	NotShrinking     Reason = "NotShrinking"     // the change takes no replica away
+	NotGuarded       Reason = "NotGuarded"       // the object does not ask for this webhook's care
+	DownscaleBarred  Reason = "DownscaleBarred"  // the object's label forbids it
+	ObjectUnreadable Reason = "ObjectUnreadable" // old or new object is of another form than expected
+	ReplicasUnknown  Reason = "ReplicasUnknown"  // one of the objects does not say its number of replicas
+	ParentUnknown    Reason = "ParentUnknown"    // the object behind a Scale could not be read
+	CacheEmpty       Reason = "CacheEmpty"       // this replica has not seen the cluster yet
+	NotInGroup       Reason = "NotInGroup"       // it asks for preparation and belongs to no group
+)
+
+// Allow is the verdict that lets a change pass.
+func Allow(why Reason) Verdict { return Verdict{Allowed: true, Reason: why} }
+
+// Deny refuses with an HTTP status: 403 for what stays refused, 429 for what may
+// pass later, 409 for what cannot succeed as it is.
+func Deny(code int, why Reason, message string) Verdict {
+	return Verdict{Code: code, Reason: why, Message: message}
+}
+
+// status is the verdict as the caller of the API server gets to see it.
+// Details stay unset: retryAfterSeconds would make clients repeat the call.
+func (v Verdict) status() *metav1.Status {
+	if v.Allowed {
+		if v.Message == "" {
+			return nil
+		}
+		return &metav1.Status{Message: v.Message}
+	}
+	status := &metav1.Status{Status: metav1.StatusFailure, Code: int32(v.Code), Message: v.Message}
+	switch v.Code {
+	case http.StatusBadRequest:
+		status.Reason = metav1.StatusReasonBadRequest
+	case http.StatusForbidden:
+		status.Reason = metav1.StatusReasonForbidden
+	case http.StatusConflict:
+		status.Reason = metav1.StatusReasonConflict
+	case http.StatusTooManyRequests:
+		status.Reason = metav1.StatusReasonTooManyRequests
+	}
+	return status
+}

@@ -1,0 +1,107 @@
+package hook
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Pod is whom to call. The caller vouches that the address is the one of a pod
+// with that name, in that namespace, owned by the StatefulSet in question.
+type Pod struct {
+	Namespace   string
+	Name        string
+	Service     string // spec.serviceName of its StatefulSet
+	IP          string // status.podIP
+	HostIP      string // status.hostIP
+	HostNetwork bool   // it is known to use its node's address
+}
+
+// addressOf returns the address at which a pod may be called, or why it may not.
+func addressOf(p Pod) (netip.Addr, Why) {
+	if p.IP == "" {
+		return netip.Addr{}, NoAddress
+	}
+	address, err := netip.ParseAddr(p.IP)
+	if err != nil || address.Zone() != "" {
+		return netip.Addr{}, BadAddress
+	}
+	address = address.Unmap()
+	if why := refused(address); why != "" {
+		return netip.Addr{}, why
+	}
+	if host, err := netip.ParseAddr(p.HostIP); p.HostNetwork || err == nil && host.Unmap() == address {
+		return netip.Addr{}, NodeAddress
+	}
+	return address, ""
+}
+
+var (
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+	broadcast   = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	compatible  = netip.MustParsePrefix("::/96")
+	translated  = netip.MustParsePrefix("64:ff9b::/96")
+	tunnelled   = netip.MustParsePrefix("2002::/16")
+)
+
+// refused says why nobody may be called at an address, or nothing. An IPv4
+// address inside an IPv6 one is looked at like any other.
+func refused(a netip.Addr) Why {
+	switch a = a.Unmap(); {
+	case !a.IsValid():
+		return BadAddress
+	case a.IsUnspecified(), thisNetwork.Contains(a):
+		return Unspecified
+	case a.IsLoopback():
+		return Loopback
+	case a.IsLinkLocalUnicast():
+		return LinkLocal
+	case a.IsMulticast(), a == broadcast:
+		return Multicast
+	case compatible.Contains(a):
+		return BadAddress // nobody has had such an address since 2006
+	case translated.Contains(a):
+		return refused(embedded(a, 12))
+	case tunnelled.Contains(a):
+		return refused(embedded(a, 2))
+	}
+	return ""
+}
+
+// embedded returns the IPv4 address at that byte of an IPv6 one.
+func embedded(a netip.Addr, at int) netip.Addr {
+	all := a.As16()
+	return netip.AddrFrom4([4]byte(all[at : at+4]))
+}
+
+// mostName is the length of the longest name that DNS has.
+const mostName = 253
+
+// nameOf returns the pod's DNS name, or nothing if it cannot be one: the name of
+// the Service is a tenant's text that Kubernetes has not always checked.
+func nameOf(p Pod, domain string) string {
+	for _, part := range []string{p.Name, p.Service, p.Namespace} {
+		if !isName(part) {
+			return ""
+		}
+	}
+	name := strings.Join([]string{p.Name, p.Service, p.Namespace, "svc", domain}, ".")
+	if len(name) > mostName {
+		return ""
+	}
+	return name
+}
+
+// isName tells whether a text consists of DNS labels.
+func isName(text string) bool {
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,427 @@
+package hook_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hook"
+)
+
+var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
+
+// pods are so many of one StatefulSet, each with an address of its own.
+func pods(n int) []hook.Pod {
+	all := make([]hook.Pod, n)
+	for i := range all {
+		all[i] = hook.Pod{Namespace: "team", Name: fmt.Sprint("zone-a-", i), Service: "ingester", IP: podAddress(i), HostIP: "192.0.2.1"}
+	}
+	return all
+}
+
+var withoutTook = cmpopts.IgnoreFields(hook.Result{}, "Took")
+
+func answered(name string, status int) hook.Result {
+	return hook.Result{Pod: name, Outcome: hook.Answered, Status: status}
+}
+
+func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
+	type seen struct {
+		Method, Host, URI, At string
+		Header                http.Header
+		Body                  string
+	}
+	var got []seen
+	l := httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = append(got, seen{r.Method, r.Host, r.RequestURI, calledAt(r), r.Header, string(body)})
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+		w.WriteHeader(http.StatusNoContent)
+	}, 80)
+	t.Setenv("HTTP_PROXY", "http://10.9.9.9:80")
+	t.Setenv("http_proxy", "http://10.9.9.9:80")
+	call := contract.Call{Port: 80, Path: "/a%2Fb/c", Query: "d=e"}
+	c := hook.New(hook.Options{})
+	prepared := c.Prepare(t.Context(), call, pods(1))
+	undone := c.Undo(t.Context(), call, pods(1))
+
+	for _, results := range []hook.Results{prepared, undone} {
+		if diff := cmp.Diff(hook.Results{answered("zone-a-0", 204)}, results, withoutTook); diff != "" || !results.AllAnswered() {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"lockstep"}, "X-Cluster": {"team"}, "Connection": {"close"}}
+	post := header.Clone()
+	post.Set("Content-Length", "0")
+	want := []seen{
+		{"POST", "zone-a-0.ingester.team.svc.cluster.local:80", "/a%2Fb/c?d=e", "10.244.0.1", post, ""},
+		{"DELETE", "zone-a-0.ingester.team.svc.cluster.local:80", "/a%2Fb/c?d=e", "10.244.0.1", header, ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 2}, l.connections()); diff != "" {
+		t.Errorf("connections (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheClusterDomainIsThatOfTheOptions(t *testing.T) {
+	for domain, want := range map[string]string{
+		"": "cluster.local", "cluster.local.": "cluster.local", "k8s.example": "k8s.example",
+	} {
+		t.Run(domain, func(t *testing.T) {
+			var host string
+			httpLand(t, func(_ http.ResponseWriter, r *http.Request) { host = r.Host }, 8080)
+			hook.New(hook.Options{ClusterDomain: domain}).Prepare(t.Context(), contract.Call{Port: 8080, Path: "/"}, pods(1))
+			if host != "zone-a-0.ingester.team.svc."+want+":8080" {
+				t.Errorf("host is %q", host)
+			}
+		})
+	}
+}
+
+func TestAPodWithAnIPv6AddressIsAskedThere(t *testing.T) {
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
+	pod := pods(1)
+	pod[0].IP = "fd00:10:244::5"
+	if got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, pod); !got.AllAnswered() {
+		t.Error(got[0])
+	}
+	if got := l.connections(); got["[fd00:10:244::5]:80"] != 1 || len(got) != 1 {
+		t.Errorf("connections %v", got)
+	}
+}
+
+func TestNobodyIsAskedAtAnAddressThatIsNotAPods(t *testing.T) {
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80, 8080)
+	pod := func(change func(*hook.Pod)) hook.Pod {
+		p := pods(1)[0]
+		change(&p)
+		return p
+	}
+	at := func(ip string) hook.Pod { return pod(func(p *hook.Pod) { p.IP = ip }) }
+	refusedFor := map[hook.Why][]hook.Pod{
+		hook.NoAddress: {at("")},
+		hook.BadAddress: {
+			at("x"), at("localhost"), at("10.244.0"), at("10.244.0.1.1"), at("010.244.0.1"), at("10.244.0.01"), at("0x0a.244.0.1"), at("0x0af40001"),
+			at("183762945"), at("127.1"), at("0177.0.0.1"), at(" 10.244.0.1"), at("10.244.0.1 "), at("10.244.0.1\n"), at("10.244.0.1:80"), at("[fd00::1]"),
+			at("10.244.0.1/32"), at("10.244.0.1%lo"), at("fd00::1%lo"), at("fe80::1%lo"), at("10.244.0.1@10.9.9.9"), at("10。244。0。1"), at("１0.244.0.1"),
+			at("256.1.1.1"), at("::127.0.0.1"), at("::10.9.9.9"), at("fd00::1::2"), at("10.244.0.1\x00"), at("http://10.244.0.1"), at("10,244,0,1"),
+		},
+		hook.Unspecified: {at("0.0.0.0"), at("::"), at("::ffff:0.0.0.0"), at("0.1.2.3"), at("::ffff:0.9.9.9"), at("64:ff9b::"), at("2002::1")},
+		hook.Loopback: {
+			at("127.0.0.1"), at("127.255.255.254"), at("::1"), at("0:0:0:0:0:0:0:1"), at("::ffff:127.0.0.1"), at("::ffff:7f00:1"), at("64:ff9b::127.0.0.1"), at("2002:7f00:1::"),
+		},
+		hook.LinkLocal:   {at("169.254.169.254"), at("169.254.0.1"), at("fe80::1"), at("febf::1"), at("::ffff:169.254.169.254"), at("64:ff9b::a9fe:a9fe"), at("2002:a9fe:a9fe::1")},
+		hook.Multicast:   {at("224.0.0.1"), at("239.255.255.255"), at("ff02::1"), at("ff01::1"), at("ff0e::1"), at("255.255.255.255"), at("::ffff:224.0.0.1"), at("64:ff9b::ffff:ffff")},
+		hook.NodeAddress: {at("192.0.2.1"), at("::ffff:192.0.2.1"), pod(func(p *hook.Pod) { p.HostNetwork = true }), pod(func(p *hook.Pod) { p.IP, p.HostIP = "fd00::1", "fd00:0::1" })},
+		hook.NoService:   {pod(func(p *hook.Pod) { p.Service = "" })},
+		hook.BadName: {
+			pod(func(p *hook.Pod) { p.Service = "a b" }), pod(func(p *hook.Pod) { p.Service = "a\r\nb" }), pod(func(p *hook.Pod) { p.Service = "a/b" }), pod(func(p *hook.Pod) { p.Service = "a@b" }),
+			pod(func(p *hook.Pod) { p.Service = "A" }), pod(func(p *hook.Pod) { p.Service = ".a" }), pod(func(p *hook.Pod) { p.Service = "a." }), pod(func(p *hook.Pod) { p.Service = "-a" }),
+			pod(func(p *hook.Pod) { p.Service = "a_b" }), pod(func(p *hook.Pod) { p.Service = "ü" }), pod(func(p *hook.Pod) { p.Service = "a。b" }), pod(func(p *hook.Pod) { p.Service = "a:80" }),
+			pod(func(p *hook.Pod) { p.Service = strings.Repeat("a", 64) }), pod(func(p *hook.Pod) { p.Service = strings.Repeat("a.", 120) + "a" }),
+			pod(func(p *hook.Pod) { p.Name = "" }), pod(func(p *hook.Pod) { p.Namespace = "" }), pod(func(p *hook.Pod) { p.Namespace = "a?b" }), pod(func(p *hook.Pod) { p.Name = "a#b" }),
+		},
+	}
+	c := hook.New(hook.Options{})
+	for why, all := range refusedFor {
+		for _, p := range all {
+			for name, results := range map[string]hook.Results{"prepare": c.Prepare(t.Context(), shutdown, []hook.Pod{p}), "undo": c.Undo(t.Context(), shutdown, []hook.Pod{p})} {
+				if diff := cmp.Diff(hook.Results{{Pod: p.Name, Outcome: hook.Refused, Why: why}}, results, withoutTook); diff != "" || results.AllAnswered() {
+					t.Errorf("%s %+v (-want +got):\n%s", name, p, diff)
+				}
+			}
+		}
+	}
+	for _, call := range []contract.Call{{}, {Port: 80}, {Path: "/"}, {Port: -1, Path: "/"}, {Port: 65536, Path: "/"}, {Port: 80, Path: "x"}} {
+		if got := c.Prepare(t.Context(), call, pods(1)).First(); got == nil || got.Why != hook.BadCall {
+			t.Errorf("%+v: got %v", call, got)
+		}
+	}
+	if reached := l.connections(); len(reached) > 0 {
+		t.Errorf("connections to %v", reached)
+	}
+	if mapped := c.Prepare(t.Context(), shutdown, []hook.Pod{at("::ffff:10.244.0.9")}); !mapped.AllAnswered() || l.connections()["10.244.0.9:80"] != 1 {
+		t.Errorf("a pod's own address in the form of IPv6 is called like any other: %v", mapped)
+	}
+}
+
+func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
+	all := pods(3)
+	all[2].IP = "127.0.0.1"
+	got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, all)
+	want := hook.Results{
+		{Pod: "zone-a-0", Outcome: hook.NotAsked}, {Pod: "zone-a-1", Outcome: hook.NotAsked},
+		{Pod: "zone-a-2", Outcome: hook.Refused, Why: hook.Loopback},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(l.connections()) > 0 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.First().Pod != "zone-a-2" {
+		t.Errorf("the first that stands in the way is %v", got.First())
+	}
+}
+
+func TestUndoAsksAllThatMayBeAskedWhateverBecomesOfOthers(t *testing.T) {
+	l := httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		if calledAt(r) == podAddress(0) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}, 80)
+	all := pods(4)
+	all[1].IP = ""
+	got := hook.New(hook.Options{Parallel: 1}).Undo(t.Context(), shutdown, all)
+	want := hook.Results{
+		{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 500}, {Pod: "zone-a-1", Outcome: hook.Refused, Why: hook.NoAddress},
+		answered("zone-a-2", 200), answered("zone-a-3", 200),
+	}
+	if diff := cmp.Diff(want, got, withoutTook); diff != "" || len(l.connections()) != 3 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
+	var asked sync.WaitGroup
+	asked.Add(4)
+	rest := make(chan struct{})
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Done() // which panics if more are asked
+		asked.Wait()
+		if calledAt(r) == podAddress(0) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		<-rest // the others answer when the failure is known
+	}, 80)
+	c := hook.New(hook.Options{Parallel: 4, Observe: func(_ string, _ hook.Purpose, r hook.Result) {
+		if r.Outcome == hook.Failed {
+			time.AfterFunc(100*time.Millisecond, func() { close(rest) })
+		}
+	}})
+	got := c.Prepare(t.Context(), shutdown, pods(100))
+	if first := got.First(); first.Pod != "zone-a-0" || first.Status != 503 || first.Why != hook.Declined {
+		t.Errorf("the first failure is %v", first)
+	}
+	count := map[hook.Outcome]int{}
+	for _, r := range got {
+		count[r.Outcome]++
+	}
+	if diff := cmp.Diff(map[hook.Outcome]int{hook.Failed: 1, hook.Answered: 3, hook.NotAsked: 96}, count); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestNobodyToPrepareIsEverybodyPrepared(t *testing.T) {
+	c := hook.New(hook.Options{})
+	if !c.Prepare(t.Context(), shutdown, nil).AllAnswered() || !c.Undo(t.Context(), shutdown, nil).AllAnswered() {
+		t.Error("no pods, and not all have answered")
+	}
+}
+
+func TestOnlyA2xxIsAnAnswer(t *testing.T) {
+	status := atomic.Int64{}
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }, 80)
+	c := hook.New(hook.Options{})
+	for code, want := range map[int]hook.Outcome{
+		200: hook.Answered, 201: hook.Answered, 204: hook.Answered, 299: hook.Answered,
+		300: hook.Failed, 301: hook.Failed, 304: hook.Failed, 400: hook.Failed, 404: hook.Failed, 409: hook.Failed, 500: hook.Failed, 503: hook.Failed, 999: hook.Failed,
+	} {
+		status.Store(int64(code))
+		got := c.Prepare(t.Context(), shutdown, pods(1))[0]
+		if got.Outcome != want || got.Status != code || want == hook.Failed && got.Why != hook.Declined {
+			t.Errorf("%d: got %+v", code, got)
+		}
+	}
+}
+
+func TestARedirectLeadsNowhere(t *testing.T) {
+	var to string
+	l := httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		code := http.StatusTemporaryRedirect
+		if r.Method == http.MethodDelete {
+			code = http.StatusMovedPermanently
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(code)
+	}, 80, 8080)
+	c := hook.New(hook.Options{})
+	for _, to = range []string{"http://10.9.9.9/", "http://169.254.169.254/latest/meta-data", "http://127.0.0.1:8080/", "//10.9.9.9/", "/elsewhere", "http://zone-a-0.ingester.team.svc.cluster.local:8080/", "http://[::1]/", "file:///etc/passwd"} {
+		if got := c.Prepare(t.Context(), shutdown, pods(1))[0]; got.Status != 307 || got.Why != hook.Declined {
+			t.Errorf("%s: got %+v", to, got)
+		}
+		if got := c.Undo(t.Context(), shutdown, pods(1))[0]; got.Status != 301 || got.Why != hook.Declined {
+			t.Errorf("%s: got %+v", to, got)
+		}
+		if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 2}, l.connections()); diff != "" {
+			t.Errorf("%s: connections (-want +got):\n%s", to, diff)
+		}
+	}
+}
+
+func TestAPodHasOneCallAtATime(t *testing.T) {
+	var now, most atomic.Int64
+	httpLand(t, func(http.ResponseWriter, *http.Request) {
+		most.Store(max(most.Load(), now.Add(1)))
+		time.Sleep(5 * time.Millisecond)
+		now.Add(-1)
+	}, 80)
+	c := hook.New(hook.Options{})
+	var askers sync.WaitGroup
+	for range 8 {
+		askers.Go(func() {
+			if got := c.Prepare(t.Context(), shutdown, pods(1)); !got.AllAnswered() {
+				t.Error(got[0])
+			}
+			c.Undo(t.Context(), shutdown, pods(1))
+		})
+	}
+	askers.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d calls at a time", most.Load())
+	}
+}
+
+func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
+	httpLand(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Cluster") != "calm" {
+			<-r.Context().Done() // never
+		}
+	}, 80)
+	c := hook.New(hook.Options{CallLimit: 10 * time.Second, Parallel: 100, PerNamespace: 8, PerProcess: 32})
+	ctx, stop := context.WithCancel(t.Context())
+	var stuck sync.WaitGroup
+	defer func() { stop(); stuck.Wait() }()
+	begun := make(chan struct{})
+	var once sync.Once
+	for tenant := range 4 { // enough to take every place, were none kept
+		for range 10 {
+			stuck.Go(func() {
+				all := pods(100)
+				for i := range all {
+					all[i].Namespace = fmt.Sprint("tenant-", tenant)
+				}
+				once.Do(func() { close(begun) })
+				c.Prepare(ctx, shutdown, all)
+			})
+		}
+	}
+	<-begun
+	time.Sleep(50 * time.Millisecond) // let them take what they can get
+	calm := pods(20)
+	for i := range calm {
+		calm[i].Namespace = "calm"
+	}
+	began := time.Now()
+	if got := c.Prepare(t.Context(), shutdown, calm); !got.AllAnswered() {
+		t.Errorf("%v", got.First())
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("20 pods that answer took %v beside 400 that do not", took)
+	}
+}
+
+func TestUndoGoesOnWhenTheRequestHasEnded(t *testing.T) {
+	httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	c := hook.New(hook.Options{})
+	if got := c.Undo(ctx, shutdown, pods(3)); !got.AllAnswered() {
+		t.Errorf("%v", got)
+	}
+	got := c.Prepare(ctx, shutdown, pods(3))
+	for _, r := range got {
+		if r.Outcome != hook.NotAsked {
+			t.Errorf("after the request has ended: %v", r)
+		}
+	}
+	if got.AllAnswered() || got.First().Pod != "zone-a-0" {
+		t.Errorf("the first that was not asked is %v", got.First())
+	}
+}
+
+func TestUndoHasALimitOfItsOwn(t *testing.T) {
+	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 80)
+	began := time.Now()
+	got := hook.New(hook.Options{Parallel: 1, UndoLimit: 200 * time.Millisecond}).Undo(t.Context(), shutdown, pods(3))
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	want := hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Abandoned}, {Pod: "zone-a-1", Outcome: hook.NotAsked}, {Pod: "zone-a-2", Outcome: hook.NotAsked}}
+	if diff := cmp.Diff(want, got, withoutTook); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestEveryCallIsToldAndTraced(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, 80)
+	spans := tracetest.NewSpanRecorder()
+	type told struct {
+		Namespace string
+		Purpose   hook.Purpose
+		Result    hook.Result
+	}
+	var got []told
+	c := hook.New(hook.Options{
+		Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
+		Observe: func(namespace string, purpose hook.Purpose, r hook.Result) {
+			got = append(got, told{namespace, purpose, r})
+		},
+	})
+	c.Prepare(t.Context(), shutdown, pods(1))
+	refused := pods(1)
+	refused[0].IP = "::1"
+	c.Undo(t.Context(), shutdown, refused)
+	want := []told{
+		{"team", hook.ToPrepare, hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 418}},
+		{"team", hook.ToUndo, hook.Result{Pod: "zone-a-0", Outcome: hook.Refused, Why: hook.Loopback}},
+	}
+	if diff := cmp.Diff(want, got, withoutTook); diff != "" || got[0].Result.Took <= 0 {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	if len(spans.Ended()) != 1 {
+		t.Fatalf("%d spans", len(spans.Ended()))
+	}
+	span := spans.Ended()[0]
+	attributes := []attribute.KeyValue{
+		attribute.String("k8s.namespace.name", "team"), attribute.String("k8s.pod.name", "zone-a-0"), attribute.Int("http.response.status_code", 418),
+	}
+	if diff := cmp.Diff(attributes, span.Attributes(), cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" || span.Status().Code != otelcodes.Error || span.Status().Description != "Declined" {
+		t.Errorf("span with status %v (-want +got):\n%s", span.Status(), diff)
+	}
+}
+
+func TestAResultReadsAsASentence(t *testing.T) {
+	for want, r := range map[string]hook.Result{
+		"pod a-0 answered with status 200":       answered("a-0", 200),
+		"pod a-0 was not asked":                  {Pod: "a-0", Outcome: hook.NotAsked},
+		"pod a-0 declined with status 503":       {Pod: "a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 503},
+		"pod a-0 did not answer in time":         {Pod: "a-0", Outcome: hook.Failed, Why: hook.NoAnswer},
+		"pod a-0 has a loopback address":         {Pod: "a-0", Outcome: hook.Refused, Why: hook.Loopback},
+		"pod a-0 has no IP address":              {Pod: "a-0", Outcome: hook.Refused, Why: hook.NoAddress},
+		"pod a-0 cannot be reached":              {Pod: "a-0", Outcome: hook.Failed, Why: hook.Unreachable},
+		"pod a-0 has a name that is none in DNS": {Pod: "a-0", Outcome: hook.Refused, Why: hook.BadName},
+	} {
+		if r.String() != want {
+			t.Errorf("got %q, want %q", r, want)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+)
+
+const (
+	mostHeaders = 16 << 10
+	mostBody    = 64 << 10
+	// mostBytes bounds everything that is read from a connection, what HTTP adds
+	// around a body included.
+	mostBytes = mostHeaders + mostBody + 16<<10
+)
+
+// conversation is one request to one pod, on a connection of its own.
+type conversation struct {
+	method string
+	call   contract.Call
+	pod    Pod
+	name   string         // the pod's DNS name
+	target netip.AddrPort // where it is
+	limit  time.Duration
+}
+
+// hold asks and returns what came of it.
+func (c conversation) hold(ctx context.Context) Result {
+	began := time.Now()
+	limited, stop := context.WithTimeout(ctx, c.limit)
+	defer stop()
+	status, err := c.ask(limited)
+	r := Result{Pod: c.pod.Name, Status: status, Took: time.Since(began)}
+	switch {
+	case err != nil:
+		r.Outcome, r.Why = Failed, whyOf(ctx, limited, err)
+	case status < 200 || status > 299:
+		r.Outcome, r.Why = Failed, Declined
+	default:
+		r.Outcome = Answered
+	}
+	return r
+}
+
+// ask sends the request and reads the answer's status. Of the body it reads a
+// little, so that the pod can finish what it says, and keeps nothing. There is no
+// client around the transport, hence no redirect, no cookie and no credential.
+func (c conversation) ask(ctx context.Context) (int, error) {
+	request, err := c.request(ctx)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := c.transport().RoundTrip(request)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.CopyN(io.Discard, answer.Body, mostBody) // the status is the answer
+	}
+	return answer.StatusCode, nil
+}
+
+func (c conversation) request(ctx context.Context) (*http.Request, error) {
+	where, err := url.ParseRequestURI(c.call.RequestURI())
+	if err != nil {
+		return nil, errBadCall
+	}
+	where.Scheme = "http"
+	where.Host = net.JoinHostPort(c.name, strconv.Itoa(c.call.Port))
+	where.User = nil
+	request, err := http.NewRequestWithContext(ctx, c.method, where.String(), http.NoBody)
+	if err != nil || request.URL.Host != where.Host {
+		return nil, errBadCall
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "lockstep")
+	request.Header.Set("X-Cluster", c.pod.Namespace) // pods may check it, as the predecessor's did
+	return request, nil
+}
+
+// transport is good for one request to one address.
+func (c conversation) transport() *http.Transport {
+	plain := new(http.Protocols)
+	plain.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.dial,
+		Protocols:              plain,
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: mostHeaders,
+	}
+}
+
+// dial connects to the pod, whatever the URL's host is.
+func (c conversation) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	dialer := net.Dialer{
+		Timeout: c.limit, KeepAlive: -1,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			return c.permit(network, address)
+		},
+	}
+	connection, err := dialer.DialContext(ctx, "tcp", c.target.String())
+	if err != nil {
+		return nil, notConnected{err}
+	}
+	return bounded(connection, mostBytes), nil
+}
+
+var (
+	errDiverted = errors.New("not the pod's address")
+	errBadCall  = errors.New("not a path")
+)
+
+// permit looks at the address that is about to be dialled.
+func (c conversation) permit(network, address string) error {
+	actual, err := netip.ParseAddrPort(address)
+	if err != nil || actual != c.target || refused(actual.Addr()) != "" || network != "tcp4" && network != "tcp6" {
+		return errDiverted
+	}
+	return nil
+}
+
+type notConnected struct{ error }
+
+func (n notConnected) Unwrap() error { return n.error }
+
+// boundedConn can be read for so many bytes, and not before something was said:
+// net/http logs what comes unasked, word for word.
+type boundedConn struct {
+	net.Conn
+	left  int
+	asked chan struct{} // closed by the first Write, or by Close
+	begin sync.Once
+}
+
+var errTooLong = errors.New("the connection has carried as much as it may")
+
+func bounded(c net.Conn, bytes int) *boundedConn {
+	return &boundedConn{Conn: c, left: bytes, asked: make(chan struct{})}
+}
+
+func (c *boundedConn) Write(p []byte) (int, error) {
+	c.begin.Do(func() { close(c.asked) })
+	return c.Conn.Write(p)
+}
+
+func (c *boundedConn) Close() error {
+	c.begin.Do(func() { close(c.asked) })
+	return c.Conn.Close()
+}
+
+func (c *boundedConn) Read(p []byte) (int, error) {
+	<-c.asked
+	if c.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err
+}
+
+// whyOf puts a failure into one of our words: the text of an error may be the
+// pod's.
+func whyOf(asked, limited context.Context, err error) Why {
+	switch {
+	case errors.Is(err, errDiverted):
+		return Diverted
+	case errors.Is(err, errBadCall):
+		return BadCall
+	case asked.Err() != nil:
+		return Abandoned
+	case limited.Err() != nil:
+		return NoAnswer
+	}
+	if _, is := errors.AsType[notConnected](err); is {
+		return Unreachable
+	}
+	return Garbled
+}

@@ -1,0 +1,160 @@
+package hook_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Pods are called at their own addresses, so tests run in a network of their own,
+// where every address is this machine's and a listener learns which one was meant.
+
+// withoutNamespaces lets tests be skipped where such a network cannot be had.
+const withoutNamespaces = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
+
+// noNetwork says why there is no network of our own.
+var noNetwork error
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(inNamespace) {
+	case "":
+		code, err := enterNamespace()
+		if err == nil {
+			os.Exit(code)
+		}
+		noNetwork = err
+	case "new":
+		noNetwork = setUpNetwork()
+		_ = os.Setenv(inNamespace, "ready") // for what this process starts
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func needsNetwork(tb testing.TB) {
+	tb.Helper()
+	switch {
+	case noNetwork == nil:
+	case os.Getenv(withoutNamespaces) == "1":
+		tb.Skipf("SKIPPED, NOT PROVED: %s=1, and there is no network namespace here: %v", withoutNamespaces, noNetwork)
+	default:
+		tb.Fatalf("no network namespace: %v (%s=1 skips these tests)", noNetwork, withoutNamespaces)
+	}
+}
+
+// land listens on some ports of every address there is, and knows which were
+// reached.
+type land struct {
+	mu      sync.Mutex
+	reached map[string]int // connections by address and port
+}
+
+// listen makes a land in which every connection is handled by serve, whose
+// context ends with the test.
+func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ...int) *land {
+	tb.Helper()
+	needsNetwork(tb)
+	l := &land{reached: map[string]int{}}
+	ctx := tb.Context()
+	var busy sync.WaitGroup
+	tb.Cleanup(busy.Wait)
+	for _, port := range ports {
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(port))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		context.AfterFunc(ctx, func() { _ = listener.Close() })
+		busy.Go(func() {
+			for {
+				c, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				l.count(c.LocalAddr())
+				busy.Go(func() {
+					end := context.AfterFunc(ctx, func() { _ = c.Close() })
+					serve(ctx, c)
+					end()
+					_ = c.Close() // it may be closed already
+				})
+			}
+		})
+	}
+	return l
+}
+
+// count counts a connection, or a packet.
+func (l *land) count(where net.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reached[addressPort(where)]++
+}
+
+func addressPort(where net.Addr) string {
+	all, err := netip.ParseAddrPort(where.String())
+	if err != nil {
+		return where.String()
+	}
+	return netip.AddrPortFrom(all.Addr().Unmap(), all.Port()).String()
+}
+
+// connections returns which addresses were reached since the last time.
+func (l *land) connections() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.reached
+	l.reached = map[string]int{}
+	return was
+}
+
+// httpLand is a land of ordinary web servers. The handler learns from podOf which
+// address was called.
+func httpLand(tb testing.TB, handler http.HandlerFunc, ports ...int) *land {
+	tb.Helper()
+	needsNetwork(tb)
+	l := &land{reached: map[string]int{}}
+	for _, port := range ports {
+		listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", ":"+strconv.Itoa(port))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var open sync.WaitGroup
+		server := &http.Server{Handler: handler, ConnState: func(c net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+				l.count(c.LocalAddr())
+			case http.StateClosed:
+				open.Done()
+			}
+		}}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }()
+		tb.Cleanup(func() {
+			_ = server.Close()
+			_ = <-served // that it was closed
+			open.Wait()
+		})
+	}
+	return l
+}
+
+// calledAt returns the address at which a handler was called.
+func calledAt(r *http.Request) string {
+	where, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return ""
+	}
+	address, _, _ := strings.Cut(addressPort(where), ":")
+	return address
+}
+
+func podAddress(i int) string { return fmt.Sprintf("10.244.%d.%d", i/200, i%200+1) }

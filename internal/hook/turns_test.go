@@ -1,0 +1,149 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// call is somebody who waits for a turn, has it for a while and gives it back, or
+// loses patience.
+type call struct {
+	Namespace, Pod     int
+	After, For, Awaits time.Duration
+}
+
+func calls() *rapid.Generator[call] {
+	some := func(most int) *rapid.Generator[time.Duration] {
+		return rapid.Map(rapid.IntRange(0, most), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
+	}
+	return rapid.Custom(func(t *rapid.T) call {
+		return call{
+			Namespace: rapid.IntRange(0, 5).Draw(t, "namespace"), Pod: rapid.IntRange(0, 5).Draw(t, "pod"),
+			After: some(20).Draw(t, "after"), For: some(20).Draw(t, "for"), Awaits: some(100).Draw(t, "awaits"),
+		}
+	})
+}
+
+func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		perNamespace, perProcess := rapid.IntRange(1, 5).Draw(r, "per namespace"), rapid.IntRange(1, 12).Draw(r, "per process")
+		all := rapid.SliceOfN(calls(), 0, 60).Draw(r, "calls")
+		var wrong string
+		synctest.Test(t, func(t *testing.T) {
+			turns := newTurns(perNamespace, perProcess)
+			var mu sync.Mutex
+			underway, inNamespace, onPod := 0, map[int]int{}, map[[2]int]int{}
+			change := func(c call, by int) {
+				mu.Lock()
+				defer mu.Unlock()
+				underway += by
+				inNamespace[c.Namespace] += by
+				onPod[[2]int{c.Namespace, c.Pod}] += by
+				if underway > perProcess || inNamespace[c.Namespace] > perNamespace || onPod[[2]int{c.Namespace, c.Pod}] > 1 {
+					wrong = fmt.Sprintf("%d under way, %d in the namespace, %d on the pod", underway, inNamespace[c.Namespace], onPod[[2]int{c.Namespace, c.Pod}])
+				}
+			}
+			var callers sync.WaitGroup
+			for _, c := range all {
+				callers.Go(func() {
+					time.Sleep(c.After)
+					ctx, stop := context.WithTimeout(t.Context(), c.Awaits)
+					defer stop()
+					namespace, pod := fmt.Sprint(c.Namespace), fmt.Sprint(c.Pod)
+					if turns.take(ctx, namespace, pod) != nil {
+						return
+					}
+					change(c, 1)
+					time.Sleep(c.For)
+					change(c, -1)
+					turns.give(namespace, pod)
+				})
+			}
+			callers.Wait()
+			if turns.underway != 0 || len(turns.lanes) != 0 {
+				wrong = fmt.Sprintf("%d under way and %d lanes are left", turns.underway, len(turns.lanes))
+			}
+		})
+		if wrong != "" {
+			r.Fatal(wrong)
+		}
+	})
+}
+
+func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(10, 3)
+		take := func(namespace, pod string) {
+			t.Helper()
+			if err := turns.take(t.Context(), namespace, pod); err != nil {
+				t.Fatal(err)
+			}
+		}
+		take("busy", "0")
+		take("busy", "1")
+		take("other", "0")
+		var order []string
+		var waiting sync.WaitGroup
+		for _, who := range [][2]string{{"busy", "2"}, {"busy", "3"}, {"other", "1"}, {"new", "0"}} {
+			waiting.Go(func() {
+				take(who[0], who[1])
+				order = append(order, who[0]+"/"+who[1])
+			})
+			synctest.Wait() // so that they come in this order
+		}
+		for _, done := range [][2]string{{"busy", "0"}, {"busy", "1"}, {"other", "0"}, {"new", "0"}} {
+			turns.give(done[0], done[1])
+			synctest.Wait()
+		}
+		waiting.Wait()
+		want := "[new/0 busy/2 other/1 busy/3]"
+		if got := fmt.Sprint(order); got != want {
+			t.Errorf("turns are given to %s, want %s", got, want)
+		}
+	})
+}
+
+func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(100, 16) // of which 2 are kept
+		ctx, stop := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for pod := range 50 {
+			waiting.Go(func() { _ = turns.take(ctx, "busy", fmt.Sprint(pod)) })
+		}
+		synctest.Wait()
+		if turns.underway != 14 {
+			t.Errorf("%d calls of one namespace are under way, want 14", turns.underway)
+		}
+		if err := turns.take(t.Context(), "new", "0"); err != nil {
+			t.Error(err)
+		}
+		stop()
+		waiting.Wait()
+	})
+}
+
+func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
+	c := conversation{target: netip.MustParseAddrPort("10.244.0.1:80")}
+	for address, want := range map[string]bool{
+		"10.244.0.1:80": true, "10.244.0.1:81": false, "10.244.0.2:80": false, "127.0.0.1:80": false,
+		"[::ffff:10.244.0.1]:80": false, "10.244.0.1": false, "": false,
+	} {
+		if got := c.permit("tcp4", address) == nil; got != want {
+			t.Errorf("%s: permitted %t, want %t", address, got, want)
+		}
+	}
+	if c.permit("udp4", "10.244.0.1:80") == nil {
+		t.Error("only TCP is permitted")
+	}
+	if (conversation{target: netip.MustParseAddrPort("127.0.0.1:80")}).permit("tcp4", "127.0.0.1:80") == nil {
+		t.Error("what is refused is refused again when it is dialled")
+	}
+}

@@ -1,0 +1,53 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Zones calls pods of zones, in the planner's words.
+type Zones struct{ Caller *Caller }
+
+// Prepare asks pods of a zone to prepare to leave. The error says which of them
+// did not, and how that can be put to a person.
+func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
+	results := z.Caller.Prepare(ctx, callOf(zone), podsOf(key, zone, pods))
+	if first := results.First(); first != nil {
+		return errors.New(first.String())
+	}
+	return nil
+}
+
+// undoesNothing are the answers of pods that know no undoing.
+var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+
+// Undo tells pods of a zone that they stay. Who does not know the call has
+// nothing to undo.
+func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
+	results := z.Caller.Undo(ctx, callOf(zone), podsOf(key, zone, pods))
+	for _, r := range results {
+		if r.Outcome != Answered && !slices.Contains(undoesNothing, r.Status) {
+			return errors.New(r.String())
+		}
+	}
+	return nil
+}
+
+func callOf(zone plan.Zone) contract.Call {
+	path, query, _ := strings.Cut(zone.Call.Path, "?")
+	return contract.Call{Port: zone.Call.Port, Path: path, Query: query}
+}
+
+func podsOf(key plan.Key, zone plan.Zone, pods []plan.Pod) []Pod {
+	called := make([]Pod, len(pods))
+	for i, pod := range pods {
+		called[i] = Pod{Namespace: key.Namespace, Name: pod.Name, Service: zone.Call.Service, IP: pod.IP, HostNetwork: pod.OnHost}
+	}
+	return called
+}
