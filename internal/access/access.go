@@ -155,7 +155,7 @@ func (r *Review) namespace(scope permission.Scope) string {
 		return r.options.Managed
 	case permission.Home:
 		return r.options.Home
-	case permission.Cluster:
+	case permission.Cluster, permission.Everywhere:
 	}
 	return ""
 }

@@ -17,6 +17,8 @@ type Config struct {
 	Namespaces     Namespaces
 	Operator       Operator
 	Server         Server
+	ServerTLS      ServerTLS
+	Webhooks       Webhooks
 	LeaderElection LeaderElection
 	Log            Log
 
@@ -51,13 +53,54 @@ type Namespaces struct {
 
 // Operator is about the operator's own objects.
 type Operator struct {
-	// Namespace is the home of the leader Lease, never empty.
+	// Namespace is the home of the leader Lease and of the certificate's Secret, never
+	// empty.
 	Namespace string
 }
 
 // Server is the listener for people and for Prometheus.
 type Server struct {
 	Port int // 0 to 65535; 0 picks a free one
+}
+
+// ServerTLS is the listener for admission webhooks.
+type ServerTLS struct {
+	Enabled        bool
+	Port           int           // 0 to 65535; 0 picks a free one
+	RequestTimeout time.Duration // of a request as a whole
+	CertFile       string        // with KeyFile, or both are empty
+	KeyFile        string
+	CAFile         string // what clients of CertFile should trust; may be empty
+	SelfSigned     SelfSigned
+}
+
+// OwnFiles tells whether a certificate of one's own is served instead of a
+// generated one.
+func (s ServerTLS) OwnFiles() bool { return s.CertFile != "" }
+
+// SelfSigned is about the certificate that lockstep generates.
+type SelfSigned struct {
+	Enabled      bool // false only beside files of one's own
+	SecretName   string
+	Names        []string // DNS names and IP addresses beside that of the Service
+	Organisation string
+	Expiration   time.Duration
+	Propagation  time.Duration // at most a hundredth of Expiration
+}
+
+// Webhooks is about the configurations that make API servers call us.
+type Webhooks struct {
+	// UpdateCABundle says that they get the CA. It has no meaning beside a
+	// certificate of one's own without CAFile.
+	UpdateCABundle bool
+	// CABundleNames are those that get it, whatever their labels; empty: those that
+	// are labelled for it.
+	CABundleNames []string
+}
+
+// InjectsCA tells whether webhook configurations get the CA.
+func (c Config) InjectsCA() bool {
+	return c.ServerTLS.Enabled && c.Webhooks.UpdateCABundle && (!c.ServerTLS.OwnFiles() || c.ServerTLS.CAFile != "")
 }
 
 // LeaderElection says how replicas agree on who works. When enabled,

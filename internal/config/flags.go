@@ -15,7 +15,7 @@ func (c *Config) register(t *table) {
 	t.add(selector(&c.Namespaces.Selector), "namespaces.selector", "lockstep.dev/enabled=true", "SELECTOR",
 		"Label selector over Namespace objects: who opted in. Label changes take effect at once, both ways. Without meaning beside -kubernetes.namespace.")
 	t.add(namespace(&c.Operator.Namespace), "operator.namespace", "", "NAME",
-		"Home of the operator's own objects, such as the leader Lease.").
+		"Home of the operator's own objects: the leader Lease, and the Secret with the webhooks' certificate.").
 		or("POD_NAMESPACE", "`$POD_NAMESPACE`, else the service account's, else `"+fallbackNamespace+"`")
 	t.add(boolean(&c.PrintAdmissionPolicy), "print-admission-policy", "false", "",
 		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and end. Not beside -kubernetes.namespace, where a Role is the limit.")
@@ -25,6 +25,37 @@ func (c *Config) register(t *table) {
 		"How many groups are worked on at the same time. Waiting occupies no worker.")
 	t.add(boolean(&c.DryRun), "dry-run", "false", "",
 		"Decide, log, measure and trace, but change nothing in the cluster.")
+
+	t.section("Webhooks")
+	t.add(boolean(&c.ServerTLS.Enabled), "server-tls.enabled", "false", "",
+		"Serve admission webhooks over TLS.")
+	t.add(count(&c.ServerTLS.Port, 0, 65535), "server-tls.port", "8443", "PORT",
+		"Port for them; 0 picks a free port and logs it.")
+	t.add(duration(&c.ServerTLS.RequestTimeout, time.Millisecond), "server-tls.request-timeout", "10s", "DURATION",
+		"How long one request may take; `timeoutSeconds` of the webhook configurations should be the same. Decisions are made within 90% of it.")
+	t.add(text(&c.ServerTLS.CertFile), "server-tls.cert-file", "", "FILE",
+		"Serve this certificate, as PEM with its chain, instead of a generated one. Its content is followed.")
+	t.add(text(&c.ServerTLS.KeyFile), "server-tls.key-file", "", "FILE",
+		"Key of -server-tls.cert-file.")
+	t.add(text(&c.ServerTLS.CAFile), "server-tls.ca-file", "", "FILE",
+		"CA of -server-tls.cert-file, for webhook configurations. Without it they are left alone, as with cert-manager.")
+	t.add(boolean(&c.ServerTLS.SelfSigned.Enabled), "server-tls.self-signed-cert.enabled", "true", "",
+		"Generate a certificate, share it among replicas in a Secret, and renew it. Without meaning beside -server-tls.cert-file.")
+	t.add(object(&c.ServerTLS.SelfSigned.SecretName), "server-tls.self-signed-cert.secret-name", "lockstep-webhook-certificate", "NAME",
+		"That Secret, in the namespace -operator.namespace.")
+	t.add(hosts(&c.ServerTLS.SelfSigned.Names), "server-tls.self-signed-cert.dns-name", "", "NAMES",
+		"DNS names and IP addresses, comma-separated, that the certificate is valid for beside those of the Services.").
+		or("", "the Service `lockstep` and those that webhook configurations with the CA name")
+	t.add(text(&c.ServerTLS.SelfSigned.Organisation), "server-tls.self-signed-cert.org", "lockstep", "NAME",
+		"Organisation that the certificate names.")
+	t.add(life(&c.ServerTLS.SelfSigned.Expiration, time.Hour), "server-tls.self-signed-cert.expiration", "365d", "DURATION",
+		"How long a certificate is valid; it is renewed after two thirds of that.")
+	t.add(duration(&c.ServerTLS.SelfSigned.Propagation, time.Millisecond), "server-tls.self-signed-cert.propagation", "2m", "DURATION",
+		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes.")
+	t.add(boolean(&c.Webhooks.UpdateCABundle), "webhooks.update-ca-bundle", "true", "",
+		"Write the CA into webhook configurations that are labelled `lockstep.dev/inject-ca=true`, or `grafana.com/inject-rollout-operator-ca=true` with `grafana.com/namespace` naming a managed namespace.")
+	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
+		"Write it into the webhook configurations of these names, comma-separated, and into no others. RBAC can then be limited to them.")
 
 	t.section("Leader election")
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
@@ -60,7 +91,6 @@ const (
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
 	noTracker   = "zones need no tracker: what happens in a group is recorded in its Lease"
-	noWebhooks  = "this version has no webhooks"
 	noPodCalls  = "this version makes no calls to pods"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
@@ -76,17 +106,6 @@ var ignoredFlags = []ignored{
 	{"server.cluster-validation.http.soft-validation", true, noLabels},
 	{"server.cluster-validation.http.excluded-paths", false, noLabels},
 	{"server.cluster-validation.http.excluded-user-agents", false, noLabels},
-	{"server-tls.enabled", true, noWebhooks},
-	{"server-tls.port", false, noWebhooks},
-	{"server-tls.cert-file", false, noWebhooks},
-	{"server-tls.key-file", false, noWebhooks},
-	{"server-tls.request-timeout", false, noWebhooks},
-	{"server-tls.self-signed-cert.enabled", true, noWebhooks},
-	{"server-tls.self-signed-cert.secret-name", false, noWebhooks},
-	{"server-tls.self-signed-cert.dns-name", false, noWebhooks},
-	{"server-tls.self-signed-cert.org", false, noWebhooks},
-	{"server-tls.self-signed-cert.expiration", false, noWebhooks},
-	{"webhooks.update-ca-bundle", true, noWebhooks},
 	{"use-zone-tracker", true, noTracker},
 	{"zone-tracker.config-map-name", false, noTracker},
 	{"zpdb.pod-ready-annotation-patch-timeout", false, "this version reads no ZoneAwarePodDisruptionBudget"},

@@ -45,6 +45,7 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 	warnings := t.fill(variables)
 	problems = append(problems, t.store(variables)...)
 	problems = append(problems, c.LeaderElection.problems()...)
+	problems = append(problems, c.ServerTLS.problems()...)
 	if c.PrintAdmissionPolicy && c.Kubernetes.Single() {
 		problems = append(problems, errors.New("-print-admission-policy: there is none beside -kubernetes.namespace, where a Role is the limit"))
 	}
@@ -217,6 +218,28 @@ func (l LeaderElection) problems() []error {
 	}
 	if jittered := l.RetryPeriod * 6 / 5; l.RenewDeadline > 0 && l.RenewDeadline <= jittered {
 		problems = append(problems, fmt.Errorf("-leader-election.renew-deadline=%v: want more than 1.2 times -leader-election.retry-period, which makes %v", l.RenewDeadline, jittered))
+	}
+	return problems
+}
+
+// problems compares what belongs together. A time that was refused already is
+// zero here and compared with nothing.
+func (s ServerTLS) problems() []error {
+	if !s.Enabled {
+		return nil
+	}
+	var problems []error
+	if (s.CertFile == "") != (s.KeyFile == "") {
+		problems = append(problems, errors.New("-server-tls.cert-file and -server-tls.key-file: want both, or neither"))
+	}
+	if s.CAFile != "" && s.CertFile == "" {
+		problems = append(problems, errors.New("-server-tls.ca-file: want -server-tls.cert-file beside it; a generated certificate has its own CA"))
+	}
+	if !s.SelfSigned.Enabled && s.CertFile == "" {
+		problems = append(problems, errors.New("-server-tls.self-signed-cert.enabled=false: want -server-tls.cert-file and -server-tls.key-file, or there is nothing to serve"))
+	}
+	if most := s.SelfSigned.Expiration / 100; s.SelfSigned.Expiration > 0 && s.SelfSigned.Propagation > most {
+		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: want at most a hundredth of -server-tls.self-signed-cert.expiration, which makes %v", s.SelfSigned.Propagation, most))
 	}
 	return problems
 }

@@ -18,6 +18,14 @@ func defaults(changes ...func(*config.Config)) config.Config {
 		Namespaces: config.Namespaces{Selector: "lockstep.dev/enabled=true"},
 		Operator:   config.Operator{Namespace: "lockstep-system"},
 		Server:     config.Server{Port: 8001},
+		ServerTLS: config.ServerTLS{
+			Port: 8443, RequestTimeout: 10 * time.Second,
+			SelfSigned: config.SelfSigned{
+				Enabled: true, SecretName: "lockstep-webhook-certificate", Organisation: "lockstep",
+				Expiration: 365 * 24 * time.Hour, Propagation: 2 * time.Minute,
+			},
+		},
+		Webhooks: config.Webhooks{UpdateCABundle: true},
 		LeaderElection: config.LeaderElection{
 			Enabled: true, LeaseDuration: 10 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second,
 		},
@@ -84,14 +92,33 @@ func TestParse(t *testing.T) {
 		},
 		"flags of the predecessor are accepted with any value and one warning each": {
 			args: []string{"-use-zone-tracker", "-reconcile.interval=5s", "-kubernetes.client-qps", "fast", "-use-zone-tracker=false", "-workers=2"},
-			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=8443"},
+			env:  []string{"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT=5s"},
 			want: defaults(func(c *config.Config) { c.Workers = 2 }),
 			warnings: []string{
 				"-reconcile.interval: accepted and ignored: there is no tick: every change is acted on when it is seen",
 				"-kubernetes.client-qps: accepted and ignored: requests are not limited by the client; API priority and fairness protects the API server",
-				"LOCKSTEP_SERVER_TLS_PORT: accepted and ignored: this version has no webhooks",
 				"-use-zone-tracker: accepted and ignored: zones need no tracker: what happens in a group is recorded in its Lease",
+				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: this version reads no ZoneAwarePodDisruptionBudget",
 			},
+		},
+		"names of the certificate, and of configurations, are lists": {
+			args: []string{"-server-tls.self-signed-cert.dns-name=a.example, 10.0.0.1,,fd00::1,a.example", "-webhooks.ca-bundle-names=x,y.z"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.SelfSigned.Names = []string{"a.example", "10.0.0.1", "fd00::1"}
+				c.Webhooks.CABundleNames = []string{"x", "y.z"}
+			}),
+		},
+		"the life of a certificate may be given in years, weeks and days": {
+			args: []string{"-server-tls.self-signed-cert.expiration=1y2w3d4h"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.SelfSigned.Expiration = (365+14+3)*24*time.Hour + 4*time.Hour
+			}),
+		},
+		"files of one's own need no second flag": {
+			args: []string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.Enabled, c.ServerTLS.CertFile, c.ServerTLS.KeyFile = true, "c", "k"
+			}),
 		},
 		"an unknown variable of ours is named with the nearest one": {
 			env:  []string{"LOCKSTEP_SERVR_PORT=1", "LOCKSTEP_COLOUR_OF_THE_SKY=blue", "OTHER=1"},
@@ -197,6 +224,41 @@ func TestParseRefuses(t *testing.T) {
 				`-workers="0": want a whole number from 1 to 1024`,
 			},
 		},
+		"a certificate without its key": {
+			args: []string{"-server-tls.enabled", "-server-tls.cert-file=c"},
+			want: []string{`-server-tls.cert-file and -server-tls.key-file: want both, or neither`},
+		},
+		"a CA without a certificate": {
+			args: []string{"-server-tls.enabled", "-server-tls.ca-file=c"},
+			want: []string{`-server-tls.ca-file: want -server-tls.cert-file beside it; a generated certificate has its own CA`},
+		},
+		"no certificate at all": {
+			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.enabled=false"},
+			want: []string{`-server-tls.self-signed-cert.enabled=false: want -server-tls.cert-file and -server-tls.key-file, or there is nothing to serve`},
+		},
+		"a name that no certificate can have": {
+			args: []string{"-server-tls.self-signed-cert.dns-name=a.example,B_c", "-server-tls.self-signed-cert.secret-name=X"},
+			want: []string{
+				`-server-tls.self-signed-cert.dns-name="a.example,B_c": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "B_c" is none`,
+				`-server-tls.self-signed-cert.secret-name="X": want the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends`,
+			},
+		},
+		"an address that is valid on one machine alone": {
+			args: []string{"-server-tls.self-signed-cert.dns-name=fe80::1%eth0"},
+			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is none`},
+		},
+		"a life that is too short, too long or none": {
+			args: []string{"-server-tls.self-signed-cert.expiration=59m"},
+			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=x"},
+			want: []string{
+				`-server-tls.self-signed-cert.expiration="59m": want a duration such as 365d, 4w or 36h, from 1h0m0s to 100y`,
+				`LOCKSTEP_SERVER_TLS_PORT="x": want a whole number from 0 to 65535`,
+			},
+		},
+		"a rotation that takes up the life of a certificate": {
+			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=3h"},
+			want: []string{`-server-tls.self-signed-cert.propagation=2m0s: want at most a hundredth of -server-tls.self-signed-cert.expiration, which makes 1m48s`},
+		},
 		"all problems at once": {
 			args: []string{"-nonsense", "-workers=x", "stray", "-server.port=y", "-leader-election.lease-duration=2s"},
 			env:  []string{"LOCKSTEP_LOG_FORMAT=xml"},
@@ -230,6 +292,41 @@ func TestParseRefusesASelectorAsTheAPIServerWould(t *testing.T) {
 	}
 }
 
+func TestWhereTheCAIsInjected(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		args []string
+		want bool
+	}{
+		"where a certificate is generated":              {[]string{"-server-tls.enabled"}, true},
+		"not without webhooks":                          {nil, false},
+		"not where somebody else sees to it":            {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, false},
+		"not beside a certificate of one's own":         {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k"}, false},
+		"beside a certificate of one's own with its CA": {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k", "-server-tls.ca-file=a"}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c, _, err := config.Parse(tc.args, config.Environment{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.InjectsCA(); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestNoLifeOfACertificateIsReadWrongly(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1d": 24 * time.Hour, "90m": 90 * time.Minute, "1y": 365 * 24 * time.Hour, "100y": 36500 * 24 * time.Hour, "2w1h": 337 * time.Hour,
+		"": 0, "d": 0, "1": 0, "-1d": 0, "1d-1h": 0, "1d1w": 0, "1.5d": 0, "101y": 0, "99999999999y": 0, "1y1": 0, "1000000w": 0,
+	} {
+		c, _, err := config.Parse([]string{"-server-tls.self-signed-cert.expiration=" + text}, config.Environment{})
+		if (err == nil) != (want > 0) || c.ServerTLS.SelfSigned.Expiration != want {
+			t.Errorf("%q: got %v, %v; want %v", text, c.ServerTLS.SelfSigned.Expiration, err, want)
+		}
+	}
+}
+
 func TestHelpWinsOverEverything(t *testing.T) {
 	for _, h := range []string{"-h", "--help"} {
 		_, _, err := config.Parse([]string{"-nonsense", "-server.port=x", h}, config.Environment{})
@@ -243,6 +340,7 @@ func TestSettingsParseToTheSameConfig(t *testing.T) {
 	want := defaults(func(c *config.Config) {
 		c.Kubernetes = config.Kubernetes{APIURL: "https://a:1", ConfigFile: "/f", Namespace: "n"}
 		c.DryRun, c.Workers, c.LeaderElection.RetryPeriod = true, 3, 1500*time.Millisecond
+		c.ServerTLS.SelfSigned.Names, c.Webhooks.CABundleNames = []string{"a", "b"}, []string{"c"}
 	})
 	var args []string
 	for _, s := range want.Settings() {

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -56,6 +58,54 @@ func namespace(to *string) value {
 		}
 		return nil
 	})
+}
+
+// object accepts the name of an object.
+func object(to *string) value {
+	return checked(to, func(text string) error {
+		if !isObjectName(text) {
+			return errors.New("want the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends")
+		}
+		return nil
+	})
+}
+
+// objects accepts names of objects, or nothing.
+func objects(to *[]string) value {
+	return list(to, isObjectName, "want names of objects, with commas between them, such as no-downscale,prepare-downscale")
+}
+
+func isObjectName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
+
+// hosts accepts DNS names and IP addresses, or nothing.
+func hosts(to *[]string) value {
+	isHost := func(text string) bool {
+		ip, err := netip.ParseAddr(text)
+		return err == nil && ip.Zone() == "" || isObjectName(text) || len(validation.IsWildcardDNS1123Subdomain(text)) == 0
+	}
+	return list(to, isHost, "want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1")
+}
+
+// list accepts texts with commas between them, each of which is what it should be.
+func list(to *[]string, is func(string) bool, want string) value {
+	return value{
+		store: func(text string) error {
+			var all []string
+			for one := range strings.SplitSeq(text, ",") {
+				one = strings.TrimSpace(one)
+				switch {
+				case one == "":
+				case !is(one):
+					return fmt.Errorf("%s; %q is none", want, one)
+				case !slices.Contains(all, one):
+					all = append(all, one)
+				}
+			}
+			*to = all
+			return nil
+		},
+		current: func() string { return strings.Join(*to, ",") },
+	}
 }
 
 // selector accepts a label selector that does not select everything by accident.
@@ -113,6 +163,52 @@ func duration(to *time.Duration, unit time.Duration) value {
 		},
 		current: func() string { return to.String() },
 	}
+}
+
+// life accepts a duration that may be given in days, weeks and years as well, as
+// Prometheus does.
+func life(to *time.Duration, least time.Duration) value {
+	return value{
+		store: func(text string) error {
+			d, err := parseLife(text)
+			if err != nil || d < least || d > 100*365*day {
+				return fmt.Errorf("want a duration such as 365d, 4w or 36h, from %v to 100y", least)
+			}
+			*to = d
+			return nil
+		},
+		current: func() string { return to.String() },
+	}
+}
+
+const day = 24 * time.Hour
+
+// parseLife reads 1y2w3d4h5m6s, in which any part may be missing.
+func parseLife(text string) (time.Duration, error) {
+	var total time.Duration
+	rest := text
+	for _, unit := range []struct {
+		letter string
+		long   time.Duration
+	}{{"y", 365 * day}, {"w", 7 * day}, {"d", day}} {
+		number, behind, found := strings.Cut(rest, unit.letter)
+		if !found {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n > int(math.MaxInt64/int64(unit.long))/2 {
+			return 0, fmt.Errorf("%q is no number of %s", number, unit.letter)
+		}
+		total, rest = total+time.Duration(n)*unit.long, behind
+	}
+	if rest == "" && text != "" {
+		return total, nil
+	}
+	d, err := time.ParseDuration(rest)
+	if d < 0 {
+		return 0, errors.New("it is negative")
+	}
+	return total + d, err
 }
 
 // boolean accepts what Go accepts as one, and nothing for true.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-dev/lockstep/internal/access"
+	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/config"
 )
 
@@ -19,6 +20,7 @@ type clients struct {
 	work     kubernetes.Interface // observe and act; the API server's fairness is the only limit
 	election kubernetes.Interface
 	events   kubernetes.Interface // throttled: telling must not cost more than doing
+	clock    *certs.Clock         // the API server's, as all of them see it
 }
 
 const (
@@ -35,7 +37,9 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
+	clock := certs.NewClock()
 	base.Wrap(refused.Watch)
+	base.Wrap(clock.Watch)
 
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)
 	unlimited.QPS = -1
@@ -43,7 +47,7 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	election := rest.CopyConfig(unlimited)
 	election.Timeout = c.LeaderElection.RenewDeadline / 2 // an unanswered request must not outlast the Lease
 
-	var made clients
+	made := clients{clock: clock}
 	for _, one := range []struct {
 		into   *kubernetes.Interface
 		config *rest.Config

@@ -16,11 +16,15 @@ import (
 
 // operations describes the listener for people, probes and Prometheus.
 func (o *Operator) operations() server.Options {
+	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}}
+	if o.webhooks != nil {
+		ready = append(ready, server.Check{Name: "certificate", Probe: o.webhooks.served})
+	}
 	return server.Options{
 		Port:    o.config.Server.Port,
 		Log:     o.log,
 		Metrics: o.metrics.Handler(o.log),
-		Ready:   []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}},
+		Ready:   ready,
 		Healthy: []server.Check{{Name: "reconciles", Probe: o.underway.check}},
 		Config:  http.HandlerFunc(o.showConfig),
 		Groups:  http.HandlerFunc(o.showGroups),

@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -41,9 +42,12 @@ type Operator struct {
 	clients    clients
 	events     events.EventBroadcaster
 	access     *access.Review
+	holds      *lease.Store
+	pods       hook.Zones
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	controller *group.Controller
+	webhooks   *webhooks // nil: none are served
 	underway   *underway
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 }
@@ -87,8 +91,8 @@ func (o *Operator) assemble() error {
 		return fmt.Errorf("read -namespaces.selector: %w", err)
 	}
 	only := o.config.Kubernetes.Namespace
-	holds := lease.NewStore(o.clients.work, only, o.identity)
-	if o.observer, err = observe.New(o.clients.work, holds, observe.Options{Namespace: only, Selector: selector}); err != nil {
+	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
+	if o.observer, err = observe.New(o.clients.work, o.holds, observe.Options{Namespace: only, Selector: selector}); err != nil {
 		return err
 	}
 	fresh := freshness.NewLog()
@@ -96,11 +100,18 @@ func (o *Operator) assemble() error {
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.controller = &group.Controller{
 		Observer: o.observer,
-		Executor: &act.Executor{Client: o.clients.work, Holds: holds, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun},
+		Executor: &act.Executor{
+			Client: o.clients.work, Holds: o.holds, Pods: o.pods, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+		},
 		Reporter: o.reporter,
-		Holds:    holds,
+		Holds:    o.holds,
 		Fresh:    fresh,
 		Log:      o.log,
+	}
+	if o.config.ServerTLS.Enabled {
+		if o.webhooks, err = newWebhooks(o); err != nil {
+			return fmt.Errorf("set up webhooks: %w", err)
+		}
 	}
 	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
 }
@@ -110,7 +121,7 @@ func (o *Operator) assemble() error {
 func (o *Operator) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
-	operations, err := server.Listen(ctx, o.operations())
+	listeners, err := o.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,14 +134,19 @@ func (o *Operator) Run(ctx context.Context) error {
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		o.observer.Run(background)
+		o.watch(background)
 	}()
 	helpers.Go(func() { o.access.Run(background) })
-	helpers.Go(func() {
-		if err := operations.Serve(background); err != nil {
-			stopWork(err)
-		}
-	})
+	if o.webhooks != nil {
+		helpers.Go(func() { o.webhooks.certificates.Run(background) })
+	}
+	for _, listener := range listeners {
+		helpers.Go(func() {
+			if err := listener.Serve(background); err != nil {
+				stopWork(err)
+			}
+		})
+	}
 	err = o.lead(working)
 	if cause := context.Cause(working); ctx.Err() == nil && cause != nil {
 		err = errors.Join(err, cause)
@@ -142,6 +158,26 @@ func (o *Operator) Run(ctx context.Context) error {
 	awaitBriefly(watching)
 	o.flushTelemetry(ctx)
 	return err
+}
+
+// listen opens every port, so that one in use is known before anything begins.
+func (o *Operator) listen(ctx context.Context) ([]*server.Server, error) {
+	operations, err := server.Listen(ctx, o.operations())
+	if err != nil || o.webhooks == nil {
+		return []*server.Server{operations}, err
+	}
+	admission, err := o.listenTLS(ctx)
+	return []*server.Server{operations, admission}, err
+}
+
+// watch fills all caches until ctx ends.
+func (o *Operator) watch(ctx context.Context) {
+	var watches sync.WaitGroup
+	watches.Go(func() { o.observer.Run(ctx) })
+	if o.webhooks != nil {
+		watches.Go(func() { o.webhooks.watch(ctx) })
+	}
+	watches.Wait()
 }
 
 // awaitBriefly waits for the watches to end, but not for long: client-go sleeps
@@ -200,8 +236,17 @@ func (o *Operator) leading(leads bool) {
 	o.log.WithFields(logrus.Fields{"identity": o.identity, "leads": leads}).Info("leadership")
 }
 
-// work reconciles groups until ctx ends and every worker has returned.
+// work reconciles until ctx ends and every worker has returned.
 func (o *Operator) work(ctx context.Context) {
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	if o.webhooks != nil {
+		loops.Go(func() { o.webhooks.inject(ctx) })
+	}
+	o.workOnGroups(ctx)
+}
+
+func (o *Operator) workOnGroups(ctx context.Context) {
 	if !o.waitForCaches(ctx) {
 		return
 	}
@@ -289,5 +334,8 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	}
 	for _, key := range o.observer.Groups(namespace) {
 		o.enqueue(key)
+	}
+	if o.webhooks != nil {
+		o.webhooks.namespaceChanged()
 	}
 }

@@ -4,33 +4,51 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/permission"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )
 
-// needed is the part of Permissions that a process with this configuration
-// uses: leadership only where it is sought, and nothing but reading in a dry run.
+// needed is what a process with this configuration asks of the API server:
+// leadership and webhooks only where they are sought, and nothing but reading in a
+// dry run.
 func needed(c config.Config) []permission.Need {
-	var needs []permission.Need
-	for _, need := range Permissions() {
-		if need.Scope == permission.Home && (!c.LeaderElection.Enabled || c.DryRun) {
-			continue
-		}
-		if c.DryRun {
-			need.Verbs = slices.DeleteFunc(slices.Clone(need.Verbs), func(verb string) bool {
-				return !slices.Contains([]string{"get", "list", "watch"}, verb)
-			})
-		}
-		needs = append(needs, need)
+	needs := Permissions()
+	if !c.LeaderElection.Enabled || c.DryRun {
+		needs = slices.DeleteFunc(needs, func(need permission.Need) bool { return need.Scope == permission.Home })
 	}
-	return needs
+	if c.ServerTLS.Enabled && !c.ServerTLS.OwnFiles() {
+		needs = append(needs, CertificatePermissions(c.ServerTLS.SelfSigned.SecretName)...)
+	}
+	if c.InjectsCA() {
+		needs = append(needs, InjectionPermissions(c.Webhooks.CABundleNames)...)
+	}
+	if !c.DryRun {
+		return needs
+	}
+	var reads []permission.Need
+	for _, need := range needs {
+		need.Verbs = slices.DeleteFunc(slices.Clone(need.Verbs), func(verb string) bool {
+			return !slices.Contains([]string{"get", "list", "watch"}, verb)
+		})
+		reads = append(reads, need)
+	}
+	return reads
 }
 
-// Permissions is everything that the operator asks of the API server.
-// manifests/rbac is generated from it.
+// Permissions is everything that the operator asks of the API server, the
+// certificate of the webhooks apart. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
 	return slices.Concat(observe.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions())
 }
+
+// CertificatePermissions is what a generated certificate needs beside that.
+func CertificatePermissions(secret string) []permission.Need { return certs.Permissions(secret) }
+
+// InjectionPermissions is what it needs to write the CA into the webhook
+// configurations of these names or, without any, into those that are labelled.
+func InjectionPermissions(names []string) []permission.Need { return cabundle.Permissions(names) }

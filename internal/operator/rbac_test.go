@@ -17,25 +17,33 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files anew")
 
-// manifest is one generated file of manifests/rbac.
+// manifest is one generated file of manifests: those of the needs that it is for.
 type manifest struct {
 	file      string
 	what      string
 	kind      string // Role or ClusterRole
 	name      string
 	namespace string
+	needs     []permission.Need
 	scopes    []permission.Scope
 }
 
 var manifests = []manifest{
-	{"cluster.yaml", "What lockstep may do in the whole cluster. Which namespaces it uses this in is decided by their labels.", "ClusterRole", "lockstep", "", []permission.Scope{permission.Managed, permission.Cluster}},
-	{"home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", []permission.Scope{permission.Home}},
-	{"namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", []permission.Scope{permission.Managed}},
+	{"rbac/cluster.yaml", "What lockstep may do in the whole cluster. Which namespaces it uses this in is decided by their labels.", "ClusterRole", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed, permission.Cluster}},
+	{"rbac/home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", operator.Permissions(), []permission.Scope{permission.Home}},
+	{"rbac/namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed}},
+	{"webhooks/certificate/role.yaml", "What lockstep may do with Secrets: keep the certificate of its webhooks in one.", "Role", "lockstep-certificate", "lockstep-system", operator.CertificatePermissions(theSecret), []permission.Scope{permission.Home}},
+	{"webhooks/inject.yaml", "What lockstep may do with webhook configurations. Which ones it changes is decided by their labels.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(nil), []permission.Scope{permission.Everywhere}},
+	{"webhooks/named/inject.yaml", "What lockstep may do with webhook configurations: change its own.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(theConfigurations), []permission.Scope{permission.Everywhere}},
 }
+
+const theSecret = "lockstep-webhook-certificate"
+
+var theConfigurations = []string{"lockstep-no-downscale", "lockstep-prepare-downscale"}
 
 func TestGeneratedRBACIsUpToDate(t *testing.T) {
 	for _, m := range manifests {
-		file := filepath.Join("../../manifests/rbac", m.file)
+		file := filepath.Join("../../manifests", m.file)
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Fatal(err)
@@ -55,14 +63,14 @@ func TestGeneratedRBACIsUpToDate(t *testing.T) {
 }
 
 func TestEveryPermissionStandsInSomeManifest(t *testing.T) {
-	covered := map[permission.Scope]bool{}
+	covered := map[string]bool{}
 	for _, m := range manifests {
-		for _, scope := range m.scopes {
-			covered[scope] = true
+		for _, need := range m.granted() {
+			covered[fmt.Sprint(need)] = true
 		}
 	}
-	for _, need := range operator.Permissions() {
-		if !covered[need.Scope] || need.Why == "" || len(need.Verbs) == 0 {
+	for _, need := range slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret), operator.InjectionPermissions(nil)) {
+		if !covered[fmt.Sprint(need)] || need.Why == "" || len(need.Verbs) == 0 {
 			t.Errorf("%+v is in no manifest, or does not say why", need)
 		}
 	}
@@ -72,10 +80,8 @@ func (m manifest) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n# Generated from what the code declares; make generate writes it anew.\n", m.what)
 	fmt.Fprintf(&b, "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n%srules:\n", m.kind, m.metadata())
-	for _, need := range operator.Permissions() {
-		if m.covers(need.Scope) {
-			b.WriteString(rule(need))
-		}
+	for _, need := range m.granted() {
+		b.WriteString(rule(need))
 	}
 	fmt.Fprintf(&b, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%s", m.kind, m.metadata())
 	fmt.Fprintf(&b, "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n", m.kind, m.name)
@@ -91,7 +97,9 @@ func (m manifest) metadata() string {
 	return text
 }
 
-func (m manifest) covers(scope permission.Scope) bool { return slices.Contains(m.scopes, scope) }
+func (m manifest) granted() []permission.Need {
+	return slices.DeleteFunc(slices.Clone(m.needs), func(need permission.Need) bool { return !slices.Contains(m.scopes, need.Scope) })
+}
 
 func rule(need permission.Need) string {
 	text := fmt.Sprintf("  # %s\n  - apiGroups: [%q]\n    resources: [%q]\n", need.Why, need.APIGroup, need.Resource)

@@ -78,6 +78,7 @@ func TestWithoutAnyPermission(t *testing.T) {
 		"without leader election": {"-leader-election.enabled=false"},
 		"in one namespace":        {"-kubernetes.namespace=team"},
 		"in a dry run":            {"-dry-run"},
+		"with webhooks":           {"-server-tls.enabled", "-server-tls.port=0"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
@@ -129,6 +130,9 @@ func TestWhatKeepsAProcessFromStarting(t *testing.T) {
 		want string
 	}{
 		"a kubeconfig that is damaged": {[]string{"-kubernetes.config-file=" + broken}, "configure Kubernetes client: "},
+		"a certificate that is damaged": {
+			[]string{"-kubernetes.config-file=" + kubeconfig(t), "-server-tls.enabled", "-server-tls.cert-file=" + broken, "-server-tls.key-file=" + broken}, "set up webhooks: ",
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			err := operator.Main(t.Context(), parse(t, append(tc.args, "-server.port=0")...), nil, io.Discard, "test")
@@ -137,19 +141,24 @@ func TestWhatKeepsAProcessFromStarting(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a port that is taken", func(t *testing.T) {
-		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		_, taken, _ := net.SplitHostPort(listener.Addr().String())
-		c := parse(t, "-kubernetes.config-file="+kubeconfig(t), "-server.port="+taken)
-		err = operator.Main(t.Context(), c, nil, io.Discard, "test")
-		if err == nil || !strings.Contains(err.Error(), taken) {
-			t.Errorf("got %v, want the port named", err)
-		}
-	})
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, taken, _ := net.SplitHostPort(listener.Addr().String())
+	for sentence, args := range map[string][]string{
+		"a port that is taken":              {"-server.port=" + taken},
+		"a port for webhooks that is taken": {"-server.port=0", "-server-tls.enabled", "-server-tls.port=" + taken},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := parse(t, append(args, "-kubernetes.config-file="+kubeconfig(t))...)
+			err := operator.Main(t.Context(), c, nil, io.Discard, "test")
+			if err == nil || !strings.Contains(err.Error(), taken) {
+				t.Errorf("got %v, want the port named", err)
+			}
+		})
+	}
 }
 
 var listens = regexp.MustCompile(`address="?[^ "]*:(\d+)`)

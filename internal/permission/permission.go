@@ -24,4 +24,6 @@ const (
 	Cluster
 	// Home: in the operator's own namespace.
 	Home
+	// Everywhere: on objects without a namespace, in single-namespace mode too.
+	Everywhere
 )

@@ -1,7 +1,8 @@
-// Package server is the operations listener: metrics, health, and what helps to
-// debug, over plain HTTP.
+// Package server has the two listeners: the one for operations, with metrics,
+// health, and what helps to debug, over plain HTTP; and the one for webhooks, over
+// TLS.
 //
-// Floor 5. It serves what it is given and knows nothing about it. It changes
-// nothing in the cluster and answers nothing that a tenant could steer; who may
-// reach it is for a NetworkPolicy to say.
+// Floor 5. It serves what it is given and knows nothing about it. The operations
+// listener changes nothing in the cluster and answers nothing that a tenant could
+// steer; who may reach either is for a NetworkPolicy to say.
 package server

@@ -46,19 +46,20 @@ type Server struct {
 	log      logrus.FieldLogger
 	listener net.Listener
 	http     *http.Server
+	drain    time.Duration // how long requests in progress may take at the end
 }
 
 // Listen opens the port, so that a port in use is known before anything else
 // begins, and logs the address. Requests wait until Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
-	where := net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", where)
+	listener, err := open(ctx, o.Host, o.Port)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", where, err)
+		return nil, err
 	}
 	s := &Server{
 		log:      o.Log,
 		listener: listener,
+		drain:    drainLimit,
 		http: &http.Server{
 			Handler:           o.routes(),
 			ReadTimeout:       readLimit,
@@ -69,8 +70,17 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 			ErrorLog:          stdlog.New(errorLog{o.Log}, "", 0),
 		},
 	}
-	s.announce()
+	s.announce("listening")
 	return s, nil
+}
+
+func open(ctx context.Context, host string, port int) (net.Listener, error) {
+	where := net.JoinHostPort(host, strconv.Itoa(port))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", where)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", where, err)
+	}
+	return listener, nil
 }
 
 // Address returns host:port, such that a client on this machine can dial it.
@@ -82,25 +92,26 @@ func (s *Server) Address() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
-func (s *Server) announce() {
+func (s *Server) announce(what string) {
 	log := s.log.WithField("address", s.Address())
 	if open := s.listener.Addr().String(); open != s.Address() {
 		log = log.WithField("listen", open)
 	}
-	log.Info("listening")
+	log.Info(what)
 }
 
 // Serve answers requests until ctx ends, then lets those in progress finish, for
-// five seconds at most. It returns nil after such an end.
+// five seconds at most, or as long as a webhook's may take. It returns nil after
+// such an end.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.listener) }()
+	go func() { failed <- s.serve() }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", s.Address(), err)
 	case <-ctx.Done():
 	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLimit)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
 	defer cancel()
 	err := s.http.Shutdown(limit)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -114,6 +125,13 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("close %s: %w", s.Address(), err)
 	}
 	return nil
+}
+
+func (s *Server) serve() error {
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(s.listener, "", "") // GetCertificate has it
+	}
+	return s.http.Serve(s.listener)
 }
 
 // errorLog is where net/http complains about clients.

@@ -16,10 +16,11 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	process processMetrics
-	group   groupMetrics
-	queue   queueMetrics
-	client  clientMetrics
+	process     processMetrics
+	group       groupMetrics
+	queue       queueMetrics
+	client      clientMetrics
+	certificate certificateMetrics
 
 	mu     sync.Mutex
 	groups map[groupKey]*GroupMetrics
@@ -28,19 +29,20 @@ type Metrics struct {
 // NewMetrics returns metrics with nothing counted yet.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		process:  newProcessMetrics(),
-		group:    newGroupMetrics(),
-		queue:    newQueueMetrics(),
-		client:   newClientMetrics(),
-		groups:   map[groupKey]*GroupMetrics{},
+		registry:    prometheus.NewRegistry(),
+		process:     newProcessMetrics(),
+		group:       newGroupMetrics(),
+		queue:       newQueueMetrics(),
+		client:      newClientMetrics(),
+		certificate: newCertificateMetrics(),
+		groups:      map[groupKey]*GroupMetrics{},
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, area := range [][]prometheus.Collector{
-		m.process.all(), m.group.all(), m.queue.all(), m.client.all(),
+		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(),
 	} {
 		m.registry.MustRegister(area...)
 	}

@@ -54,6 +54,18 @@ func only(all map[string]string, prefix string) map[string]string {
 	return some
 }
 
+func TestTheExpiryOfTheCertificateIsShownWhereOneIsServed(t *testing.T) {
+	const series = "lockstep_webhook_certificate_expiry_timestamp_seconds"
+	m := telemetry.NewMetrics("v1")
+	if _, there := scrape(t, m)[series]; there {
+		t.Error("there is a series, and no certificate")
+	}
+	m.CertificateExpires(time.Unix(1800000000, 5))
+	if got := scrape(t, m)[series]; got != "1.8e+09" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestMetricsOfTheProcess(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Leader(true)

@@ -1,0 +1,15 @@
+package certs
+
+import "github.com/lockstep-dev/lockstep/internal/permission"
+
+// SecretName is the Secret's name unless somebody says else.
+const SecretName = "lockstep-webhook-certificate"
+
+// Permissions are what a generated certificate needs: one Secret. RBAC cannot
+// limit by name what may be created.
+func Permissions(secret string) []permission.Need {
+	return []permission.Need{
+		{Scope: permission.Home, Resource: "secrets", Verbs: []string{"create"}, Why: "make the Secret with the webhooks' certificate"},
+		{Scope: permission.Home, Resource: "secrets", Name: secret, Verbs: []string{"get", "list", "watch", "update"}, Why: "serve that certificate, and renew it"},
+	}
+}

@@ -1,0 +1,347 @@
+package cabundle_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+)
+
+// post is an injector at work, with the certificates and namespaces it asks.
+type post struct {
+	*testing.T
+	*registry
+	*cabundle.Controller
+	lines *logtest.Hook
+	loop  *loop.Loop[cabundle.Key]
+
+	mu       sync.Mutex
+	known    string // the bundle as the replica knows it
+	real     string // as the API server has it
+	managed  []string
+	unsynced bool
+}
+
+func (p *post) Bundle() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []byte(p.known)
+}
+
+func (p *post) Confirm(context.Context) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.real == "" {
+		return nil, errors.New("there is no Secret")
+	}
+	return []byte(p.real), nil
+}
+
+func (p *post) Managed(namespace string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.managed, namespace)
+}
+
+func (p *post) Synced() bool { return !p.unsynced }
+
+// certify sets the bundle, and lets the injector hear of it.
+func (p *post) certify(bundle string) {
+	p.mu.Lock()
+	p.known, p.real = bundle, bundle
+	p.mu.Unlock()
+	p.all()
+}
+
+// manage says which namespaces opted in, and lets the injector hear of it.
+func (p *post) manage(namespaces ...string) {
+	p.mu.Lock()
+	p.managed = namespaces
+	p.mu.Unlock()
+	p.all()
+}
+
+func (p *post) all() {
+	for _, key := range p.Keys() {
+		p.loop.Add(key)
+	}
+	time.Sleep(time.Second)
+}
+
+const ours = "team"
+
+// atPost runs a test beside an injector with the bundle "A" that manages one
+// namespace.
+func atPost(t *testing.T, change func(*cabundle.Options), test func(*post)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		log, lines := logtest.NewNullLogger()
+		p := &post{T: t, registry: newRegistry(), lines: lines, known: "A", real: "A", managed: []string{ours}}
+		options := cabundle.Options{Client: p.client(t), Certificates: p, Namespaces: p, Log: log}
+		if change != nil {
+			change(&options)
+		}
+		var err error
+		if p.Controller, err = cabundle.New(options); err != nil {
+			t.Fatal(err)
+		}
+		p.loop = loop.New(loop.Options[cabundle.Key]{Name: "cabundle", Reconcile: p.Reconcile, Log: log})
+		if err := p.Listen(cabundle.Listener{Changed: p.loop.Add}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go p.Watch(ctx)
+		go p.loop.Run(ctx)
+		time.Sleep(time.Second)
+		test(p)
+		stop()
+		synctest.Wait()
+	})
+}
+
+// apply writes a configuration with labels and one webhook for each bundle, and
+// gives the injector a moment.
+func (p *post) apply(resource, name string, labels map[string]string, bundles ...string) {
+	p.change(resource, name, func(c *configuration) bool {
+		c.Labels, c.Webhooks = labels, nil
+		for i, bundle := range bundles {
+			client := admissionregistrationv1.WebhookClientConfig{CABundle: []byte(bundle)}
+			if i%2 == 0 {
+				client.Service = &admissionregistrationv1.ServiceReference{Namespace: "lockstep-system", Name: name}
+			} else {
+				client.URL = new("https://127.0.0.1:8443")
+			}
+			c.Webhooks = append(c.Webhooks, admissionregistrationv1.MutatingWebhook{Name: name, ClientConfig: client})
+		}
+		return true
+	})
+	time.Sleep(time.Second)
+}
+
+func (p *post) wants(resource, name string, want ...string) {
+	p.Helper()
+	if diff := cmp.Diff(want, p.bundles(resource, name)); diff != "" {
+		p.Errorf("bundles of %s (-want +got):\n%s", name, diff)
+	}
+}
+
+var (
+	asks        = map[string]string{contract.InjectLabel: "true"}
+	asksFormer  = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: ours}
+	asksAnother = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "theirs"}
+)
+
+func TestTheCAGoesToWhoAsksForItAndToNobodyElse(t *testing.T) {
+	with := func(labels map[string]string, name, value string) map[string]string {
+		all := map[string]string{name: value}
+		for n, v := range labels {
+			if n != name {
+				all[n] = v
+			}
+		}
+		return all
+	}
+	for sentence, tc := range map[string]struct {
+		labels map[string]string
+		single bool
+		want   bool
+	}{
+		"with our label": {asks, false, true},
+		"with our label and a namespace that is managed":        {with(asks, contract.InjectNamespaceLabel, ours), false, true},
+		"not with our label and a namespace that is not":        {with(asks, contract.InjectNamespaceLabel, "theirs"), false, false},
+		"not with our label and another value":                  {with(asks, contract.InjectLabel, "yes"), false, false},
+		"with the predecessor's labels":                         {asksFormer, false, true},
+		"not with the predecessor's and another namespace":      {asksAnother, false, false},
+		"not with the predecessor's and no namespace":           {map[string]string{contract.InjectLabelPredecessor: "true"}, false, false},
+		"not with a namespace alone":                            {map[string]string{contract.InjectNamespaceLabel: ours}, false, false},
+		"not without labels":                                    {nil, false, false},
+		"from the operator of one namespace if it names that":   {with(asks, contract.InjectNamespaceLabel, ours), true, true},
+		"not from the operator of one namespace without a name": {asks, true, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atPost(t, func(o *cabundle.Options) { o.Single = tc.single }, func(p *post) {
+				for _, resource := range []string{validating, mutating} {
+					p.apply(resource, "x", tc.labels, "", "old")
+					if tc.want {
+						p.wants(resource, "x", "A", "A")
+					} else {
+						p.wants(resource, "x", "", "old")
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNamedConfigurationsGetTheCAAndNoOthers(t *testing.T) {
+	atPost(t, func(o *cabundle.Options) { o.Names = []string{"x", "y"} }, func(p *post) {
+		p.apply(validating, "x", nil, "")
+		p.apply(mutating, "y", asksAnother, "")
+		p.apply(mutating, "z", asks, "")
+		p.wants(validating, "x", "A")
+		p.wants(mutating, "y", "A")
+		p.wants(mutating, "z", "")
+	})
+}
+
+func TestAConfigurationIsFollowed(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(mutating, "x", nil, "")
+		p.wants(mutating, "x", "")
+		p.apply(mutating, "x", asks, "")
+		p.wants(mutating, "x", "A")
+		p.apply(mutating, "x", asks, "A", "somebody's", "")
+		p.wants(mutating, "x", "A", "A", "A")
+		p.certify("AB")
+		p.wants(mutating, "x", "AB", "AB", "AB")
+		p.apply(mutating, "x", nil, "theirs")
+		p.certify("B")
+		p.wants(mutating, "x", "theirs")
+		p.change(mutating, "x", func(*configuration) bool { return false })
+		p.certify("C")
+		p.apply(mutating, "x", asks, "")
+		p.wants(mutating, "x", "C")
+	})
+}
+
+func TestOptingInAndOutIsFollowed(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(mutating, "x", asksAnother, "old")
+		p.wants(mutating, "x", "old")
+		p.manage(ours, "theirs")
+		p.wants(mutating, "x", "A")
+		p.manage(ours)
+		p.certify("B")
+		p.wants(mutating, "x", "A")
+	})
+}
+
+func TestNothingIsWrittenThatIsThereAlready(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(mutating, "x", asks, "A", "A")
+		p.apply(mutating, "without", asks)
+		p.all()
+		if got := p.patches(); len(got) > 0 {
+			p.Errorf("patched %q", got)
+		}
+	})
+}
+
+func TestNoBundleIsInjectedThatTheAPIServerDoesNotConfirm(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.mu.Lock()
+		p.real = "B" // this replica is behind
+		p.mu.Unlock()
+		p.apply(mutating, "x", asks, "B")
+		p.apply(mutating, "y", asks, "old")
+		p.wants(mutating, "x", "B")
+		p.wants(mutating, "y", "B")
+		if got := p.patches(); !slices.Equal(got, []string{"y"}) {
+			p.Errorf("patched %q", got)
+		}
+	})
+	atPost(t, nil, func(p *post) {
+		p.mu.Lock()
+		p.known = "" // nothing was read yet
+		p.mu.Unlock()
+		p.apply(mutating, "x", asks, "old")
+		p.wants(mutating, "x", "old")
+	})
+}
+
+func TestAPatchThatFailsIsTriedAgain(t *testing.T) {
+	for sentence, answer := range map[string]func() *http.Response{
+		"refused": func() *http.Response { return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no") },
+		"too late": func() *http.Response {
+			return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
+		},
+		"broken": func() *http.Response {
+			return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atPost(t, nil, func(p *post) {
+				tries := 0
+				p.meddle(func(*http.Request) *http.Response { tries++; return answer() })
+				p.apply(mutating, "x", asks, "")
+				time.Sleep(10 * time.Minute)
+				if tries < 5 || tries > 100 {
+					p.Errorf("%d tries in ten minutes", tries)
+				}
+				p.meddle(nil)
+				time.Sleep(2 * time.Minute)
+				p.wants(mutating, "x", "A")
+			})
+		})
+	}
+}
+
+func TestAnEditInBetweenIsNotOverwritten(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.meddle(func(*http.Request) *http.Response {
+			p.meddle(nil)
+			p.change(mutating, "x", func(c *configuration) bool {
+				c.Webhooks = c.Webhooks[1:] // another webhook is the first one now
+				c.Labels = nil
+				return true
+			})
+			return nil
+		})
+		p.apply(mutating, "x", asks, "old", "theirs")
+		p.wants(mutating, "x", "theirs")
+	})
+}
+
+func TestADryRunInjectsNothing(t *testing.T) {
+	atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+		p.apply(mutating, "x", asks, "")
+		p.wants(mutating, "x", "")
+		if !strings.Contains(p.lines.LastEntry().Message, "dry run") {
+			p.Errorf("the log says %q", p.lines.LastEntry().Message)
+		}
+	})
+}
+
+func TestWhoDoesNotHaveABundleIsNamed(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(mutating, "x", asks, "", "")
+		p.apply(validating, "theirs", asksAnother, "old")
+		if err := p.Published([]byte("A")); err != nil {
+			p.Errorf("everybody has it: %v", err)
+		}
+		if err := p.Published([]byte("B")); err == nil || err.Error() != "MutatingWebhookConfiguration x does not have the CA yet" {
+			p.Errorf("got %v", err)
+		}
+		p.unsynced = true
+		if p.Published([]byte("A")) == nil {
+			p.Error("it is not known who is managed, and yet everybody has it")
+		}
+	})
+}
+
+func TestTheServicesOfOurConfigurationsAreNamed(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(mutating, "one", asks, "", "", "")
+		p.apply(validating, "two", asksFormer, "")
+		p.apply(validating, "theirs", asksAnother, "")
+		p.apply(validating, "Not_A-Name", asks, "")
+		want := []string{"one.lockstep-system.svc", "two.lockstep-system.svc"}
+		if diff := cmp.Diff(want, p.Services()); diff != "" {
+			p.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}

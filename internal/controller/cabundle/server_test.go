@@ -1,0 +1,253 @@
+package cabundle_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// registry is an API server that has webhook configurations and nothing else: it
+// lists, watches and takes the JSON patches that are to be expected. It answers in
+// the goroutine that asks, so that it can live in a bubble of testing/synctest.
+type registry struct {
+	mu       sync.Mutex
+	version  int
+	objects  map[string]*configuration // by resource and name
+	patched  []string
+	refuses  func(*http.Request) *http.Response
+	watchers map[*watcher]bool
+}
+
+// configuration is one of either kind: the fields that matter here are the same.
+type configuration = admissionregistrationv1.MutatingWebhookConfiguration
+
+type watcher struct {
+	resource, selector string
+	told               chan any
+}
+
+const (
+	validating = "validatingwebhookconfigurations"
+	mutating   = "mutatingwebhookconfigurations"
+)
+
+func newRegistry() *registry {
+	return &registry{version: 100, objects: map[string]*configuration{}, watchers: map[*watcher]bool{}}
+}
+
+func (g *registry) client(tb testing.TB) kubernetes.Interface {
+	tb.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{
+		Host: "http://api", Transport: g, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client
+}
+
+// change lets somebody write a configuration, or delete it by returning false.
+func (g *registry) change(resource, name string, how func(*configuration) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	object := g.objects[resource+"/"+name].DeepCopy()
+	if object == nil {
+		object = &configuration{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	keep := how(object)
+	g.store(resource, object, keep)
+}
+
+func (g *registry) store(resource string, object *configuration, keep bool) {
+	g.version++
+	object.ResourceVersion = strconv.Itoa(g.version)
+	kind := "MODIFIED"
+	g.objects[resource+"/"+object.Name] = object
+	if !keep {
+		kind = "DELETED"
+		delete(g.objects, resource+"/"+object.Name)
+	}
+	for w := range g.watchers {
+		if w.resource == resource && selects(w.selector, object.Name) {
+			w.told <- map[string]any{"type": kind, "object": typed(resource, object)}
+		}
+	}
+}
+
+// bundles returns the bundles of a configuration, webhook by webhook.
+func (g *registry) bundles(resource, name string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []string
+	for _, hook := range g.objects[resource+"/"+name].Webhooks {
+		all = append(all, string(hook.ClientConfig.CABundle))
+	}
+	return all
+}
+
+// patches returns the names of the configurations that were patched, in order.
+func (g *registry) patches() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.patched)
+}
+
+// meddle lets refuses meet every patch from now on; nil ends that.
+func (g *registry) meddle(refuses func(*http.Request) *http.Response) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuses = refuses
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *registry) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent []byte
+	if r.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	g.mu.Lock()
+	refuses := g.refuses
+	g.mu.Unlock()
+	if r.Method == http.MethodPatch && refuses != nil {
+		if answer := refuses(r); answer != nil {
+			return answer, nil
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	resource := path.Base(r.URL.Path)
+	if r.Method == http.MethodPatch {
+		return g.patch(path.Base(path.Dir(r.URL.Path)), resource, sent), nil
+	}
+	query := r.URL.Query()
+	switch {
+	case r.Method != http.MethodGet || resource != validating && resource != mutating:
+		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, r.URL.Path), nil
+	case query.Has("sendInitialEvents"): // so that it is asked for a list first
+		return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no streams"), nil
+	case query.Has("watch"):
+		return g.watch(r, resource, query.Get("fieldSelector")), nil
+	}
+	var items []any
+	for key, object := range g.objects {
+		if strings.HasPrefix(key, resource+"/") && selects(query.Get("fieldSelector"), object.Name) {
+			items = append(items, object)
+		}
+	}
+	return reply(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": strconv.Itoa(g.version)}, "items": items}), nil
+}
+
+func selects(selector, name string) bool { return selector == "" || selector == "metadata.name="+name }
+
+// patch takes a test of the version, then bundles, and nothing else.
+func (g *registry) patch(resource, name string, sent []byte) *http.Response {
+	var operations []struct {
+		Op, Path string
+		Value    json.RawMessage
+	}
+	if err := json.Unmarshal(sent, &operations); err != nil {
+		return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+	}
+	object := g.objects[resource+"/"+name].DeepCopy()
+	if object == nil {
+		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound, name)
+	}
+	for i, o := range operations {
+		var text string
+		var hook int
+		if i == 0 {
+			if err := json.Unmarshal(o.Value, &text); err != nil || o.Op != "test" || o.Path != "/metadata/resourceVersion" {
+				return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the version is not tested first")
+			}
+			if text != object.ResourceVersion {
+				return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
+			}
+			continue
+		}
+		if _, err := fmt.Sscanf(o.Path, "/webhooks/%d/clientConfig/caBundle", &hook); err != nil || o.Op != "add" || hook >= len(object.Webhooks) {
+			return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "no patch of a bundle: "+o.Path)
+		}
+		if err := json.Unmarshal(o.Value, &object.Webhooks[hook].ClientConfig.CABundle); err != nil {
+			return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		}
+	}
+	g.patched = append(g.patched, name)
+	g.store(resource, object, true)
+	return reply(http.StatusOK, typed(resource, object))
+}
+
+func (g *registry) watch(r *http.Request, resource, selector string) *http.Response {
+	w := &watcher{resource, selector, make(chan any, 1000)}
+	g.watchers[w] = true
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	for key, object := range g.objects { // what changed since the list
+		if version, _ := strconv.Atoi(object.ResourceVersion); version > from && strings.HasPrefix(key, resource+"/") && selects(selector, object.Name) {
+			w.told <- map[string]any{"type": "MODIFIED", "object": typed(resource, object)}
+		}
+	}
+	body, pen := io.Pipe()
+	go func() {
+		defer func() { _ = pen.Close() }() // never fails
+		for {
+			select {
+			case event := <-w.told:
+				text, err := json.Marshal(event)
+				if err != nil {
+					panic(err)
+				}
+				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
+			case <-r.Context().Done():
+				g.mu.Lock()
+				delete(g.watchers, w)
+				g.mu.Unlock()
+				return
+			}
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": []string{"application/json"}}, Body: body}
+}
+
+func typed(resource string, object *configuration) *configuration {
+	object = object.DeepCopy()
+	kind := "MutatingWebhookConfiguration"
+	if resource == validating {
+		kind = "ValidatingWebhookConfiguration"
+	}
+	object.TypeMeta = metav1.TypeMeta{Kind: kind, APIVersion: "admissionregistration.k8s.io/v1"}
+	return object
+}
+
+func refusal(code int, why metav1.StatusReason, message string) *http.Response {
+	return reply(code, &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Reason: why, Code: int32(code), Message: message,
+	})
+}
+
+func reply(code int, object any) *http.Response {
+	body, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": []string{"application/json"}},
+		Body:   io.NopCloser(bytes.NewReader(body)),
+	}
+}

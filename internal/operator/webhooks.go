@@ -1,0 +1,175 @@
+package operator
+
+import (
+	"context"
+	"crypto/tls"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/certs"
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/server"
+)
+
+const (
+	// serviceName is the name of the operator's Service in manifests.
+	serviceName = "lockstep"
+	// injectLoop names the loop over webhook configurations.
+	injectLoop = "cabundle"
+)
+
+// certificates is what the webhooks serve: certs.Keeper or certs.Files.
+type certificates interface {
+	Watch(context.Context)
+	Run(context.Context)
+	Look()
+	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Bundle() []byte
+	Confirm(context.Context) ([]byte, error)
+	Ready() error
+	Trouble() error
+}
+
+// webhooks is everything between an API server and the admission decisions.
+type webhooks struct {
+	operator     *Operator
+	certificates certificates
+	injector     *cabundle.Controller                    // nil: nothing is injected
+	loop         atomic.Pointer[loop.Loop[cabundle.Key]] // nil while this process does not lead
+}
+
+// newWebhooks builds the parts, in a circle: the certificate is valid for what
+// configurations name, and its rotation waits for what they have.
+func newWebhooks(o *Operator) (*webhooks, error) {
+	w := &webhooks{operator: o}
+	if o.config.InjectsCA() {
+		var err error
+		w.injector, err = cabundle.New(cabundle.Options{
+			Client: o.clients.work, Certificates: w, Namespaces: o.observer,
+			Names: o.config.Webhooks.CABundleNames, Single: o.config.Kubernetes.Single(), DryRun: o.config.DryRun, Log: o.log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := w.injector.Listen(cabundle.Listener{Changed: w.configurationChanged}); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	w.certificates, err = w.newCertificates()
+	return w, err
+}
+
+func (w *webhooks) newCertificates() (certificates, error) {
+	o, c := w.operator, w.operator.config.ServerTLS
+	if c.OwnFiles() {
+		return certs.NewFiles(certs.FileOptions{
+			Cert: c.CertFile, Key: c.KeyFile, CA: c.CAFile, Log: o.log, Changed: w.bundleChanged, Expires: o.metrics.CertificateExpires,
+		})
+	}
+	options := certs.Options{
+		Client: o.clients.work, Namespace: o.config.Operator.Namespace, Name: c.SelfSigned.SecretName,
+		Organisation: c.SelfSigned.Organisation, Life: c.SelfSigned.Expiration, Propagation: c.SelfSigned.Propagation,
+		Clock: o.clients.clock, Log: o.log, DryRun: o.config.DryRun,
+		Names: w.names, Changed: w.bundleChanged, Expires: o.metrics.CertificateExpires,
+	}
+	if w.injector != nil {
+		options.Published = w.injector.Published
+	}
+	return certs.New(options)
+}
+
+// names are what a generated certificate must be valid for.
+func (w *webhooks) names() []string {
+	names := []string{serviceName + "." + w.operator.config.Operator.Namespace + ".svc"}
+	names = append(names, w.operator.config.ServerTLS.SelfSigned.Names...)
+	if w.injector != nil {
+		names = append(names, w.injector.Services()...)
+	}
+	return slices.Compact(names)
+}
+
+// Bundle is for the injector, which is made before the certificates are.
+func (w *webhooks) Bundle() []byte { return w.certificates.Bundle() }
+
+// Confirm is for the injector.
+func (w *webhooks) Confirm(ctx context.Context) ([]byte, error) { return w.certificates.Confirm(ctx) }
+
+// watch follows what the parts need until ctx ends.
+func (w *webhooks) watch(ctx context.Context) {
+	var watches sync.WaitGroup
+	watches.Go(func() { w.certificates.Watch(ctx) })
+	if w.injector != nil {
+		watches.Go(func() { w.injector.Watch(ctx) })
+	}
+	watches.Wait()
+}
+
+// inject works until ctx ends.
+func (w *webhooks) inject(ctx context.Context) {
+	if w.injector == nil {
+		return
+	}
+	o := w.operator
+	l := loop.New(loop.Options[cabundle.Key]{
+		Name: injectLoop, Reconcile: w.injector.Reconcile, Log: o.log, Tracer: o.tracer, Queues: o.metrics.Queues(),
+		Observe: func(_ context.Context, _ cabundle.Key, result loop.Result, _ time.Duration) {
+			if result == loop.ResultPanic {
+				o.metrics.Panicked(injectLoop)
+			}
+		},
+	})
+	w.loop.Store(l)
+	defer w.loop.Store(nil)
+	w.injectAll()
+	l.Run(ctx)
+}
+
+func (w *webhooks) injectAll() {
+	if w.injector == nil {
+		return
+	}
+	for _, key := range w.injector.Keys() {
+		w.enqueue(key)
+	}
+}
+
+func (w *webhooks) enqueue(key cabundle.Key) {
+	if l := w.loop.Load(); l != nil {
+		l.Add(key)
+	}
+}
+
+func (w *webhooks) configurationChanged(key cabundle.Key) {
+	w.enqueue(key)
+	w.certificates.Look()
+}
+
+func (w *webhooks) bundleChanged() { w.injectAll() }
+
+// namespaceChanged is told that a namespace opted in or out, and with it perhaps
+// configurations that name it.
+func (w *webhooks) namespaceChanged() {
+	w.injectAll()
+	w.certificates.Look()
+}
+
+// served says why API servers cannot call, or what will keep them from it.
+func (w *webhooks) served() error {
+	if err := w.certificates.Ready(); err != nil {
+		return err
+	}
+	return server.Tolerable(w.certificates.Trouble())
+}
+
+// listenTLS opens the port for webhooks.
+func (o *Operator) listenTLS(ctx context.Context) (*server.Server, error) {
+	c := o.config.ServerTLS
+	return server.ListenTLS(ctx, server.TLSOptions{
+		Port: c.Port, Limit: c.RequestTimeout, Log: o.log,
+		Handler: o.admission(), GetCertificate: o.webhooks.certificates.GetCertificate,
+	})
+}

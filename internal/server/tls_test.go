@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/server"
+)
+
+// certificate makes one for this machine that verifies itself.
+func certificate(t *testing.T) *tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+// webhook is a TLS server with what it serves.
+type webhook struct {
+	url     string
+	address string
+	served  atomic.Pointer[tls.Certificate] // nil: none yet
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+func serveTLS(t *testing.T, limit time.Duration, h http.HandlerFunc) *webhook {
+	t.Helper()
+	w := &webhook{ended: make(chan error, 1)}
+	s, err := server.ListenTLS(t.Context(), server.TLSOptions{
+		Host: "127.0.0.1", Handler: h, Limit: limit, Log: silent(),
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := w.served.Load(); c != nil {
+				return c, nil
+			}
+			return nil, errors.New("none yet")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(t.Context())
+	w.address, w.url = s.Address(), "https://"+s.Address()
+	go func() { w.ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		w.stop()
+		if err := <-w.ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return w
+}
+
+// call posts as a client that trusts one certificate.
+func (w *webhook) call(ctx context.Context, trusted *tls.Certificate, most uint16, body io.Reader) (string, error) {
+	roots := x509.NewCertPool()
+	roots.AddCert(trusted.Leaf)
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: most},
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, body)
+	if err != nil {
+		return "", err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+func TestACertificateIsServedFromTheNextConnectionOn(t *testing.T) {
+	w := serveTLS(t, time.Second, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "yes") })
+	first, second := certificate(t), certificate(t)
+	if _, err := w.call(t.Context(), first, tls.VersionTLS13, nil); err == nil {
+		t.Error("a connection without any certificate")
+	}
+	w.served.Store(first)
+	if got, err := w.call(t.Context(), first, tls.VersionTLS13, nil); err != nil || got != "yes" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	w.served.Store(second)
+	if _, err := w.call(t.Context(), first, tls.VersionTLS13, nil); err == nil {
+		t.Error("the first one is still served")
+	}
+	if got, err := w.call(t.Context(), second, tls.VersionTLS13, nil); err != nil || got != "yes" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestTLSIsAtLeastOfVersion12(t *testing.T) {
+	w := serveTLS(t, time.Second, func(http.ResponseWriter, *http.Request) {})
+	w.served.Store(certificate(t))
+	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		if _, err := w.call(t.Context(), w.served.Load(), version, nil); (err == nil) != want {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+	}
+}
+
+func TestAHandlerHasAlmostAllOfTheTime(t *testing.T) {
+	left := make(chan time.Duration, 1)
+	w := serveTLS(t, 10*time.Second, func(_ http.ResponseWriter, r *http.Request) {
+		until, _ := r.Context().Deadline()
+		left <- time.Until(until)
+	})
+	w.served.Store(certificate(t))
+	if _, err := w.call(t.Context(), w.served.Load(), tls.VersionTLS13, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-left; got > 9*time.Second || got < 8*time.Second {
+		t.Errorf("it has %v of 10 s", got)
+	}
+}
+
+func TestAReviewMayBeLargeAndNotEndless(t *testing.T) {
+	w := serveTLS(t, 5*time.Second, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, " ", err)
+	})
+	w.served.Store(certificate(t))
+	for size, want := range map[int]string{6 << 20: "6291456 <nil>", 8 << 20: "7340032 http: request body too large"} {
+		got, err := w.call(t.Context(), w.served.Load(), tls.VersionTLS13, bytes.NewReader(make([]byte, size)))
+		if err != nil || got != want {
+			t.Errorf("%d bytes: got %q, %v; want %q", size, got, err, want)
+		}
+	}
+}
+
+func TestAReviewInProgressIsAnsweredAtTheEnd(t *testing.T) {
+	inside, release := make(chan struct{}), make(chan struct{})
+	w := serveTLS(t, 10*time.Second, func(w http.ResponseWriter, _ *http.Request) {
+		close(inside)
+		<-release
+		fmt.Fprint(w, "whole")
+	})
+	w.served.Store(certificate(t))
+	answered := make(chan string, 1)
+	go func() {
+		got, err := w.call(t.Context(), w.served.Load(), tls.VersionTLS13, nil)
+		answered <- fmt.Sprint(got, err)
+	}()
+	<-inside
+	w.stop()
+	close(release)
+	if got := <-answered; got != "whole<nil>" {
+		t.Errorf("got %q, want the whole answer", got)
+	}
+}
+
+func TestAPortForWebhooksInUseIsAnError(t *testing.T) {
+	w := serveTLS(t, time.Second, nil)
+	_, text, _ := net.SplitHostPort(w.address)
+	var port int
+	if _, err := fmt.Sscan(text, &port); err != nil {
+		t.Fatal(err)
+	}
+	_, err := server.ListenTLS(t.Context(), server.TLSOptions{Host: "127.0.0.1", Port: port, Log: silent(), Limit: time.Second})
+	if err == nil || !strings.HasPrefix(err.Error(), "listen on "+w.address+": ") {
+		t.Errorf("got %v", err)
+	}
+}
