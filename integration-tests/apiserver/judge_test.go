@@ -18,6 +18,7 @@ const defaultGrace = judge.DefaultGrace
 type rules struct {
 	grace     time.Duration // how long the operator may not know of what others did; zero: defaultGrace
 	unordered bool          // the test itself upsets the order of zones or pods
+	guarded   bool          // downscales go through admission
 }
 
 // user is whom the API server takes the operator for that runs in a namespace.
@@ -76,7 +77,7 @@ func (s *scene) verdict() (judge.Verdict, error) {
 	if err != nil {
 		return judge.Verdict{}, err
 	}
-	return judge.Try(history, requests, judge.Rules{Operators: s.operators(), Grace: s.rules.grace}), nil
+	return judge.Try(history, requests, judge.Rules{Operators: s.operators(), Grace: s.rules.grace, Guarded: s.rules.guarded}), nil
 }
 
 // takedowns returns what operators deleted so far, in order.

@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,6 +56,8 @@ func TestTheManifestsInstallAnOperatorThatWorks(t *testing.T) {
 	t.Run("and the policy denies lockstep every write where nobody opted in", in.policyDenies)
 	t.Run("and the policy follows the labels of a namespace at once", in.policyFollows)
 	t.Run("and the policy selects what the selector selects", in.policySelects)
+	t.Run("with webhooks", in.withWebhooks)
+	t.Run("with webhooks and power over their configurations alone", in.withNamedWebhooks)
 	t.Run("with a replica in each of three zones", in.forHighAvailability)
 	t.Run("for one namespace", in.forOneNamespace)
 	t.Run("for a selector of one's own", in.forAnotherSelector)
@@ -105,6 +109,82 @@ func (in *installation) forTheWholeCluster(t *testing.T) {
 	in.rolled(t, "opted-in")
 	if after := in.podUIDs(t, "stranger"); !maps.Equal(before, after) {
 		t.Errorf("a namespace that did not opt in had the pods %v, and has %v", before, after)
+	}
+}
+
+// webhookObjects are what webhooks add to an installation.
+var webhookObjects = []string{
+	"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
+	"MutatingWebhookConfiguration lockstep-prepare-downscale", "ValidatingWebhookConfiguration lockstep-no-downscale",
+	"lockstep-system: Role lockstep-certificate", "lockstep-system: RoleBinding lockstep-certificate",
+}
+
+func (in *installation) withWebhooks(t *testing.T) {
+	in.installsWebhooks(t, repository+"/manifests/overlays/webhooks")
+	found, err := in.admin.DiscoveryV1().EndpointSlices(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=lockstep"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, slice := range found.Items {
+		if !slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return *p.Name == "https" && *p.Port == 8443 }) {
+			t.Errorf("the Service leads to %v", slice.Ports)
+		}
+	}
+}
+
+func (in *installation) withNamedWebhooks(t *testing.T) {
+	in.installsWebhooks(t, kustomization(t, "components: [MANIFESTS/webhooks/named]", "."))
+	role, err := in.admin.RbacV1().ClusterRoles().Get(t.Context(), "lockstep-webhooks", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range role.Rules {
+		if len(rule.ResourceNames) == 0 {
+			t.Errorf("it may %v any of %v", rule.Verbs, rule.Resources)
+		}
+	}
+}
+
+// installsWebhooks wants an operator that is installed so to have a certificate,
+// and its CA to be where API servers look for it.
+func (in *installation) installsWebhooks(t *testing.T, folder string) {
+	t.Helper()
+	want := slices.Sorted(slices.Values(slices.Concat(clusterWide, webhookObjects)))
+	wantObjects(t, in.apply(t, folder), want)
+	t.Cleanup(func() { in.removeWebhooks(t) })
+	pods := in.runs(t, systemNamespace, 2)
+	in.operate(t, systemNamespace, pods[0])
+	awaitInstalled(t, "the configurations have the CA", func(ctx context.Context) error {
+		secret, err := in.admin.CoreV1().Secrets(systemNamespace).Get(ctx, "lockstep-webhook-certificate", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		validating, err := in.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, "lockstep-no-downscale", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		mutating, err := in.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, "lockstep-prepare-downscale", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, bundle := range [][]byte{validating.Webhooks[0].ClientConfig.CABundle, mutating.Webhooks[0].ClientConfig.CABundle} {
+			if !bytes.Equal(bundle, secret.Data["ca"]) {
+				return fmt.Errorf("one has %q", bundle)
+			}
+		}
+		return nil
+	})
+}
+
+func (in *installation) removeWebhooks(t *testing.T) {
+	t.Helper()
+	ctx, hooks := context.WithoutCancel(t.Context()), in.admin.AdmissionregistrationV1()
+	err := errors.Join(
+		hooks.ValidatingWebhookConfigurations().Delete(ctx, "lockstep-no-downscale", metav1.DeleteOptions{}),
+		hooks.MutatingWebhookConfigurations().Delete(ctx, "lockstep-prepare-downscale", metav1.DeleteOptions{}),
+	)
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -249,23 +329,24 @@ func render(t *testing.T, folder string) []byte {
 }
 
 // kustomization makes one of a user's own, beside the source tree, from folders of
-// manifests, and returns its folder.
+// manifests, and returns its folder. MANIFESTS in its text is the path to them.
 func kustomization(t *testing.T, text string, folders ...string) string {
 	t.Helper()
 	own := t.TempDir()
+	absolute, err := filepath.Abs(filepath.Join(repository, "manifests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := filepath.Rel(own, absolute) // kustomize takes no other
+	if err != nil {
+		t.Fatal(err)
+	}
 	content := "resources:\n"
 	for _, folder := range folders {
-		absolute, err := filepath.Abs(filepath.Join(repository, "manifests", folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		relative, err := filepath.Rel(own, absolute) // kustomize takes no other
-		if err != nil {
-			t.Fatal(err)
-		}
-		content += "  - " + relative + "\n"
+		content += "  - " + filepath.Join(manifests, folder) + "\n"
 	}
-	if err := os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(content+text+"\n"), 0o600); err != nil {
+	content += strings.ReplaceAll(text, "MANIFESTS", manifests) + "\n"
+	if err := os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return own
@@ -411,7 +492,7 @@ func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) 
 	}
 	env, args := asKubeletDoes(t, pod)
 	op, err := localcluster.StartOperator(t.Context(), localcluster.OperatorOptions{
-		Kubeconfig: kubeconfig, Program: in.program, Args: args, Env: env,
+		Kubeconfig: kubeconfig, Program: in.program, Args: append(args, "-server-tls.port=0"), Env: env, // 8443 may be taken here
 	})
 	if err != nil {
 		t.Fatal(err)

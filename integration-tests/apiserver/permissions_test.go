@@ -25,8 +25,11 @@ import (
 var inReserve = map[string]string{
 	"list namespaces":                 "an API server that streams lists is only watched; an older one is asked for them",
 	"list leases.coordination.k8s.io": "the same",
-	"get pods":                        "for a noted pod that is no pod of its group any more, which no test brings about at will",
-	"patch pods":                      "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
+	"list secrets":                    "the same",
+	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
+	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
+	"get pods":   "for a noted pod that is no pod of its group any more, which no test brings about at will",
+	"patch pods": "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
 }
 
 // ofEverybody is granted to every service account by Kubernetes itself.
@@ -85,6 +88,9 @@ const (
 	forTheCluster   = "cluster.yaml"         // operators for the whole cluster, everywhere
 	forTheNamespace = "namespaced/role.yaml" // operators for one namespace, in there
 	forHome         = "home.yaml"            // both, where they run
+
+	forCertificates = "../webhooks/certificate/role.yaml" // where they run, those that serve webhooks
+	forInjection    = "../webhooks/inject.yaml"           // those that inject a CA
 )
 
 // A grant is one verb on one resource, as a rule has it.
@@ -119,6 +125,8 @@ func (g grant) covers(d deed) bool {
 		return d.everywhere
 	case forTheNamespace:
 		return !d.everywhere && d.account == d.namespace
+	case forInjection:
+		return d.namespace == ""
 	}
 	return d.account == d.namespace
 }
@@ -158,7 +166,7 @@ func leftOver(grants []grant, deeds []deed) []string {
 
 func readGrants(folder string) ([]grant, error) {
 	var grants []grant
-	for _, file := range []string{forTheCluster, forTheNamespace, forHome} {
+	for _, file := range []string{forTheCluster, forTheNamespace, forHome, forCertificates, forInjection} {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			return nil, fmt.Errorf("read roles: %w", err)

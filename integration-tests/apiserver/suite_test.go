@@ -55,6 +55,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	enterNetwork()
 	if !given("test.parallel") {
 		if err := flag.Set("test.parallel", testsAtOnce); err != nil {
 			panic(err)

@@ -19,6 +19,7 @@ const (
 	holdLabel                = "lockstep.dev/hold"
 	groupAnnotation          = "lockstep.dev/group"
 	intentsAnnotation        = "lockstep.dev/intents"
+	downscaledAnnotation     = "grafana.com/last-downscale"
 )
 
 // defaultGroup is the group of zones that say nothing else.

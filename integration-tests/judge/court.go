@@ -43,8 +43,9 @@ type court struct {
 	holds      map[string]*Hold     // by group
 	homes      []heard
 	down       map[place]outage
-	seen       map[string]bool // UIDs of pods that were told of
-	judged     map[string]bool // UIDs of pods that left, whoever sent them away
+	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
+	seen       map[string]bool       // UIDs of pods that were told of
+	judged     map[string]bool       // UIDs of pods that left, whoever sent them away
 	takedowns  []Takedown
 	violations []Violation
 }
@@ -75,7 +76,7 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests, deletions: map[string][]Request{},
 		pods: map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
-		down: map[place]outage{}, seen: map[string]bool{}, judged: map[string]bool{},
+		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]bool{}, judged: map[string]bool{},
 	}
 	for _, r := range slices.SortedStableFunc(slices.Values(requests), func(a, b Request) int { return a.At.Compare(b.At) }) {
 		if r.deletesPod() && r.mayHaveSucceeded() {
@@ -109,6 +110,7 @@ func (c *court) see(f Fact) {
 	case f.Home != nil:
 		c.homes = append(c.homes, heard{f.At, f.Home})
 	case f.Zone != nil:
+		c.tryDecrease(f)
 		c.zones[f.Zone.UID] = append(c.zones[f.Zone.UID], dated{f.At, f.Zone})
 		c.surveyZone(f.Zone, f.At)
 	case f.Pod != nil:
@@ -119,6 +121,7 @@ func (c *court) see(f Fact) {
 func (c *court) seePod(f Fact) {
 	p := f.Pod
 	c.seen[p.UID] = true
+	c.shrunk(p)
 	ours := false
 	if (p.Leaving || p.Gone) && !c.judged[p.UID] {
 		c.judged[p.UID] = true

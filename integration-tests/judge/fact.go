@@ -44,6 +44,7 @@ type Zone struct {
 	Start    int
 	MinReady time.Duration
 	Budget   int
+	Apart    time.Duration // at least, between its decreases and those of others
 	Paused   bool
 	OnDelete bool
 	Revision string // the update revision
@@ -64,7 +65,9 @@ type Hold struct {
 	Group  string
 	Holder string
 	Notes  []Note
-	Gone   bool
+	// Shrinks is the zone whose decrease is noted, if any.
+	Shrinks string
+	Gone    bool
 }
 
 // Note is an intent to take a pod down, as it stands in the Lease of a group.

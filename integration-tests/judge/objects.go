@@ -22,6 +22,7 @@ const (
 	holdLabel                = "lockstep.dev/hold"
 	groupAnnotation          = "lockstep.dev/group"
 	intentsAnnotation        = "lockstep.dev/intents"
+	minBetweenName           = "grafana.com/min-time-between-zones-downscale"
 )
 
 // PodOf reads a pod.
@@ -53,6 +54,7 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 		Name: s.Name, UID: string(s.UID), Group: group, Grouped: grouped,
 		Replicas: replicasOf(s), Budget: budgetOf(s),
 		MinReady: time.Duration(s.Spec.MinReadySeconds) * time.Second,
+		Apart:    apartOf(s),
 		Paused:   s.Annotations[pausedAnnotation] == "true",
 		OnDelete: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Revision: s.Status.UpdateRevision,
@@ -84,34 +86,49 @@ func budgetOf(s *appsv1.StatefulSet) int {
 	return n
 }
 
+// apartOf reads the minimum time between downscales as it is documented.
+func apartOf(s *appsv1.StatefulSet) time.Duration {
+	text, annotated := s.Annotations[minBetweenName]
+	if !annotated {
+		text = s.Labels[minBetweenName]
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
 // HoldOf reads the Lease of a group, and returns nil for any other Lease.
 func HoldOf(l *coordinationv1.Lease) *Hold {
 	if l.Labels[holdLabel] != "group" {
 		return nil
 	}
-	state := &Hold{Group: l.Annotations[groupAnnotation], Notes: notesOf(l)}
+	state := &Hold{Group: l.Annotations[groupAnnotation]}
+	state.Notes, state.Shrinks = notesOf(l)
 	if l.Spec.HolderIdentity != nil {
 		state.Holder = *l.Spec.HolderIdentity
 	}
 	return state
 }
 
-func notesOf(l *coordinationv1.Lease) []Note {
+// notesOf returns the pods that a Lease notes, and the zone whose decrease it notes.
+func notesOf(l *coordinationv1.Lease) (notes []Note, shrinks string) {
 	text := l.Annotations[intentsAnnotation]
 	if text == "" {
-		return nil
+		return nil, ""
 	}
 	var noted struct {
-		Pods []struct{ Pod, UID, ResourceVersion string }
+		Pods     []struct{ Pod, UID, ResourceVersion string }
+		Decrease struct{ Zone string }
 	}
 	if err := json.Unmarshal([]byte(text), &noted); err != nil {
-		return []Note{{Pod: "unreadable: " + text}}
+		return []Note{{Pod: "unreadable: " + text}}, ""
 	}
-	var notes []Note
 	for _, n := range noted.Pods {
 		notes = append(notes, Note{Pod: n.Pod, UID: n.UID, Version: parseVersion(n.ResourceVersion)})
 	}
-	return notes
+	return notes, noted.Decrease.Zone
 }
 
 // Version returns an object's resourceVersion as a number, and 0 for what is none.

@@ -4,9 +4,11 @@ import "slices"
 
 // mayWrite is everything that an operator ever writes.
 var mayWrite = []string{
-	"delete pods", "patch pods", "patch statefulsets/status",
+	"delete pods", "patch pods", "patch statefulsets", "patch statefulsets/status",
 	"create leases", "update leases", "delete leases",
 	"create events", "patch events",
+	"create secrets", "update secrets", // the webhooks' certificate
+	"patch validatingwebhookconfigurations", "patch mutatingwebhookconfigurations", // its CA
 	"create selfsubjectaccessreviews", // asks, and stores nothing
 }
 

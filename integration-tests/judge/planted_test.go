@@ -19,7 +19,11 @@ type planted struct {
 
 func stops(z *Zone)  { z.Paused = true }
 func rolls(z *Zone)  { z.OnDelete = false }
+func apart(z *Zone)  { z.Apart = time.Minute }
 func slowly(z *Zone) { z.MinReady = 5 * time.Second }
+
+// guarded: decreases go through admission.
+var guarded = Rules{Guarded: true}
 
 var plantedTakedowns = map[string]planted{
 	"a proper rollout is not objected to": {
@@ -68,6 +72,64 @@ var plantedTakedowns = map[string]planted{
 	"1: a pod goes without any Lease": {
 		story: newStory().delete("zone-1-0"),
 		want:  []string{"1 zone-1-0 was deleted without a Lease"},
+	},
+
+	"a decrease under its note is not objected to": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).left("zone-1-1"),
+		rules: guarded,
+	},
+	"a decrease without admission is nobody's": {
+		story: newStory().decrease("zone-1", 1),
+	},
+	"1: a zone shrinks without a Lease": {
+		story: newStory().decrease("zone-1", 1),
+		rules: guarded,
+		want:  []string{"1 zone-1 shrank to 1 without a Lease"},
+	},
+	"1: a zone shrinks under the rollout of another zone": {
+		story: newStory().note("zone-2").decrease("zone-1", 1),
+		rules: guarded,
+		want:  []string{`1 zone-1 shrank to 1 while "rollout/zone-2" had the Lease`},
+	},
+	"1: a zone shrinks without a note": {
+		story: newStory().hold("downscale/zone-1").decrease("zone-1", 1),
+		rules: guarded,
+		want:  []string{"1 zone-1 shrank to 1 without a note"},
+	},
+	"1: a zone shrinks while another one does": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).shrinks("zone-2").decrease("zone-2", 1),
+		rules: guarded,
+		want:  []string{"1 zone-2 shrank to 1 while pods of zone zone-1 were leaving"},
+	},
+	"1: a pod goes while another zone shrinks": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).note("zone-2", "zone-2-0").delete("zone-2-0"),
+		rules: guarded,
+		want:  []string{"1 zone-2-0 of zone zone-2 was deleted while pods of zone zone-1 were leaving"},
+	},
+	"1: a zone shrinks while a pod of another one is on its way back": {
+		story: newStory().note("zone-2", "zone-2-0").delete("zone-2-0").shrinks("zone-1").decrease("zone-1", 1),
+		rules: guarded,
+		want:  []string{"1 zone-1 shrank to 1 while zone-2-0"},
+	},
+	"2: a zone shrinks long after another one was broken": {
+		story: newStory().breaks("zone-2-1").later(3*time.Second).shrinks("zone-1").decrease("zone-1", 1),
+		rules: guarded,
+		want:  []string{"2 zone-1 shrank to 1 while zone-2-1"},
+	},
+	"a zone takes back what never served, whatever the others do": {
+		story: newStory().breaks("zone-1-1").breaks("zone-2-1").later(3*time.Second).decrease("zone-1", 1),
+		rules: guarded,
+	},
+	"6: a zone shrinks too shortly after another one": {
+		story: newStory().zone("zone-1", apart).shrinks("zone-1").decrease("zone-1", 1).left("zone-1-1").
+			later(30*time.Second).shrinks("zone-2").decrease("zone-2", 1),
+		rules: guarded,
+		want:  []string{"6 zone-2 shrank 30.3s after zone-1, at least 1m0s wanted"},
+	},
+	"a zone shrinks long enough after another one": {
+		story: newStory().zone("zone-1", apart).shrinks("zone-1").decrease("zone-1", 1).left("zone-1-1").
+			later(time.Minute).shrinks("zone-2").decrease("zone-2", 1),
+		rules: guarded,
 	},
 
 	"2: a pod goes long after another zone was broken by somebody else": {

@@ -15,6 +15,10 @@ type Rules struct {
 	// Grace is how long an operator may not know of what others did: DefaultGrace
 	// where it is zero. A test that lets it hear late adds the delay.
 	Grace time.Duration
+
+	// Guarded: decreases of zones go through admission, so they are held to the
+	// guarantees as well.
+	Guarded bool
 }
 
 // DefaultGrace is from when on a judge counts what breaks by itself.

@@ -101,6 +101,21 @@ func (s *story) note(zone string, pods ...string) *story {
 	return s.hold("rollout/"+zone, notes...)
 }
 
+// shrinks notes the decrease of a zone in the Lease.
+func (s *story) shrinks(zone string) *story {
+	return s.tell(Fact{Hold: &Hold{Group: "g", Holder: "downscale/" + zone, Shrinks: zone}})
+}
+
+// left lets a pod be gone by the StatefulSet controller's hand.
+func (s *story) left(pod string) *story {
+	return s.pod(pod, func(p *Pod) { p.Gone = true })
+}
+
+// decrease lets somebody shrink a zone.
+func (s *story) decrease(zone string, replicas int) *story {
+	return s.zone(zone, func(z *Zone) { z.Replicas = replicas })
+}
+
 func (s *story) noteOf(pod string) Note { return Note{pod, s.pods[pod].UID, s.versions[pod]} }
 
 func (s *story) hold(holder string, notes ...Note) *story { return s.holdOf("g", holder, notes...) }

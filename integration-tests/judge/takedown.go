@@ -26,6 +26,7 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	c.tryStrategies(p, z, now)
 	if wasUp {
 		c.tryOthers(p, z, now)
+		c.tryShrinking(p, z, now)
 		c.tryBudget(p, states, now)
 		c.tryHold(p, states, asked)
 	}
@@ -130,7 +131,7 @@ func (c *court) unheld(p *Pod, z *Zone, asked Request) string {
 	switch {
 	case h == nil || h.Gone:
 		return "without a Lease of its group"
-	case h.Holder != "rollout/"+z.Name:
+	case h.Holder != "rollout/"+z.Name && h.Holder != "downscale/"+z.Name: // which joins
 		return fmt.Sprintf("while %q had the Lease of its group", h.Holder)
 	}
 	i := slices.IndexFunc(h.Notes, func(n Note) bool { return n.UID == p.UID })

@@ -1,0 +1,234 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// guarded is a scene with two operators of its own that guard its downscales:
+// the API server asks one or the other.
+func guarded(t *testing.T) *scene {
+	t.Helper()
+	s := unmanaged(t)
+	s.rules.guarded = true
+	s.withRole()
+	s.withCertificate()
+	operators := s.startWithWebhooks(2, "-webhooks.update-ca-bundle=false")
+	s.wantOneCA(operators)
+	s.guardDownscales(operators)
+	return s
+}
+
+// withCertificate gives the scene the role for the webhooks' certificate.
+func (s *scene) withCertificate() {
+	s.t.Helper()
+	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"webhooks/certificate/role.yaml"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.awaitRight(authorizationv1.ResourceAttributes{Namespace: s.name, Verb: "update", Resource: "secrets", Name: certificate})
+}
+
+// guardDownscales registers the webhook as the manifests have it, with the
+// address of the operators, and waits until it is asked.
+func (s *scene) guardDownscales(operators []*operator) {
+	s.t.Helper()
+	var c admissionregistrationv1.MutatingWebhookConfiguration
+	readManifest(s.t, "prepare-downscale.yaml", &c)
+	c.ObjectMeta = metav1.ObjectMeta{Name: s.name}
+	address := s.balance(operators)
+	for i := range c.Webhooks {
+		hook := &c.Webhooks[i]
+		where := url.URL{Scheme: "https", Host: address, Path: *hook.ClientConfig.Service.Path}
+		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: new(where.String()), CABundle: s.secret().Data["ca"]}
+		hook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.name}}
+	}
+	hooks := s.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if _, err := hooks.Create(s.t.Context(), &c, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := hooks.Delete(context.WithoutCancel(s.t.Context()), s.name, deleteOptions); err != nil {
+			s.t.Error(err)
+		}
+	})
+	s.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour))) // whose pods never serve, so that nobody is harmed
+	s.eventually("the API server asks the webhook", func(present) error {
+		before, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), "probe", getOptions)
+		if err != nil {
+			return err
+		}
+		if stamp := before.Annotations[downscaledAnnotation]; stamp != "" {
+			return nil
+		}
+		by := int32(-1)
+		if *before.Spec.Replicas == 0 {
+			by = 1
+		}
+		return errors.Join(errors.New("a downscale of the probe leaves no time"), s.scaleBy(patched, "probe", by))
+	})
+	s.remove("probe")
+}
+
+// balance passes connections on to one operator after the other.
+func (s *scene) balance(operators []*operator) string {
+	s.t.Helper()
+	listener, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { listener.Close() })
+	var addresses []string
+	for _, o := range operators {
+		addresses = append(addresses, webhookAddress(s.t, o))
+	}
+	go func() {
+		for n := 0; ; n++ {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go pass(in, addresses[n%len(addresses)])
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func pass(in net.Conn, address string) {
+	defer in.Close()
+	out, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	go func() {
+		_, _ = io.Copy(out, in)
+		out.Close()
+	}()
+	_, _ = io.Copy(in, out)
+}
+
+// The ways in which a StatefulSet is scaled.
+const (
+	updated = "update"
+	patched = "patch"
+	scaled  = "scale"
+)
+
+var waysToScale = []string{updated, patched, scaled}
+
+// scaleBy asks once for another number of replicas.
+func (s *scene) scaleBy(way, zone string, by int32) error {
+	s.t.Helper()
+	ctx, sets := s.t.Context(), s.world.admin.AppsV1().StatefulSets(s.name)
+	set, err := sets.Get(ctx, zone, getOptions)
+	if err != nil {
+		return err
+	}
+	to := *set.Spec.Replicas + by
+	switch way {
+	case updated:
+		set.Spec.Replicas = &to
+		_, err = sets.Update(ctx, set, updateOptions)
+	case patched:
+		_, err = sets.Patch(ctx, zone, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, to), metav1.PatchOptions{})
+	case scaled:
+		scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: zone, Namespace: s.name}, Spec: autoscalingv1.ScaleSpec{Replicas: to}}
+		_, err = sets.UpdateScale(ctx, zone, scale, updateOptions)
+	}
+	return err
+}
+
+// scalesTo asks again and again until it is so.
+func (s *scene) scalesTo(way, zone string, by int32) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%s of %s by %d", way, zone, by), func(present) error { return s.scaleBy(way, zone, by) })
+}
+
+func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	s.create(zone("zone-a", 4), zone("zone-b", 2))
+	for _, way := range waysToScale {
+		began := time.Now().Truncate(time.Second)
+		if err := s.scaleBy(way, "zone-a", -1); err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		s.settled()
+		s.eventually("the time is on the zone", func(now present) error {
+			text := now.sets["zone-a"].Annotations[downscaledAnnotation]
+			at, err := time.Parse(time.RFC3339, text)
+			if err == nil && at.Before(began) {
+				err = fmt.Errorf("%s: it says %s, the downscale began at %s", way, text, began)
+			}
+			return err
+		})
+	}
+}
+
+func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
+	s.changeAll(version(2), readyAfter(short))
+	s.awaitDeletion("zone-a-0")
+	err := s.scaleBy(scaled, "zone-c", -1)
+	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "rollout/zone-a") {
+		t.Errorf("got %v, want a 429 that names the holder", err)
+	}
+	if _, wait := apierrors.SuggestsClientDelay(err); wait {
+		t.Error("the refusal suggests a delay, so clients repeat it by themselves")
+	}
+	s.scalesTo(scaled, "zone-c", -1)
+	if all := s.deletions(); len(all) > 3 {
+		t.Errorf("the downscale had to wait for the rollout of %q", all)
+	}
+	s.settled()
+}
+
+func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	zones := []string{"zone-a", "zone-b", "zone-c"}
+	for _, name := range zones {
+		s.begin(zone(name, 9, goneAfter(300*time.Millisecond)))
+	}
+	s.settled()
+	var requests sync.WaitGroup
+	var admitted, refused, odd atomic.Int32
+	for n := range 24 {
+		requests.Go(func() {
+			switch err := s.scaleBy(waysToScale[n%3], zones[rand.IntN(3)], -1); {
+			case err == nil:
+				admitted.Add(1)
+			case apierrors.IsTooManyRequests(err) || apierrors.IsConflict(err):
+				refused.Add(1)
+			default:
+				odd.Add(1)
+				t.Errorf("an odd answer: %v", err)
+			}
+		})
+	}
+	requests.Wait()
+	t.Logf("%d admitted, %d refused", admitted.Load(), refused.Load())
+	if admitted.Load() == 0 || refused.Load() == 0 {
+		t.Error("nothing was decided")
+	}
+	s.settled()
+}

@@ -1,0 +1,76 @@
+package apiserver_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// Pods are called at their own addresses. So the whole suite, the API server
+// included, runs in a network of its own where these are this machine's.
+
+const (
+	// podAddresses are those that simulated pods get.
+	podAddresses = "10.128.0.0/9"
+	// ownNetwork marks the second run of the test binary.
+	ownNetwork = "LOCKSTEP_TEST_IN_NETWORK_NAMESPACE"
+	// withoutNamespaces lets tests that need such a network be skipped.
+	withoutNamespaces = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
+)
+
+// noNetwork says why pods cannot be reached.
+var noNetwork error
+
+// enterNetwork runs the suite again in its own network and ends this run with its
+// exit code. It returns where that cannot be had, and within it.
+func enterNetwork() {
+	if os.Getenv(ownNetwork) != "" {
+		noNetwork = setUpNetwork()
+		return
+	}
+	if noNetwork = fetchBefore(context.Background()); noNetwork != nil {
+		return
+	}
+	code, err := runInOwnNetwork()
+	if err == nil {
+		os.Exit(code)
+	}
+	noNetwork = err
+}
+
+// fetchBefore makes sure that nothing has to be downloaded later: there is no way
+// out of the suite's own network.
+func fetchBefore(ctx context.Context) error {
+	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"} {
+		if _, err := localcluster.Program(ctx, program, os.Stderr); err != nil {
+			return err
+		}
+	}
+	for _, packages := range [][]string{
+		{"./cmd/lockstep"},
+		{"-modfile=.tools/kustomize/go.mod", "sigs.k8s.io/kustomize/kustomize/v5"},
+	} {
+		list := exec.CommandContext(ctx, "go", append([]string{"list", "-deps"}, packages...)...)
+		list.Dir, list.Env = repository, append(os.Environ(), "GOWORK=off")
+		if out, err := list.CombinedOutput(); err != nil {
+			return fmt.Errorf("list what %v needs: %w: %s", packages, err, out)
+		}
+	}
+	return nil
+}
+
+// needsNetwork is for tests in which pods are called.
+func needsNetwork(t *testing.T) {
+	t.Helper()
+	switch {
+	case noNetwork == nil:
+	case os.Getenv(withoutNamespaces) == "1":
+		t.Skipf("SKIPPED, NOT PROVED: %s=1, and there is no network of our own: %v", withoutNamespaces, noNetwork)
+	default:
+		t.Fatalf("no network of our own: %v (%s=1 skips these tests)", noNetwork, withoutNamespaces)
+	}
+}

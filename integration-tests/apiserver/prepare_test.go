@@ -1,0 +1,223 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// podPort is where simulated pods answer.
+const podPort = "8080"
+
+// prepares lets the pods of a zone be asked before they leave.
+func prepares(s *appsv1.StatefulSet) {
+	set(&s.Labels, "grafana.com/prepare-downscale", "true")
+	set(&s.Annotations, "grafana.com/prepare-downscale-http-path", "prepare")
+	set(&s.Annotations, "grafana.com/prepare-downscale-http-port", podPort)
+	s.Spec.ServiceName = "pods"
+}
+
+// call is a request that a pod got.
+type call struct {
+	at     time.Time
+	method string
+	pod    string
+	status int
+}
+
+// voices answer for all pods of the suite.
+type voices struct {
+	mu      sync.Mutex
+	calls   map[string][]call                       // by namespace
+	answers map[string]func(method, pod string) int // by namespace
+}
+
+var theVoices = sync.OnceValues(func() (*voices, error) {
+	v := &voices{calls: map[string][]call{}, answers: map[string]func(string, string) int{}}
+	listener, err := net.Listen("tcp", ":"+podPort)
+	if err != nil {
+		return nil, err
+	}
+	go func() { _ = http.Serve(listener, v) }()
+	return v, nil
+})
+
+// ServeHTTP answers for the pod that the Host header names, if it has the address
+// that was called.
+func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := net.SplitHostPort(r.Host)
+	parts := strings.Split(name, ".")
+	if len(parts) < 3 || r.URL.Path != "/prepare" {
+		http.Error(w, "this is no pod", http.StatusTeapot)
+		return
+	}
+	pod, namespace := parts[0], parts[2]
+	v.mu.Lock()
+	answer := v.answers[namespace]
+	v.mu.Unlock()
+	status := http.StatusOK
+	if answer != nil {
+		status = answer(r.Method, pod)
+	}
+	v.mu.Lock()
+	v.calls[namespace] = append(v.calls[namespace], call{time.Now(), r.Method, pod, status})
+	v.mu.Unlock()
+	w.WriteHeader(status)
+}
+
+// answering is a guarded scene with pods that answer like that; nil: always 200.
+func answering(t *testing.T, answer func(method, pod string) int) *scene {
+	t.Helper()
+	needsNetwork(t)
+	v, err := theVoices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := guarded(t)
+	v.mu.Lock()
+	v.answers[s.name] = answer
+	v.mu.Unlock()
+	return s
+}
+
+// calls returns what pods of the scene were asked so far.
+func (s *scene) calls() []call {
+	s.t.Helper()
+	v, err := theVoices()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.calls[s.name])
+}
+
+// heardBy tells what a pod was asked: "POST 200, DELETE 200".
+func (s *scene) heardBy(pod string) string {
+	s.t.Helper()
+	var words []string
+	for _, c := range s.calls() {
+		if c.pod == pod {
+			words = append(words, fmt.Sprintf("%s %d", c.method, c.status))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// nobodyIsPreparedInVain asks that no pod which stays has last been asked to
+// prepare: guarantee 7.
+func (s *scene) nobodyIsPreparedInVain(pods ...string) {
+	s.t.Helper()
+	for _, pod := range pods {
+		s.eventually(pod+" knows that it stays", func(present) error {
+			if all := s.heardBy(pod); all != "" && !strings.HasSuffix(all, "DELETE 200") {
+				return errors.New(all)
+			}
+			return nil
+		})
+	}
+}
+
+func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("zone-a", 4, prepares), zone("zone-b", 2, prepares))
+	for _, way := range waysToScale {
+		if err := s.scaleBy(way, "zone-a", -1); err != nil {
+			t.Fatal(err)
+		}
+		s.settled()
+	}
+	var got []string
+	for _, c := range s.calls() {
+		got = append(got, c.method+" "+c.pod)
+	}
+	if want := []string{"POST zone-a-3", "POST zone-a-2", "POST zone-a-1"}; !slices.Equal(got, want) {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}
+
+func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
+	t.Parallel()
+	s := answering(t, func(method, pod string) int {
+		if method == http.MethodPost && pod == "zone-a-2" {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
+	err := s.scaleBy(scaled, "zone-a", -2)
+	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-2") {
+		t.Errorf("got %v, want a 429 that names the pod", err)
+	}
+	s.settled()
+	s.nobodyIsPreparedInVain("zone-a-1", "zone-a-2")
+	if all := s.heardBy("zone-a-0"); all != "" {
+		t.Errorf("zone-a-0, which was to stay, was asked: %s", all)
+	}
+}
+
+// An update can fail after its webhooks have said yes, here because it also
+// changes what must not change.
+func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
+	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Spec.Replicas, set.Spec.ServiceName = new(int32(1)), "another"
+	if _, err := s.world.admin.AppsV1().StatefulSets(s.name).Update(t.Context(), set, updateOptions); !apierrors.IsInvalid(err) {
+		t.Fatalf("got %v, want that it is invalid", err)
+	}
+	if all := s.heardBy("zone-a-2"); all != "POST 200" {
+		t.Errorf("zone-a-2 heard %q before the update failed", all)
+	}
+	s.settled()
+	s.nobodyIsPreparedInVain("zone-a-1", "zone-a-2")
+	s.scalesTo(scaled, "zone-a", -1)
+	s.settled()
+}
+
+func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
+	try := func() error {
+		set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
+		if err != nil {
+			return err
+		}
+		set.Spec.Replicas = new(int32(1))
+		dry := updateOptions
+		dry.DryRun = []string{"All"}
+		_, err = s.world.admin.AppsV1().StatefulSets(s.name).Update(t.Context(), set, dry)
+		return err
+	}
+	if err := try(); err != nil {
+		t.Errorf("got %v, want a yes", err)
+	}
+	s.change("zone-b", replicas(2), readyAfter(time.Hour))
+	s.eventually("a zone that is not whole refuses the dry run as well", func(present) error {
+		if err := try(); !apierrors.IsTooManyRequests(err) {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
+	if all := s.calls(); len(all) > 0 {
+		t.Errorf("pods were asked: %v", all)
+	}
+	if names := sortedKeys(s.witness.now().leases); slices.Contains(names, "lockstep-group-store") {
+		t.Errorf("there is a Lease: %q", names)
+	}
+}

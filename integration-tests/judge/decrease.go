@@ -1,0 +1,124 @@
+package judge
+
+import (
+	"maps"
+	"time"
+)
+
+// shrinkage is what a decrease of spec.replicas took down in a zone.
+type shrinkage struct {
+	at      time.Time
+	leaving map[string]bool // UIDs of the pods that served then and still exist
+}
+
+// tryDecrease judges a change of a zone that takes pods down, where decreases go
+// through admission.
+func (c *court) tryDecrease(f Fact) {
+	z, before := f.Zone, c.former(f.Zone.UID)
+	if before == nil || z.Gone || z.Replicas >= before.Replicas {
+		return
+	}
+	leaving := map[string]bool{}
+	for n := z.Replicas; n < before.Replicas; n++ {
+		if p := c.pods[podName(z.Name, z.Start+n)]; p.Up() && p.Owner == z.UID {
+			leaving[p.UID] = true
+		}
+	}
+	if len(leaving) == 0 {
+		return
+	}
+	if c.Guarded && z.Grouped {
+		c.tryOthersOfDecrease(z, f.At)
+		c.tryHoldOfDecrease(z)
+		c.tryTimeOfDecrease(z, f.At)
+	}
+	if former := c.shrinking[z.UID]; former != nil {
+		maps.Copy(leaving, former.leaving)
+	}
+	c.shrinking[z.UID] = &shrinkage{at: f.At, leaving: leaving}
+}
+
+// former is the last known state of a zone, before the one being told.
+func (c *court) former(uid string) *Zone {
+	if states := c.zones[uid]; len(states) > 0 {
+		return last(states).Zone
+	}
+	return nil
+}
+
+func (c *court) tryOthersOfDecrease(z *Zone, now time.Time) {
+	c.members(z.Group, now, func(uid string, states []dated) {
+		other := last(states)
+		if uid == z.UID {
+			return
+		}
+		if c.isShrinking(uid) {
+			c.object(1, z, "%s shrank to %d while pods of zone %s were leaving by a decrease", z.Name, z.Replicas, other.Name)
+		}
+		for n := range other.Replicas {
+			out, down := c.down[place{uid, other.Start + n}]
+			if !down || !c.counts(out, now) {
+				continue
+			}
+			guarantee := 2
+			if out.ours && out.until.IsZero() {
+				guarantee = 1
+			}
+			c.object(guarantee, z, "%s shrank to %d while %s of zone %s was down", z.Name, z.Replicas, podName(other.Name, other.Start+n), other.Name)
+		}
+	})
+}
+
+func (c *court) tryHoldOfDecrease(z *Zone) {
+	h := c.holds[z.Group]
+	switch {
+	case h == nil || h.Gone:
+		c.object(1, z, "%s shrank to %d without a Lease of its group", z.Name, z.Replicas)
+	case h.Holder != "downscale/"+z.Name:
+		c.object(1, z, "%s shrank to %d while %q had the Lease of its group", z.Name, z.Replicas, h.Holder)
+	case h.Shrinks != z.Name:
+		c.object(1, z, "%s shrank to %d without a note in the Lease of its group", z.Name, z.Replicas)
+	}
+}
+
+// tryTimeOfDecrease asks whether no other zone shrank too shortly before.
+func (c *court) tryTimeOfDecrease(z *Zone, now time.Time) {
+	c.members(z.Group, now, func(uid string, states []dated) {
+		other := last(states)
+		earlier := c.shrinking[uid]
+		if uid == z.UID || earlier == nil {
+			return
+		}
+		if apart := max(z.Apart, other.Apart); now.Sub(earlier.at) < apart-c.Grace {
+			c.object(6, z, "%s shrank %s after %s, at least %s wanted", z.Name, now.Sub(earlier.at).Round(time.Millisecond), other.Name, apart)
+		}
+	})
+}
+
+// isShrinking tells whether pods that a decrease took down still exist.
+func (c *court) isShrinking(uid string) bool {
+	s := c.shrinking[uid]
+	return s != nil && len(s.leaving) > 0
+}
+
+// shrunk forgets a pod that is gone.
+func (c *court) shrunk(p *Pod) {
+	for _, s := range c.shrinking {
+		if p.Gone {
+			delete(s.leaving, p.UID)
+		}
+	}
+}
+
+// tryShrinking asks whether no other zone of the group shrinks while a pod that
+// serves is taken down.
+func (c *court) tryShrinking(p *Pod, z *Zone, now time.Time) {
+	if !c.Guarded {
+		return
+	}
+	c.members(z.Group, now, func(uid string, states []dated) {
+		if uid != z.UID && c.isShrinking(uid) {
+			c.object(1, z, "%s of zone %s was deleted while pods of zone %s were leaving by a decrease", p.Name, z.Name, last(states).Name)
+		}
+	})
+}
