@@ -131,6 +131,7 @@ image-check: ## what the image would hold, for amd64 and arm64: static, and in n
 manifests: ## each overlay as one file in bin/manifests, for who has no kustomize
 	@mkdir -p bin/manifests
 	$(kustomize) manifests > bin/manifests/cluster-wide.yaml
+	$(kustomize) manifests/overlays/webhooks > bin/manifests/webhooks.yaml
 	$(kustomize) manifests/overlays/high-availability > bin/manifests/high-availability.yaml
 	$(kustomize) manifests/overlays/single-namespace > bin/manifests/single-namespace.yaml
 

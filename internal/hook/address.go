@@ -43,12 +43,10 @@ var (
 	tunnelled   = netip.MustParsePrefix("2002::/16")
 )
 
-// refused says why nobody may be called at an address, or nothing. An IPv4
-// address inside an IPv6 one is looked at like any other.
+// refused says why nobody may be called at an address that is not mapped, or
+// nothing. An IPv4 address inside an IPv6 one is looked at like any other.
 func refused(a netip.Addr) Why {
-	switch a = a.Unmap(); {
-	case !a.IsValid():
-		return BadAddress
+	switch {
 	case a.IsUnspecified(), thisNetwork.Contains(a):
 		return Unspecified
 	case a.IsLoopback():

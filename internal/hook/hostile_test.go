@@ -180,6 +180,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 		"a head that drips":                {forever(ok, "X: y\r\n", 10*time.Millisecond), failed(hook.NoAnswer)},
 		"a status line that drips":         {forever("HTTP/1.1 200 ", "x", 10*time.Millisecond), failed(hook.NoAnswer)},
 		"a head without an end":            {forever(ok, "X: "+megabyte[:1000]+"\r\n", 0), failed(hook.Garbled)},
+		"a head of 20 KiB":                 {say(ok + "X: " + megabyte[:20<<10] + "\r\nContent-Length: 0\r\n\r\n"), failed(hook.Garbled)},
 		"a line without an end":            {forever(ok+"X: ", megabyte, 0), failed(hook.Garbled)},
 		"a status without an end":          {forever("HTTP/1.1 200 ", megabyte, 0), failed(hook.Garbled)},
 		"100000 headers":                   {say(ok + strings.Repeat("X: y\r\n", 100000) + "\r\n"), failed(hook.Garbled)},
@@ -224,6 +225,14 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 				t.Errorf("connections (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
+	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and then nothing
+	got := hook.New(hook.Options{CallLimit: time.Minute}).Prepare(t.Context(), shutdown, pods(1))[0]
+	if got.Outcome != hook.Answered || got.Took > 30*time.Second {
+		t.Errorf("%v after %v", got, got.Took)
 	}
 }
 

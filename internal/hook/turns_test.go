@@ -130,6 +130,27 @@ func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
 	})
 }
 
+func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1, 1)
+		if err := turns.take(t.Context(), "team", "0"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, lose := context.WithCancel(t.Context())
+		taken := make(chan error, 1)
+		go func() { taken <- turns.take(ctx, "team", "1") }()
+		synctest.Wait()
+		lose() // and before that has been noticed:
+		turns.give("team", "0")
+		if err := <-taken; err == nil {
+			t.Error("it was taken after patience had ended")
+		}
+		if turns.underway != 0 || len(turns.lanes) != 0 {
+			t.Errorf("%d under way and %d lanes are left", turns.underway, len(turns.lanes))
+		}
+	})
+}
+
 func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
 	c := conversation{target: netip.MustParseAddrPort("10.244.0.1:80")}
 	for address, want := range map[string]bool{

@@ -205,7 +205,7 @@ func (b *board) chooseTurn() string {
 			continue
 		}
 		unfinished := len(z.candidates) > 0 || !z.whole()
-		if unfinished && b.heldBy(z.Name) {
+		if unfinished && b.Hold.Holder == Rollout.For(z.Name) {
 			return z.Name
 		}
 		if len(z.candidates) > 0 && first == "" {
