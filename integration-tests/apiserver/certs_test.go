@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,15 +56,19 @@ func (s *scene) awaitRight(right authorizationv1.ResourceAttributes) {
 	})
 }
 
+// serveWebhooks lets an operator serve webhooks on a port that it picks.
+func serveWebhooks() []string {
+	return []string{
+		"-log.level=debug", "-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
+		"-server-tls.self-signed-cert.propagation=" + propagation.String(),
+	}
+}
+
 // startWithWebhooks starts operators that serve webhooks, all at once.
 func (s *scene) startWithWebhooks(n int, more ...string) []*operator {
 	s.t.Helper()
 	kubeconfig := s.kubeconfig()
-	args := append([]string{
-		"-log.level=debug", "-kubernetes.namespace=" + s.name, "-operator.namespace=" + s.name,
-		"-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
-		"-server-tls.self-signed-cert.propagation=" + propagation.String(),
-	}, append(more, impatient...)...)
+	args := slices.Concat([]string{"-kubernetes.namespace=" + s.name, "-operator.namespace=" + s.name}, serveWebhooks(), impatient, more)
 	all, errs := make([]*operator, n), make([]error, n)
 	var starts sync.WaitGroup
 	for i := range all {

@@ -22,9 +22,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// guarded is a scene with two operators of its own that guard its downscales:
-// the API server asks one or the other.
+// guarded is a scene whose downscales the shared operator guards.
 func guarded(t *testing.T) *scene {
+	t.Helper()
+	s := managed(t)
+	if err := s.world.guard(t); err != nil {
+		t.Fatal(err)
+	}
+	s.rules.guarded = true
+	s.label(guardedLabel, "true")
+	s.awaitGuard()
+	return s
+}
+
+// guardedByTwo is a scene with two operators of its own that guard its
+// downscales: the API server asks one or the other.
+func guardedByTwo(t *testing.T) *scene {
 	t.Helper()
 	s := unmanaged(t)
 	s.rules.guarded = true
@@ -32,7 +45,8 @@ func guarded(t *testing.T) *scene {
 	s.withCertificate()
 	operators := s.startWithWebhooks(2, "-webhooks.update-ca-bundle=false")
 	s.wantOneCA(operators)
-	s.guardDownscales(operators)
+	address := s.balance(func(n int) string { return webhookAddress(t, operators[n%2]) })
+	s.guardedAt(address, s.secret().Data["ca"])
 	return s
 }
 
@@ -45,22 +59,30 @@ func (s *scene) withCertificate() {
 	s.awaitRight(authorizationv1.ResourceAttributes{Namespace: s.name, Verb: "update", Resource: "secrets", Name: certificate})
 }
 
-// guardDownscales registers the webhook as the manifests have it, with the
-// address of the operators, and waits until it is asked.
-func (s *scene) guardDownscales(operators []*operator) {
+// guardedLabel is on namespaces in which the shared operator guards downscales.
+const guardedLabel = "example.com/guarded"
+
+// guard registers the webhook of the shared operator, once.
+func (w *world) guard(t *testing.T) error {
+	t.Helper()
+	w.guarding.Do(func() {
+		secret, err := w.admin.CoreV1().Secrets(home).Get(t.Context(), certificate, getOptions)
+		if err != nil {
+			w.unguarded = err
+			return
+		}
+		c := prepareDownscale(t, "shared", webhookAddress(t, w.operator), secret.Data["ca"], map[string]string{guardedLabel: "true"})
+		_, w.unguarded = w.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), c, createOptions)
+	})
+	return w.unguarded
+}
+
+// guardedAt registers the webhook for this scene alone.
+func (s *scene) guardedAt(address string, ca []byte) {
 	s.t.Helper()
-	var c admissionregistrationv1.MutatingWebhookConfiguration
-	readManifest(s.t, "prepare-downscale.yaml", &c)
-	c.ObjectMeta = metav1.ObjectMeta{Name: s.name}
-	address := s.balance(operators)
-	for i := range c.Webhooks {
-		hook := &c.Webhooks[i]
-		where := url.URL{Scheme: "https", Host: address, Path: *hook.ClientConfig.Service.Path}
-		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: new(where.String()), CABundle: s.secret().Data["ca"]}
-		hook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.name}}
-	}
+	c := prepareDownscale(s.t, s.name, address, ca, map[string]string{"kubernetes.io/metadata.name": s.name})
 	hooks := s.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	if _, err := hooks.Create(s.t.Context(), &c, createOptions); err != nil {
+	if _, err := hooks.Create(s.t.Context(), c, createOptions); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
@@ -68,13 +90,36 @@ func (s *scene) guardDownscales(operators []*operator) {
 			s.t.Error(err)
 		}
 	})
-	s.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour))) // whose pods never serve, so that nobody is harmed
+	s.awaitGuard()
+}
+
+// prepareDownscale is the webhook as the manifests have it, with another address
+// and for other namespaces.
+func prepareDownscale(t *testing.T, name, address string, ca []byte, namespaces map[string]string) *admissionregistrationv1.MutatingWebhookConfiguration {
+	t.Helper()
+	var c admissionregistrationv1.MutatingWebhookConfiguration
+	readManifest(t, "prepare-downscale.yaml", &c)
+	c.ObjectMeta = metav1.ObjectMeta{Name: name}
+	for i := range c.Webhooks {
+		hook := &c.Webhooks[i]
+		where := url.URL{Scheme: "https", Host: address, Path: *hook.ClientConfig.Service.Path}
+		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: new(where.String()), CABundle: ca}
+		hook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: namespaces}
+	}
+	return &c
+}
+
+// awaitGuard waits until the API server asks the webhook: a probe whose pods never
+// serve, so that nobody is harmed, is scaled to and fro.
+func (s *scene) awaitGuard() {
+	s.t.Helper()
+	s.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
 	s.eventually("the API server asks the webhook", func(present) error {
 		before, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), "probe", getOptions)
 		if err != nil {
 			return err
 		}
-		if stamp := before.Annotations[downscaledAnnotation]; stamp != "" {
+		if before.Annotations[downscaledAnnotation] != "" {
 			return nil
 		}
 		by := int32(-1)
@@ -86,25 +131,21 @@ func (s *scene) guardDownscales(operators []*operator) {
 	s.remove("probe")
 }
 
-// balance passes connections on to one operator after the other.
-func (s *scene) balance(operators []*operator) string {
+// balance passes connections on, each to the address of its number.
+func (s *scene) balance(address func(n int) string) string {
 	s.t.Helper()
 	listener, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { listener.Close() })
-	var addresses []string
-	for _, o := range operators {
-		addresses = append(addresses, webhookAddress(s.t, o))
-	}
 	go func() {
 		for n := 0; ; n++ {
 			in, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go pass(in, addresses[n%len(addresses)])
+			go pass(in, address(n))
 		}
 	}()
 	return listener.Addr().String()
@@ -204,7 +245,7 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 
 func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	s := guarded(t)
+	s := guardedByTwo(t)
 	zones := []string{"zone-a", "zone-b", "zone-c"}
 	for _, name := range zones {
 		s.begin(zone(name, 9, goneAfter(300*time.Millisecond)))

@@ -46,6 +46,9 @@ type world struct {
 	audit    *judge.AuditLog
 	program  string
 	operator *operator // cluster-wide
+
+	guarding  sync.Once
+	unguarded error // why its webhook is not registered
 }
 
 var (
@@ -104,10 +107,10 @@ func startWorld() (*world, error) {
 		return nil, fmt.Errorf("keep the operator's program: %w", err)
 	}
 	if err := cluster.Apply(ctx, manifest+"operator/namespace.yaml", manifest+"operator/serviceaccount.yaml",
-		manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml"); err != nil {
+		manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"webhooks/certificate/role.yaml"); err != nil {
 		return nil, err
 	}
-	w.operator, err = w.start(ctx, home, "-log.level=debug")
+	w.operator, err = w.start(ctx, home, append(serveWebhooks(), "-webhooks.update-ca-bundle=false")...)
 	return w, err
 }
 
