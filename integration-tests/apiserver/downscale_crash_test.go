@@ -1,0 +1,135 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+)
+
+// shrinkable is a scene with one operator behind a proxy, which guards downscales
+// and whose pods answer. What starts the operator again comes along.
+func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
+	t.Helper()
+	needsNetwork(t)
+	if _, err := theVoices(); err != nil {
+		t.Fatal(err)
+	}
+	s := unmanaged(t)
+	s.rules.guarded = true
+	s.withRole()
+	s.withCertificate()
+	proxy, kubeconfig := s.proxied()
+	var present atomic.Pointer[operator]
+	start := func() *operator {
+		op := s.startOperatorWith(kubeconfig, append(serveWebhooks(), "-webhooks.update-ca-bundle=false", withoutElection)...)
+		present.Store(op)
+		return op
+	}
+	s.wantOneCA([]*operator{start()})
+	s.guardedAt(s.balance(func(int) string { return webhookAddress(t, present.Load()) }), s.secret().Data["ca"])
+	s.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	return s, proxy, start
+}
+
+// writesOfADownscale are those of one without a crash, numbered from its beginning.
+func writesOfADownscale(t *testing.T) []faultproxy.Request {
+	t.Helper()
+	s, proxy, _ := shrinkable(t)
+	before := len(proxy.Writes())
+	if err := s.scaleBy(scaled, "zone-a", -1); err != nil {
+		t.Fatal(err)
+	}
+	s.settled()
+	writes := proxy.Writes()[before:]
+	for i := range writes {
+		writes[i].Number = i + 1
+	}
+	return writes
+}
+
+// A client may ask again after a crash, or give up: then nobody may stay prepared.
+func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	random, _ := seeded(t)
+	const few = 3
+	type history struct {
+		crashPoint
+		again bool
+	}
+	var all []history
+	for _, write := range writesOfADownscale(t) {
+		for _, after := range []bool{false, true} {
+			all = append(all, history{crashPoint{write, after}, false}, history{crashPoint{write, after}, true})
+		}
+	}
+	chosen := someOf(random, few, all)
+	t.Logf("a downscale with preparation has %d histories with a crash; %d of them are tried", len(all), len(chosen))
+	for _, h := range chosen {
+		name := h.String() + ", given up"
+		if h.again {
+			name = h.String() + ", asked again"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, proxy, start := shrinkable(t)
+			s.patience = longPatience // a preparation that nobody is at any more is given up after 40 seconds
+			started := s.crashAt(proxy, len(proxy.Writes())+h.write.Number, h.after, start)
+			asked := s.scaleBy(scaled, "zone-a", -1)
+			started()
+			if h.again && asked != nil {
+				s.scalesTo(scaled, "zone-a", -1)
+			}
+			s.settled()
+			s.leftPrepared("zone-a-2")
+			s.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+		})
+	}
+}
+
+// crashAt lets the operator be killed at a write. What it returns waits for that
+// and starts it again.
+func (s *scene) crashAt(proxy *faultproxy.Proxy, write int, after bool, start func() *operator) func() {
+	s.t.Helper()
+	op, crashed := s.operator, make(chan struct{})
+	crash := func() {
+		op.Kill()
+		close(crashed)
+	}
+	fault := faultproxy.CrashBefore(crash)
+	if after {
+		fault = faultproxy.CrashAfter(crash)
+	}
+	proxy.Play(faultproxy.At(write, fault))
+	return func() {
+		s.eventually("the operator is killed", func(present) error {
+			select {
+			case <-crashed:
+				return nil
+			default:
+				return errors.New("it lives")
+			}
+		})
+		start()
+	}
+}
+
+// leftPrepared asks that a pod has either left, and was prepared, or stays and
+// knows that it does.
+func (s *scene) leftPrepared(pod string) {
+	s.t.Helper()
+	s.eventually(pod+" has left prepared, or knows that it stays", func(now present) error {
+		heard := s.heardBy(pod)
+		prepared := strings.HasSuffix(heard, "POST 200")
+		switch stays := now.pods[pod] != nil; {
+		case stays && prepared:
+			return fmt.Errorf("it stays and heard %q last", heard)
+		case !stays && !prepared:
+			return fmt.Errorf("it is gone and heard %q", heard)
+		}
+		return nil
+	})
+}
