@@ -7,6 +7,9 @@ const (
 	group     = "internal/plan/group.go"
 	guards    = "internal/plan/guards.go"
 	fate      = "internal/plan/hold.go"
+	admit     = "internal/plan/admit.go"
+	decrease  = "internal/plan/decrease.go"
+	shrink    = "internal/plan/shrink.go"
 	cover     = "internal/hold/hold.go"
 	known     = "internal/freshness/known.go"
 	check     = "internal/invariant/invariant.go"
@@ -119,9 +122,9 @@ var all = []Mutant{
 		Remark: "each stands in for the other, and notItsTurn for both until the zone at turn is paused",
 	},
 	{
-		Name:  "guard shrinking removed",
-		Edits: []Edit{{guards, "\tshrinking,         // a downscale of this zone settles first\n", ""}},
-		Test:  explore + "scaling while the operator dies", Rule: "ShrinksFirst",
+		Name:  "guard shrinks removed",
+		Edits: []Edit{{guards, "\tshrinks,           // a downscale of this zone settles first\n", ""}},
+		Test:  explore + "scaling down and up in one zone", Rule: "ShrinksFirst",
 	},
 	{
 		Name:  "guard budgetSpent removed",
@@ -186,7 +189,7 @@ var all = []Mutant{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
 			{group, "b.Hold.Unreadable != \"\" || b.noted > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
-			{group, "if z.Name == holder.Zone() && (!z.whole() || b.goesOn(z)) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
@@ -257,7 +260,7 @@ var all = []Mutant{
 		Name: "intent written after the deed",
 		Edits: []Edit{
 			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
-			{executor, "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tadopted", "\tadopted"},
+			{executor, "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\twritten", "\twritten"},
 		},
 		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
@@ -277,5 +280,53 @@ var all = []Mutant{
 		Name:  "Lease written over a record that nobody decided on",
 		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
 		Test:  "internal/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+	},
+
+	// downscales
+	{
+		Name:  "downscale ended on caches",
+		Edits: []Edit{{cover, "\tcase changes && !s.Live:\n\t\treturn Decision{Verdict: Look}\n", ""}},
+		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
+	},
+	{
+		Name:  "downscale ended before its last pod",
+		Edits: []Edit{{shrink, "return z.surplus.None() && z.Observed", "return true"}},
+		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
+	},
+	{
+		Name:  "downscale dropped while its update can still come",
+		Edits: []Edit{{decrease, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
+		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "downscale admitted whoever has the hold",
+		Edits: []Edit{{admit, "\tholdIsElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "GroupHeld",
+		Remark: "that the other zone is not whole would keep it from harm",
+	},
+	{
+		Name:  "downscale admitted although another zone is not whole",
+		Edits: []Edit{{admit, "\trestIsNotWhole,  // guarantee 2: the rest of the group serves\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
+	},
+	{
+		Name:  "minimum time between downscales one instant longer",
+		Edits: []Edit{{admit, "b.Now.Before(until)", "!b.Now.After(until)"}},
+		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
+	},
+	{
+		Name:  "preparation begun while another is undone",
+		Edits: []Edit{{admit, "case noted.Stage == Undoing:", "case false:"}},
+		Test:  "internal/plan TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
+	},
+	{
+		Name:  "seen downscale noted over the hold of another zone",
+		Edits: []Edit{{shrink, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
+		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
+	},
+	{
+		Name:  "downscale taken off the hold before all pods have answered",
+		Edits: []Edit{{executor, "if err := failures(undone); err != nil {", "if err := failures(undone); false && err != nil {"}},
+		Test:  "internal/act TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered", Rule: "POST leases",
 	},
 }

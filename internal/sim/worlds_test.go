@@ -58,6 +58,10 @@ var worlds = []*spot{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}},
 	}},
+	{name: "scaling in two zones", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Scale, 0, 0}}},
+	}},
 	{name: "scaling up while the operator dies and requests come late", config: Config{
 		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, Late: 1,
 		Tracks: [][]Edit{{{Scale, 0, 2}, {Template, 0, 2}}},
