@@ -60,6 +60,7 @@ func TestTheManifestsInstallAnOperatorThatWorks(t *testing.T) {
 	t.Run("with webhooks and power over their configurations alone", in.withNamedWebhooks)
 	t.Run("with a replica in each of three zones", in.forHighAvailability)
 	t.Run("for one namespace", in.forOneNamespace)
+	t.Run("for one namespace, with webhooks", in.forOneNamespaceWithWebhooks)
 	t.Run("for a selector of one's own", in.forAnotherSelector)
 	permissionsAreGranted(t, in.cluster.AuditLog())
 }
@@ -113,14 +114,16 @@ func (in *installation) forTheWholeCluster(t *testing.T) {
 }
 
 // webhookObjects are what webhooks add to an installation.
-var webhookObjects = []string{
-	"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
-	"MutatingWebhookConfiguration lockstep-prepare-downscale", "ValidatingWebhookConfiguration lockstep-no-downscale",
-	"lockstep-system: Role lockstep-certificate", "lockstep-system: RoleBinding lockstep-certificate",
+func webhookObjects(namespace string) []string {
+	return []string{
+		"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
+		"MutatingWebhookConfiguration lockstep-prepare-downscale", "ValidatingWebhookConfiguration lockstep-no-downscale",
+		namespace + ": Role lockstep-certificate", namespace + ": RoleBinding lockstep-certificate",
+	}
 }
 
 func (in *installation) withWebhooks(t *testing.T) {
-	in.installsWebhooks(t, repository+"/manifests/overlays/webhooks")
+	in.installsWebhooks(t, systemNamespace, repository+"/manifests/overlays/webhooks", slices.Concat(clusterWide, webhookObjects(systemNamespace)))
 	found, err := in.admin.DiscoveryV1().EndpointSlices(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=lockstep"})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +136,7 @@ func (in *installation) withWebhooks(t *testing.T) {
 }
 
 func (in *installation) withNamedWebhooks(t *testing.T) {
-	in.installsWebhooks(t, kustomization(t, "components: [MANIFESTS/webhooks/named]", "."))
+	in.installsWebhooks(t, systemNamespace, kustomization(t, "components: [MANIFESTS/webhooks/named]", "."), slices.Concat(clusterWide, webhookObjects(systemNamespace)))
 	role, err := in.admin.RbacV1().ClusterRoles().Get(t.Context(), "lockstep-webhooks", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -147,15 +150,14 @@ func (in *installation) withNamedWebhooks(t *testing.T) {
 
 // installsWebhooks wants an operator that is installed so to have a certificate,
 // and its CA to be where API servers look for it.
-func (in *installation) installsWebhooks(t *testing.T, folder string) {
+func (in *installation) installsWebhooks(t *testing.T, namespace, folder string, want []string) {
 	t.Helper()
-	want := slices.Sorted(slices.Values(slices.Concat(clusterWide, webhookObjects)))
-	wantObjects(t, in.apply(t, folder), want)
+	wantObjects(t, in.apply(t, folder), slices.Sorted(slices.Values(want)))
 	t.Cleanup(func() { in.removeWebhooks(t) })
-	pods := in.runs(t, systemNamespace, 2)
-	in.operate(t, systemNamespace, pods[0])
+	pods := in.runs(t, namespace, 2)
+	in.operate(t, namespace, pods[0])
 	awaitInstalled(t, "the configurations have the CA", func(ctx context.Context) error {
-		secret, err := in.admin.CoreV1().Secrets(systemNamespace).Get(ctx, "lockstep-webhook-certificate", metav1.GetOptions{})
+		secret, err := in.admin.CoreV1().Secrets(namespace).Get(ctx, "lockstep-webhook-certificate", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -242,14 +244,39 @@ func (in *installation) cordon(t *testing.T, node string, yes bool) {
 	}
 }
 
+// inOneNamespace is what an installation in the namespace mimir consists of.
+var inOneNamespace = []string{
+	"mimir: Deployment lockstep", "mimir: PodDisruptionBudget lockstep", "mimir: Role lockstep",
+	"mimir: RoleBinding lockstep", "mimir: Service lockstep", "mimir: ServiceAccount lockstep",
+}
+
+// forOneNamespaceWithWebhooks does what docs/installation.md says about it, where
+// lockstep is installed already.
+func (in *installation) forOneNamespaceWithWebhooks(t *testing.T) {
+	const namespace = "mimir"
+	folder := kustomization(t, `
+components: [MANIFESTS/webhooks]
+namespace: `+namespace+`
+patches:
+  - target:
+      group: admissionregistration.k8s.io
+    patch: |
+      - op: add
+        path: /metadata/labels/grafana.com~1namespace
+        value: `+namespace+`
+      - op: replace
+        path: /webhooks/0/namespaceSelector
+        value:
+          matchLabels:
+            kubernetes.io/metadata.name: `+namespace, "overlays/single-namespace")
+	in.installsWebhooks(t, namespace, folder, slices.Concat(inOneNamespace, webhookObjects(namespace)))
+}
+
 func (in *installation) forOneNamespace(t *testing.T) {
 	const namespace = "mimir"
 	in.namespace(t, namespace, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
 	overlay := kustomization(t, "namespace: "+namespace, "overlays/single-namespace")
-	wantObjects(t, in.apply(t, overlay), []string{
-		"mimir: Deployment lockstep", "mimir: PodDisruptionBudget lockstep", "mimir: Role lockstep",
-		"mimir: RoleBinding lockstep", "mimir: Service lockstep", "mimir: ServiceAccount lockstep",
-	})
+	wantObjects(t, in.apply(t, overlay), inOneNamespace)
 	pods := in.runs(t, namespace, 2)
 	in.group(t, namespace)
 	in.operate(t, namespace, pods[0])

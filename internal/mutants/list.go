@@ -124,7 +124,8 @@ var all = []Mutant{
 	{
 		Name:  "guard shrinks removed",
 		Edits: []Edit{{guards, "\tshrinks,           // a downscale of this zone settles first\n", ""}},
-		Test:  explore + "scaling down and up in one zone", Rule: "ShrinksFirst",
+		Test:  explore + "scaling down and up in one zone", Rule: "NotedFirst",
+		Remark: "the downscale is noted under the hold that the takedown would need",
 	},
 	{
 		Name:  "guard budgetSpent removed",
