@@ -105,9 +105,12 @@ explore: ## every history of planner, hold and freshness in small worlds, wider 
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
 	cd internal/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
 
-faults: ## kill the operator at every write of a rollout, play every mix of faults around it; LOCKSTEP_SEED=n repeats a run
+faults: ## kill the operator at every write of a rollout and of a downscale, play every mix of faults around it; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff' -v -count=1 -parallel 8 -timeout 30m
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 30m
+
+storm: ## a thousand rounds of rollouts and downscales that begin in any order; LOCKSTEP_SEED=n repeats a run
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'InEveryOrder' -v -count=1 -parallel 8 -timeout 60m
 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
@@ -169,6 +172,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults prop race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm prop race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit deps golden-files

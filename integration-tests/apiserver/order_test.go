@@ -12,7 +12,7 @@ import (
 
 // Rollouts and downscales of all zones begin in any order and at any time; the
 // judge looks at what came of it.
-func TestAGroupSurvivesDownscalesAndRolloutsInEveryOrder(t *testing.T) {
+func TestAGroupWithstandsDownscalesAndRolloutsInEveryOrder(t *testing.T) {
 	t.Parallel()
 	random, seed := seeded(t)
 	scenes, rounds := 1, 4

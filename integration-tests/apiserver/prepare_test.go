@@ -146,6 +146,37 @@ func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
 	}
 }
 
+// A StatefulSet need not belong to a group to have its pods prepared.
+func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("lonely", 3, prepares, alone))
+	pods := s.witness.now().pods
+	s.change("lonely", version(2))
+	if err := s.scaleBy(scaled, "lonely", -1); err != nil {
+		t.Fatal(err)
+	}
+	s.lease("lockstep-statefulset-lonely")
+	s.eventually("one pod has left, and nothing is held", func(now present) error {
+		if now.pods["lonely-2"] != nil {
+			return errors.New("lonely-2 is still there")
+		}
+		return free(now)
+	})
+	if all := s.heardBy("lonely-2"); all != "POST 200" {
+		t.Errorf("lonely-2 heard %q", all)
+	}
+	s.nothingIsDeleted("of a StatefulSet without a group")
+	for _, name := range []string{"lonely-0", "lonely-1"} {
+		if now := s.witness.now().pods[name]; now == nil || now.UID != pods[name].UID {
+			t.Errorf("%s is not the pod it was", name)
+		}
+	}
+}
+
+// alone takes a StatefulSet out of its group.
+func alone(s *appsv1.StatefulSet) { delete(s.Labels, groupLabel) }
+
 func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
 	t.Parallel()
 	s := answering(t, func(method, pod string) int {

@@ -75,14 +75,10 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch {
 	case !known || set.UID != c.Old.UID:
 		return p.Doubt(ParentUnknown, "this replica has not seen the StatefulSet yet")
-	case set.Grouped:
-		return p.judge(ctx, set.Key, c)
-	case set.Prepares:
-		return Deny(http.StatusForbidden, NotInGroup, fmt.Sprintf(
-			"downscale of %s in %s is not allowed: it has the label %s=true and no label %s, which this version needs to prepare its pods",
-			c.Name, c.Namespace, contract.PrepareDownscaleLabel, contract.GroupLabel))
+	case !set.Held:
+		return Allow(NotGuarded)
 	}
-	return Allow(NotGuarded)
+	return p.judge(ctx, set.Key, c)
 }
 
 // Doubt implements Judge.

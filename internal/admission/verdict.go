@@ -46,7 +46,6 @@ const (
 	ReplicasUnknown  Reason = "ReplicasUnknown"  // one of the objects does not say its number of replicas
 	ParentUnknown    Reason = "ParentUnknown"    // the object behind a Scale could not be read
 	CacheEmpty       Reason = "CacheEmpty"       // this replica has not seen the cluster yet
-	NotInGroup       Reason = "NotInGroup"       // it asks for preparation and belongs to no group
 )
 
 // Allow is the verdict that lets a change pass.

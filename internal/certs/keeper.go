@@ -44,7 +44,7 @@ type Options struct {
 	Log          logrus.FieldLogger
 	DryRun       bool // change nothing
 
-	Names     func() []string           // what the certificate must be valid for
+	Names     func() ([]string, error)  // what the certificate must be valid for; an error: not all is known yet
 	Published func(bundle []byte) error // who does not have that bundle; not set: nobody knows
 	Changed   func()                    // the bundle is another one
 	Expires   func(time.Time)           // another certificate is served, and until when
@@ -187,7 +187,7 @@ func (k *Keeper) look(ctx context.Context) time.Duration {
 	if err == nil && due.deed != nothing {
 		err = k.take(ctx)
 	}
-	if err == nil && due.unpublished {
+	if err == nil && due.held {
 		k.tell(errors.New(due.because), logrus.InfoLevel)
 	} else {
 		k.tell(err, logrus.ErrorLevel)
@@ -206,7 +206,8 @@ func (k *Keeper) situation(secret *corev1.Secret) situation {
 	k.mu.Lock()
 	kept := k.kept
 	k.mu.Unlock()
-	s := situation{record: decode(secret), now: k.options.Clock.Now(), names: k.options.Names()}
+	s := situation{record: decode(secret), now: k.options.Clock.Now()}
+	s.names, s.unnamed = k.options.Names()
 	s.found = judge(s.record, s.now)
 	if k.options.Published != nil {
 		s.unpublished = k.options.Published(s.record.CA)

@@ -40,6 +40,7 @@ type office struct {
 	ctx   context.Context //nolint:containedctx // the life of the replicas, which the test ends
 
 	names     []string
+	unnamed   error
 	published func([]byte) error
 	dryRun    bool
 
@@ -67,7 +68,7 @@ func (o *office) replica() *certs.Keeper {
 	clock := certs.NewClock()
 	k, err := certs.New(certs.Options{
 		Client: o.client(o.T, clock.Watch), Namespace: home, Name: name, Organisation: "test", Life: life, Propagation: propagation,
-		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() []string { return o.names }, Published: o.published,
+		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.unnamed }, Published: o.published,
 		Expires: func(at time.Time) { o.mu.Lock(); defer o.mu.Unlock(); o.expires = at },
 	})
 	if err != nil {
@@ -175,6 +176,29 @@ func TestWhatIsServedIsMadeAsItShouldBe(t *testing.T) {
 			if key != "key" && bytes.Contains(value, []byte("PRIVATE")) {
 				o.Errorf("%s holds a key", key)
 			}
+		}
+	})
+}
+
+func TestACertificateIsNotMadeBeforeItIsKnownForWhom(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.unnamed = errors.New("webhook configurations have not been read yet")
+		k := o.replica()
+		time.Sleep(soon)
+		if err := k.Ready(); err == nil || !strings.Contains(err.Error(), "have not been read yet") {
+			o.Errorf("ready: %v", err)
+		}
+		o.names, o.unnamed = append(o.names, "former.team.svc"), nil
+		time.Sleep(soon)
+		o.works(k)
+		if err := o.leaf(k).VerifyHostname("former.team.svc"); err != nil {
+			o.Error(err)
+		}
+		o.unnamed = errors.New("they are read again")
+		time.Sleep(life*2/3 + time.Hour)
+		secret, _ := o.stored()
+		if _, writes := o.stored(); writes != 1 || !bytes.Equal(k.Bundle(), secret.Data["ca"]) {
+			o.Errorf("%d writes", writes)
 		}
 	})
 }

@@ -56,8 +56,11 @@ type step struct {
 	because string
 	wait    time.Time // with nothing to do: look again then
 
-	unpublished bool // a rotation waits for the bundle to arrive
+	held bool // something else has to come first
 }
+
+// namesAgain is how long names that are not known yet are waited for.
+const namesAgain = time.Second
 
 // situation is everything that decides on the next step.
 type situation struct {
@@ -65,6 +68,7 @@ type situation struct {
 	found       findings // judge(record, now)
 	now         time.Time
 	names       []string
+	unnamed     error // why names are not all; nil: they are
 	unpublished error // who does not have the bundle of the record; nil: everybody has
 	lost        error // set by rescued: why the Secret's own content is of no use
 }
@@ -85,8 +89,18 @@ func (s situation) rescued(kept Record) situation {
 	return s
 }
 
-// next is the whole rotation.
+// next is what is to be done. A certificate is made when it is known what it must
+// be valid for: another one for a forgotten name would take its time.
 func (t Times) next(s situation) step {
+	due := t.rotation(s)
+	if makes := due.deed == replace || due.deed == prepare; makes && s.unnamed != nil {
+		return step{because: "a certificate waits: " + s.unnamed.Error(), wait: s.now.Add(namesAgain), held: true}
+	}
+	return due
+}
+
+// rotation is the whole of it.
+func (t Times) rotation(s situation) step {
 	switch {
 	case s.lost != nil:
 		return step{deed: prepare, because: s.lost.Error() + "; what was served until now is served for a while"}
@@ -101,7 +115,7 @@ func (t Times) next(s situation) step {
 	case s.found.next == nil:
 		return step{deed: prepare, because: "what was prepared is unusable: " + s.found.nextWrong.Error()}
 	case s.unpublished != nil:
-		return step{because: "the rotation waits: " + s.unpublished.Error(), wait: s.now.Add(t.Propagation), unpublished: true}
+		return step{because: "the rotation waits: " + s.unpublished.Error(), wait: s.now.Add(t.Propagation), held: true}
 	case t.Unseen:
 		return t.wait(s, slowest*t.Propagation, turn, "its CA has had time to arrive")
 	}

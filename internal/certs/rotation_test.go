@@ -211,7 +211,7 @@ func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
 		m := &model{t: t, now: noon, judged: map[string]findings{}}
 		m.replicas[0].readVersion, m.replicas[1].readVersion = -1, -1
 		replica, configuration := rapid.IntRange(0, len(m.replicas)-1), rapid.IntRange(0, len(m.configurations)-1)
-		t.Repeat(map[string]func(*rapid.T){
+		moves := map[string]func(*rapid.T){
 			"":      func(*rapid.T) { m.check() },
 			"see":   func(t *rapid.T) { m.see(replica.Draw(t, "replica")) },
 			"look":  func(t *rapid.T) { m.look(replica.Draw(t, "replica")) },
@@ -245,16 +245,26 @@ func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
 				for i := range m.configurations {
 					m.publish(i, m.secret.CA)
 				}
+				for i := range m.replicas {
+					if rapid.Bool().Draw(t, "sees it") {
+						m.see(i)
+					}
+				}
 				i := replica.Draw(t, "replica")
 				m.look(i)
 				m.write(i)
-				m.pass(times.Propagation)
+				if rapid.Bool().Draw(t, "takes its time") {
+					m.pass(times.Propagation)
+				}
 			},
 			"a season": func(*rapid.T) { // in which somebody is at work
 				m.settle()
 				m.pass(year / 4)
 			},
-		})
+		}
+		for range 2 { // longer than rapid would
+			t.Repeat(moves)
+		}
 		m.settle()
 	})
 }
@@ -344,8 +354,12 @@ func TestADeedLeadsToThePhaseBehindIt(t *testing.T) {
 		serving     Pair
 	}{{prepare, 2, first.Serving}, {mark, 2, first.Serving}, {turn, 2, Pair{}}, {drop, 1, Pair{}}} {
 		var err error
+		s.now = s.now.Add(times.Propagation)
 		if s.record, err = carryOut(one.deed, s, order); err != nil {
 			t.Fatal(err)
+		}
+		if waits := one.deed == mark || one.deed == turn; waits != s.record.Since.Equal(s.now) || !waits && !s.record.Since.IsZero() {
+			t.Errorf("after %s the wait began at %v", one.deed, s.record.Since)
 		}
 		s.found = judge(s.record, s.now)
 		if len(s.found.authorities) != one.authorities || s.found.serving == nil {

@@ -202,6 +202,12 @@ func (t *table) withoutEffect(c Config) []Warning {
 	if from, said := t.found[t.option("namespaces.selector")]; said && c.Kubernetes.Single() {
 		warnings = append(warnings, Warning{from.name, "has no effect beside -kubernetes.namespace"})
 	}
+	if from, said := t.found[t.option("webhooks.ca-bundle-names")]; said && c.ServerTLS.Enabled && !c.InjectsCA() {
+		warnings = append(warnings, Warning{from.name, "has no effect where the CA is not injected"})
+	}
+	if from, said := t.found[t.option("webhooks.update-ca-bundle")]; said && c.Webhooks.UpdateCABundle && c.ServerTLS.OwnFiles() && !c.InjectsCA() {
+		warnings = append(warnings, Warning{from.name, "has no effect beside -server-tls.cert-file without -server-tls.ca-file"})
+	}
 	return warnings
 }
 

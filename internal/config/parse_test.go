@@ -141,6 +141,16 @@ func TestParse(t *testing.T) {
 			want:     defaults(),
 			warnings: []string{`LOCKSTEP_SERVER_PORT: ignored: "tcp://10.0.0.1:80" was set by Kubernetes for a Service; enableServiceLinks: false in the pod avoids that`},
 		},
+		"what is said of a CA that is not injected has no effect": {
+			args: []string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k", "-webhooks.ca-bundle-names=x", "-webhooks.update-ca-bundle"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.Enabled, c.ServerTLS.CertFile, c.ServerTLS.KeyFile, c.Webhooks.CABundleNames = true, "c", "k", []string{"x"}
+			}),
+			warnings: []string{
+				"-webhooks.ca-bundle-names: has no effect where the CA is not injected",
+				"-webhooks.update-ca-bundle: has no effect beside -server-tls.cert-file without -server-tls.ca-file",
+			},
+		},
 		"a selector beside a single namespace has no effect": {
 			args:     []string{"-kubernetes.namespace=mimir", "-namespaces.selector=a=b"},
 			want:     defaults(func(c *config.Config) { c.Kubernetes.Namespace, c.Namespaces.Selector = "mimir", "a=b" }),

@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 const (
-	namePrefix    = "lockstep-group-"
-	hashedPrefix  = "lockstep-group."
+	groupPrefix   = "lockstep-group"
+	alonePrefix   = "lockstep-statefulset"
 	longestName   = 253
 	hashCharCount = 32
 )
@@ -17,12 +19,16 @@ var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([
 
 // LeaseName returns the name of a group's Lease: readable where the group's
 // name can be part of an object name, a hash of it elsewhere. No two groups of
-// a namespace share a name.
-func LeaseName(group string) string {
-	name := namePrefix + group
-	if objectName.MatchString(group) && len(name) <= longestName {
+// a namespace share a name, and none has that of a StatefulSet which stands alone.
+func LeaseName(key plan.Key) string {
+	prefix := groupPrefix
+	if key.Alone {
+		prefix = alonePrefix
+	}
+	name := prefix + "-" + key.Group
+	if objectName.MatchString(key.Group) && len(name) <= longestName {
 		return name
 	}
-	sum := sha256.Sum256([]byte(group))
-	return hashedPrefix + hex.EncodeToString(sum[:])[:hashCharCount]
+	sum := sha256.Sum256([]byte(key.Group))
+	return prefix + "." + hex.EncodeToString(sum[:])[:hashCharCount]
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // objectName is what the API server accepts as the name of a Lease.
@@ -21,7 +22,7 @@ func TestLeaseName(t *testing.T) {
 		strings.Repeat("a", 238): "lockstep-group-" + strings.Repeat("a", 238),
 		"":                       "lockstep-group.e3b0c44298fc1c149afbf4c8996fb924",
 	} {
-		if got := hold.LeaseName(group); got != want {
+		if got := nameOf(group); got != want {
 			t.Errorf("group %q: got %s, want %s", group, got, want)
 		}
 	}
@@ -43,7 +44,7 @@ func TestOddGroupNamesGetAHash(t *testing.T) {
 		"very long":       strings.Repeat("a", 100000),
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			name := hold.LeaseName(group)
+			name := nameOf(group)
 			if !strings.HasPrefix(name, "lockstep-group.") || len(name) != len("lockstep-group.")+32 || !objectName.MatchString(name) {
 				t.Errorf("group %q: %s", group, name)
 			}
@@ -61,16 +62,30 @@ func TestNoTwoGroupsShareALeaseName(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := group.Draw(t, "a"), group.Draw(t, "b")
-		for _, name := range []string{hold.LeaseName(a), hold.LeaseName(b)} {
+		for _, name := range []string{nameOf(a), nameOf(b)} {
 			if len(name) > 253 || !objectName.MatchString(name) {
 				t.Fatalf("%q is no object name", name)
 			}
 		}
-		if a != b && hold.LeaseName(a) == hold.LeaseName(b) {
-			t.Fatalf("%q and %q share %s", a, b, hold.LeaseName(a))
+		if a != b && nameOf(a) == nameOf(b) {
+			t.Fatalf("%q and %q share %s", a, b, nameOf(a))
 		}
-		if twice := hold.LeaseName(hold.LeaseName(a)); twice == hold.LeaseName(a) {
+		if twice := nameOf(nameOf(a)); twice == nameOf(a) {
 			t.Fatalf("%q is the name of its own group's Lease", twice)
 		}
 	})
+}
+
+func nameOf(group string) string { return hold.LeaseName(plan.Key{Namespace: "team", Group: group}) }
+
+func TestAStatefulSetThatStandsAloneHasALeaseOfItsOwn(t *testing.T) {
+	for set, want := range map[string]string{
+		"store":                  "lockstep-statefulset-store",
+		strings.Repeat("a", 233): "lockstep-statefulset.",
+	} {
+		got := hold.LeaseName(plan.Key{Namespace: "team", Group: set, Alone: true})
+		if !strings.HasPrefix(got, want) || !objectName.MatchString(got) || len(got) > 253 {
+			t.Errorf("%s: got %s, want %s", set, got, want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -71,7 +72,7 @@ func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ..
 		if err != nil {
 			tb.Fatal(err)
 		}
-		context.AfterFunc(ctx, func() { _ = listener.Close() })
+		tb.Cleanup(func() { _ = listener.Close() }) // which waits until the port is free
 		busy.Go(func() {
 			for {
 				c, err := listener.Accept()
@@ -128,11 +129,11 @@ func httpLand(tb testing.TB, handler http.HandlerFunc, ports ...int) *land {
 		}
 		var open sync.WaitGroup
 		server := &http.Server{Handler: handler, ConnState: func(c net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
+			if state == http.StateNew {
 				open.Add(1)
 				l.count(c.LocalAddr())
-			case http.StateClosed:
+			}
+			if state == http.StateClosed {
 				open.Done()
 			}
 		}}
@@ -140,7 +141,9 @@ func httpLand(tb testing.TB, handler http.HandlerFunc, ports ...int) *land {
 		go func() { served <- server.Serve(listener) }()
 		tb.Cleanup(func() {
 			_ = server.Close()
-			_ = <-served // that it was closed
+			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+				tb.Error(err)
+			}
 			open.Wait()
 		})
 	}

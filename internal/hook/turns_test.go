@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,22 +148,4 @@ func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
 			t.Errorf("%d under way and %d lanes are left", turns.underway, len(turns.lanes))
 		}
 	})
-}
-
-func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
-	c := conversation{target: netip.MustParseAddrPort("10.244.0.1:80")}
-	for address, want := range map[string]bool{
-		"10.244.0.1:80": true, "10.244.0.1:81": false, "10.244.0.2:80": false, "127.0.0.1:80": false,
-		"[::ffff:10.244.0.1]:80": false, "10.244.0.1": false, "": false,
-	} {
-		if got := c.permit("tcp4", address) == nil; got != want {
-			t.Errorf("%s: permitted %t, want %t", address, got, want)
-		}
-	}
-	if c.permit("udp4", "10.244.0.1:80") == nil {
-		t.Error("only TCP is permitted")
-	}
-	if (conversation{target: netip.MustParseAddrPort("127.0.0.1:80")}).permit("tcp4", "127.0.0.1:80") == nil {
-		t.Error("what is refused is refused again when it is dialled")
-	}
 }

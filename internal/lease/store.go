@@ -84,7 +84,7 @@ func (s *Store) Busy(key plan.Key) bool {
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
-	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key.Group), metav1.GetOptions{})
+	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		s.remember(key, reply{version: s.newest(key).version})
@@ -135,7 +135,7 @@ func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) erro
 		return nil
 	}
 	uid, version := types.UID(record.UID), record.Version.String()
-	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, hold.LeaseName(key.Group), metav1.DeleteOptions{
+	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, hold.LeaseName(key), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -170,7 +170,7 @@ func (s *Store) newest(key plan.Key) reply {
 	defer s.mu.Unlock()
 	known := s.written[key]
 	followed, _ := plan.ParseVersion(s.informer.GetStore().LastStoreSyncResourceVersion())
-	item, exists, err := s.informer.GetStore().GetByKey(key.Namespace + "/" + hold.LeaseName(key.Group))
+	item, exists, err := s.informer.GetStore().GetByKey(key.Namespace + "/" + hold.LeaseName(key))
 	if err != nil {
 		return known
 	}
@@ -225,7 +225,10 @@ func indexByNotedPod(object any) ([]string, error) {
 // for a Lease whose name and annotation do not agree.
 func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
 	key := plan.Key{Namespace: lease.Namespace, Group: lease.Annotations[contract.GroupAnnotation]}
-	return key, lease.Name == hold.LeaseName(key.Group)
+	if name, alone := lease.Annotations[contract.AloneAnnotation]; alone {
+		key.Group, key.Alone = name, true
+	}
+	return key, lease.Name == hold.LeaseName(key)
 }
 
 func classify(err error) error {
@@ -272,9 +275,13 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	if current != nil {
 		next = current.DeepCopy()
 	}
-	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key.Group)
+	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
 	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
-	next.Annotations = with(next.Annotations, contract.GroupAnnotation, key.Group)
+	whose := contract.GroupAnnotation
+	if key.Alone {
+		whose = contract.AloneAnnotation
+	}
+	next.Annotations = with(next.Annotations, whose, key.Group)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
 	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))

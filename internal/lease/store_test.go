@@ -522,11 +522,13 @@ func TestKeyOf(t *testing.T) {
 		want  plan.Key
 		ok    bool
 	}{
-		"a readable name":                  {hold.LeaseName(dns), map[string]string{contract.GroupAnnotation: dns}, store, true},
-		"a hashed name":                    {hold.LeaseName("Größe"), map[string]string{contract.GroupAnnotation: "Größe"}, plan.Key{Namespace: "team", Group: "Größe"}, true},
-		"the group without a name":         {hold.LeaseName(""), map[string]string{contract.GroupAnnotation: ""}, plan.Key{Namespace: "team"}, true},
-		"a name of another group":          {hold.LeaseName("other"), map[string]string{contract.GroupAnnotation: dns}, plan.Key{}, false},
-		"a readable name without a group":  {hold.LeaseName(dns), nil, plan.Key{}, false},
+		"a readable name":                  {hold.LeaseName(plan.Key{Group: dns}), map[string]string{contract.GroupAnnotation: dns}, store, true},
+		"a hashed name":                    {hold.LeaseName(plan.Key{Group: "Größe"}), map[string]string{contract.GroupAnnotation: "Größe"}, plan.Key{Namespace: "team", Group: "Größe"}, true},
+		"the group without a name":         {hold.LeaseName(plan.Key{Group: ""}), map[string]string{contract.GroupAnnotation: ""}, plan.Key{Namespace: "team"}, true},
+		"a StatefulSet that stands alone":  {"lockstep-statefulset-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{Namespace: "team", Group: dns, Alone: true}, true},
+		"a group that says it is alone":    {"lockstep-group-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{}, false},
+		"a name of another group":          {hold.LeaseName(plan.Key{Group: "other"}), map[string]string{contract.GroupAnnotation: dns}, plan.Key{}, false},
+		"a readable name without a group":  {hold.LeaseName(plan.Key{Group: dns}), nil, plan.Key{}, false},
 		"a Lease that is none of lockstep": {"kube-scheduler", nil, plan.Key{}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {

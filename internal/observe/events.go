@@ -44,7 +44,7 @@ func (o *Observer) Listen(l Listener) error {
 
 func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	concern := func(object any) {
-		if r, ok := final(object).(*zoneRecord); ok && r.grouped {
+		if r, ok := final(object).(*zoneRecord); ok && r.held() {
 			enqueue(r.key())
 		}
 	}
@@ -57,7 +57,7 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 			if !ok || !alsoOK || (was.sameBut(is) && !o.holds.Busy(is.key())) {
 				return
 			}
-			if was.key() != is.key() || was.grouped != is.grouped {
+			if was.key() != is.key() || was.held() != is.held() {
 				concern(before)
 			}
 			concern(after)
@@ -104,7 +104,7 @@ func (o *Observer) concernedBy(r keptPod) []plan.Key {
 		return keys
 	}
 	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.controller()) {
-		if z.grouped && !slices.Contains(keys, z.key()) {
+		if z.held() && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())
 		}
 	}

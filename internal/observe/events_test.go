@@ -46,7 +46,7 @@ func newObserver(tb testing.TB, client kubernetes.Interface) *Observer {
 func newHold(group, holder string, intents ...plan.Intent) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: hold.LeaseName(group), UID: "uid-of-hold", ResourceVersion: "8",
+			Namespace: "team", Name: hold.LeaseName(plan.Key{Group: group}), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
 			Annotations: map[string]string{contract.GroupAnnotation: group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Decrease{})},
 		},

@@ -8,8 +8,7 @@ type Set struct {
 	UID         string
 	Version     plan.Version
 	NoDownscale bool // its label forbids it to shrink
-	Prepares    bool // its label asks for pods to be prepared before they leave
-	Grouped     bool // it is a zone of the group Key
+	Held        bool // it shrinks under the hold of Key
 	Key         plan.Key
 }
 
@@ -23,7 +22,9 @@ func (o *Observer) Set(namespace, name string) (Set, bool) {
 	if !ok {
 		return Set{}, false
 	}
-	return Set{
-		UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Prepares: r.zone.Prepares, Grouped: r.grouped, Key: r.key(),
-	}, true
+	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Held: r.held()}
+	if set.Held {
+		set.Key = r.key()
+	}
+	return set, true
 }

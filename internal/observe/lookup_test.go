@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
@@ -16,9 +17,13 @@ func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
 	show(o, newSet("alone", func(s *appsv1.StatefulSet) {
 		s.Labels = map[string]string{contract.NoDownscaleLabel: "true"}
 	}))
+	show(o, newSet("prepared", func(s *appsv1.StatefulSet) {
+		s.Labels = map[string]string{contract.PrepareDownscaleLabel: "true"}
+	}))
 	for name, want := range map[string]Set{
-		"grouped": {UID: "uid-of-grouped", Version: 7},
-		"alone":   {UID: "uid-of-alone", Version: 7, NoDownscale: true},
+		"grouped":  {UID: "uid-of-grouped", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}},
+		"alone":    {UID: "uid-of-alone", Version: 7, NoDownscale: true},
+		"prepared": {UID: "uid-of-prepared", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Group: "prepared", Alone: true}},
 	} {
 		got, known := o.Set("team", name)
 		if diff := cmp.Diff(want, got); diff != "" || !known {

@@ -91,7 +91,7 @@ func indexPods(object any) ([]string, error) {
 }
 
 func indexByGroup(object any) ([]string, error) {
-	if r, ok := object.(*zoneRecord); ok && r.grouped {
+	if r, ok := object.(*zoneRecord); ok && r.held() {
 		return []string{r.key().String()}, nil
 	}
 	return nil, nil
@@ -183,7 +183,7 @@ func (o *Observer) Groups(namespace string) []plan.Key {
 	}
 	seen := map[plan.Key]bool{}
 	for _, item := range o.zones.GetStore().List() {
-		if r, ok := item.(*zoneRecord); ok && r.grouped && asked(r.key()) {
+		if r, ok := item.(*zoneRecord); ok && r.held() && asked(r.key()) {
 			seen[r.key()] = true
 		}
 	}

@@ -81,7 +81,16 @@ type namespaceRecord struct {
 	deleting bool
 }
 
-func (r *zoneRecord) key() plan.Key { return plan.Key{Namespace: r.namespace, Group: r.group} }
+// key names the group of the StatefulSet, or itself where it stands alone.
+func (r *zoneRecord) key() plan.Key {
+	if !r.grouped {
+		return plan.Key{Namespace: r.namespace, Group: r.zone.Name, Alone: true}
+	}
+	return plan.Key{Namespace: r.namespace, Group: r.group}
+}
+
+// held tells whether the StatefulSet changes under a hold.
+func (r *zoneRecord) held() bool { return r.grouped || r.zone.Prepares }
 
 // samePod tells whether nothing but the version differs between two states of a pod.
 func samePod(before, after keptPod) bool {

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/tools/cache"
@@ -94,18 +95,29 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 }
 
 func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, error) {
-	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
+	options, err := selecting(key)
 	if err != nil {
-		return nil, fmt.Errorf("select StatefulSets of %s: %w", key, err)
+		return nil, err
 	}
-	selector := labels.NewSelector().Add(*inGroup)
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
-	list, err := o.client.AppsV1().StatefulSets(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	list, err := o.client.AppsV1().StatefulSets(key.Namespace).List(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
 	return list, nil
+}
+
+// selecting asks for the StatefulSets of a group.
+func selecting(key plan.Key) (metav1.ListOptions, error) {
+	if key.Alone {
+		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Group).String()}, nil
+	}
+	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
+	if err != nil {
+		return metav1.ListOptions{}, fmt.Errorf("select StatefulSets of %s: %w", key, err)
+	}
+	return metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*inGroup).String()}, nil
 }
 
 // parallelLists bounds the lists of one look that are under way at a time.

@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"crypto/tls"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,13 +82,13 @@ func (w *webhooks) newCertificates() (certificates, error) {
 }
 
 // names are what a generated certificate must be valid for.
-func (w *webhooks) names() []string {
+func (w *webhooks) names() ([]string, error) {
 	names := []string{serviceName + "." + w.operator.config.Operator.Namespace + ".svc"}
 	names = append(names, w.operator.config.ServerTLS.SelfSigned.Names...)
-	if w.injector != nil {
-		names = append(names, w.injector.Services()...)
+	if w.injector == nil {
+		return names, nil
 	}
-	return slices.Compact(names)
+	return append(names, w.injector.Services()...), w.injector.Known()
 }
 
 // Bundle is for the injector, which is made before the certificates are.

@@ -130,7 +130,7 @@ func (b *board) unavailable(zone Zone, pod Pod, noted bool) Refusal {
 // candidate tells whether a pod could be replaced now: outdated, not leaving,
 // and not older in this view than what is noted about it.
 func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
-	if !zone.Outdated(pod) || pod.Phase == Leaving {
+	if !zone.Outdated(pod) || pod.Phase == Leaving || b.Key.Alone {
 		return candidate{}, false
 	}
 	if noted && pod.Version < intent.Version {

@@ -93,7 +93,7 @@ func (b *board) against(intent Intent) Refusal {
 // adopt makes the update revision the current one when every pod of the zone
 // runs it and is available.
 func (b *board) adopt(z standing) []Action {
-	if !z.unadopted() || !b.againstAdoption(z).None() {
+	if !z.unadopted() || !b.againstAdoption(z).None() || b.Key.Alone {
 		return nil
 	}
 	return []Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
@@ -135,10 +135,11 @@ func (b *board) goesOn(z standing) bool {
 // wait says what an unfinished zone waits for, if anything.
 func (b *board) wait(z standing, replacements []Action, objection Refusal) []Action {
 	because := firstOf(objection, z.problem)
-	if because.None() && z.unadopted() {
+	if because.None() && z.unadopted() && !b.Key.Alone {
 		because = b.againstAdoption(z)
 	}
-	if len(replacements) > 0 || because.None() {
+	idle := b.Key.Alone && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
+	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}
 	because.Until = earlier(because.Until, z.stableAt)

@@ -6,14 +6,23 @@ import (
 )
 
 // Key names a group: the value of the rollout-group label within a namespace.
-// The name may be empty and need not be a valid object name.
+// The name may be empty and need not be a valid object name. A StatefulSet that
+// belongs to no group and asks for its pods to be prepared is a group of its own,
+// Alone, with the StatefulSet's name: it shrinks under a hold and is never rolled.
 type Key struct {
 	Namespace string
 	Group     string
+	Alone     bool
 }
 
-// String returns namespace/group.
-func (k Key) String() string { return k.Namespace + "/" + k.Group }
+// String returns namespace/group, or namespace/statefulset/name: no group has a
+// slash in its name.
+func (k Key) String() string {
+	if k.Alone {
+		return k.Namespace + "/statefulset/" + k.Group
+	}
+	return k.Namespace + "/" + k.Group
+}
 
 // Version is a resourceVersion as a number. Versions of one kind of object are
 // ordered; zero is older than every object.

@@ -45,7 +45,7 @@ func Survey(s Snapshot) []ZoneSurvey {
 func Remarks(s Snapshot) []Wait {
 	var remarks []Wait
 	for _, z := range s.Zones {
-		if s.Key.Group == "" {
+		if s.Key.Group == "" && !s.Key.Alone {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})
 		}
 		if z.MaxUnavailable.Invalid != "" {

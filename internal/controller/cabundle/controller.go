@@ -154,9 +154,8 @@ func (c *Controller) Services() []string {
 	return all[:min(len(all), mostServices)]
 }
 
-// Published says which of our configurations do not have that bundle; nil: all
-// have it.
-func (c *Controller) Published(bundle []byte) error {
+// Known says why it is not known yet which configurations are ours; nil: it is.
+func (c *Controller) Known() error {
 	if !c.options.Namespaces.Synced() {
 		return errors.New("it is not known yet which namespaces are managed")
 	}
@@ -164,6 +163,15 @@ func (c *Controller) Published(bundle []byte) error {
 		if !informer.HasSynced() {
 			return errors.New("webhook configurations have not been read yet")
 		}
+	}
+	return nil
+}
+
+// Published says which of our configurations do not have that bundle; nil: all
+// have it.
+func (c *Controller) Published(bundle []byte) error {
+	if err := c.Known(); err != nil {
+		return err
 	}
 	var without []error
 	for _, found := range c.known() {

@@ -1,0 +1,122 @@
+package operator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/server"
+)
+
+func TestWhatWebhooksNeedOfTheAPIServer(t *testing.T) {
+	const anySecret, anyConfiguration = "create secrets ", "patch validatingwebhookconfigurations "
+	own := []string{"-server-tls.cert-file=c", "-server-tls.key-file=k"}
+	for sentence, tc := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"nothing without them":                      {nil, nil},
+		"a Secret, and all configurations":          {[]string{"-server-tls.enabled"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration}},
+		"the Secret of that name":                   {[]string{"-server-tls.enabled", "-server-tls.self-signed-cert.secret-name=x"}, []string{anySecret, "update secrets x", anyConfiguration}},
+		"the configurations that are named":         {[]string{"-server-tls.enabled", "-webhooks.ca-bundle-names=x"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration + "x"}},
+		"a Secret, where somebody else injects":     {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, []string{anySecret, "update secrets lockstep-webhook-certificate"}},
+		"nothing beside a certificate of one's own": {append([]string{"-server-tls.enabled"}, own...), nil},
+		"configurations where its CA is injected":   {append([]string{"-server-tls.enabled", "-server-tls.ca-file=a"}, own...), []string{anyConfiguration}},
+		"nothing but reading in a dry run":          {[]string{"-server-tls.enabled", "-dry-run"}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c, _, err := config.Parse(tc.args, config.Environment{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, need := range needed(c) {
+				if need.Resource != "secrets" && need.Resource != "validatingwebhookconfigurations" {
+					continue
+				}
+				for _, verb := range need.Verbs {
+					if slices.Contains([]string{"create", "update", "patch"}, verb) {
+						got = append(got, verb+" "+need.Resource+" "+need.Name)
+					}
+				}
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// cabinet has a certificate in some state.
+type cabinet struct{ ready, trouble error }
+
+func (cabinet) Watch(context.Context)                   {}
+func (cabinet) Run(context.Context)                     {}
+func (cabinet) Look()                                   {}
+func (cabinet) Bundle() []byte                          { return nil }
+func (cabinet) Confirm(context.Context) ([]byte, error) { return nil, nil }
+func (c cabinet) Ready() error                          { return c.ready }
+func (c cabinet) Trouble() error                        { return c.trouble }
+func (cabinet) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return nil, nil
+}
+
+func TestReadinessTellsOfTheCertificate(t *testing.T) {
+	expired, waits := errors.New("it has expired"), errors.New("it waits for x")
+	for sentence, tc := range map[string]struct {
+		cabinet
+		status int
+		says   string
+	}{
+		"all is well": {cabinet{}, 200, "certificate: ok"},
+		"what keeps it from being renewed does not keep API servers away": {cabinet{nil, waits}, 200, "certificate: it waits for x"},
+		"what nobody accepts does":                                        {cabinet{expired, waits}, 503, "certificate: it has expired"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newShown(t)
+			o.webhooks = &webhooks{operator: o, certificates: tc.cabinet}
+			status, text := probe(t, server.Check{Name: "certificate", Probe: o.webhooks.served})
+			if status != tc.status || !strings.Contains(text, tc.says) {
+				t.Errorf("got %d %q, want %d %q", status, text, tc.status, tc.says)
+			}
+		})
+	}
+}
+
+// probe asks as the kubelet does.
+func probe(t *testing.T, check server.Check) (int, string) {
+	t.Helper()
+	s, err := server.Listen(t.Context(), server.Options{Host: "127.0.0.1", Ready: []server.Check{check}, Log: newShown(t).log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Address()+"/ready", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
