@@ -15,6 +15,7 @@ type shrinkage struct {
 // through admission.
 func (c *court) tryDecrease(f Fact) {
 	z, before := f.Zone, c.former(f.Zone.UID)
+	c.takenBack(z)
 	if before == nil || z.Gone || z.Replicas >= before.Replicas {
 		return
 	}
@@ -99,6 +100,19 @@ func (c *court) tryTimeOfDecrease(z *Zone, now time.Time) {
 func (c *court) isShrinking(uid string) bool {
 	s := c.shrinking[uid]
 	return s != nil && len(s.leaving) > 0
+}
+
+// takenBack forgets pods that are asked for again before they began to leave.
+func (c *court) takenBack(z *Zone) {
+	s := c.shrinking[z.UID]
+	if s == nil {
+		return
+	}
+	for _, name := range z.Pods() {
+		if p := c.pods[name]; p.Up() {
+			delete(s.leaving, p.UID)
+		}
+	}
 }
 
 // shrunk forgets a pod that is gone.

@@ -106,6 +106,10 @@ var plantedTakedowns = map[string]planted{
 		rules: guarded,
 		want:  []string{"1 zone-2-0 of zone zone-2 was deleted while pods of zone zone-1 were leaving"},
 	},
+	"a pod goes after another zone took its decrease back": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).decrease("zone-1", 2).note("zone-2", "zone-2-0").delete("zone-2-0"),
+		rules: guarded,
+	},
 	"1: a zone shrinks while a pod of another one is on its way back": {
 		story: newStory().note("zone-2", "zone-2-0").delete("zone-2-0").shrinks("zone-1").decrease("zone-1", 1),
 		rules: guarded,
