@@ -66,12 +66,7 @@ const guardedLabel = "example.com/guarded"
 func (w *world) guard(t *testing.T) error {
 	t.Helper()
 	w.guarding.Do(func() {
-		secret, err := w.admin.CoreV1().Secrets(home).Get(t.Context(), certificate, getOptions)
-		if err != nil {
-			w.unguarded = err
-			return
-		}
-		c := prepareDownscale(t, "shared", webhookAddress(t, w.operator), secret.Data["ca"], map[string]string{guardedLabel: "true"})
+		c := prepareDownscale(t, "shared", webhookAddress(t, w.operator), w.ca(t), map[string]string{guardedLabel: "true"})
 		_, w.unguarded = w.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), c, createOptions)
 	})
 	return w.unguarded

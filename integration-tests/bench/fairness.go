@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// flappersAtOnce change templates as fast as the API server answers.
-const flappersAtOnce = 4
-
 // toSwing is how long the flapping groups are left alone with the operator
 // before anything is measured.
 const toSwing = 10 * time.Second
@@ -88,21 +85,28 @@ func keep(all, more map[string]series) {
 	}
 }
 
-// flap changes the templates of all groups in turn until ctx ends.
+// flap changes the templates of all groups in turn until ctx ends, so many a
+// second: as fast as the API server answers, nothing would be measured but that
+// it has no time left for anybody.
 func (a *arena) flap(ctx context.Context, groups []*group) *sync.WaitGroup {
 	var all sync.WaitGroup
-	for flapper := range flappersAtOnce {
-		all.Go(func() {
-			for i := flapper; ctx.Err() == nil; i += flappersAtOnce {
-				g := groups[i%len(groups)]
-				g.image++
-				if err := a.change(ctx, g); err != nil && ctx.Err() == nil {
-					a.fail(err)
-					return
-				}
+	all.Go(func() {
+		beat := time.NewTicker(time.Second / time.Duration(a.fairness.rate))
+		defer beat.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-beat.C:
+			case <-ctx.Done():
+				return
 			}
-		})
-	}
+			g := groups[i%len(groups)]
+			g.image++
+			if err := a.change(ctx, g); err != nil && ctx.Err() == nil {
+				a.fail(err)
+				return
+			}
+		}
+	})
 	return &all
 }
 

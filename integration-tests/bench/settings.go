@@ -44,7 +44,7 @@ type memorySizes struct {
 	settle time.Duration
 }
 
-type fairnessSizes struct{ runs, groups int }
+type fairnessSizes struct{ runs, groups, rate int }
 
 type failoverSizes struct{ kills, handOvers int }
 
@@ -84,6 +84,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
 	count(&s.fairness.runs, "fairness.runs", 2, 11, "counted rollouts of the quiet group in each state")
 	count(&s.fairness.groups, "fairness.groups", 200, 1000, "groups of one namespace that change all the time")
+	count(&s.fairness.rate, "fairness.rate", 30, 30, "changes a second of theirs")
 	count(&s.failover.kills, "failover.kills", 1, 5, "leaders killed")
 	count(&s.failover.handOvers, "failover.hand-overs", 2, 5, "leaders stopped gracefully")
 	return long
@@ -122,7 +123,7 @@ func (s *settings) check() error {
 	for name, n := range map[string]int{
 		"rollout.runs": s.rollout.runs, "rollout.pods": s.rollout.pods,
 		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
-		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups,
+		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups, "fairness.rate": s.fairness.rate,
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))

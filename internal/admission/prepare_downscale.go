@@ -119,7 +119,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		case !v.Allowed():
 			return p.wait(ctx, key, c, v.Because)
 		case v.Note.None() || c.DryRun:
-			return Allow(Reason(reason.ZoneShrinking))
+			return Allow(reason.DownscaleAdmitted)
 		}
 		record := hold.Admit(live, v.Note)
 		record.Own = false // whoever rolls the group looks before he goes on
@@ -187,7 +187,7 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 
 // admitted says yes. The time of the downscale goes along where it can.
 func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
-	v := Allow(Reason(reason.ZoneShrinking))
+	v := Allow(reason.DownscaleAdmitted)
 	if c.Full() {
 		v.Patch = stamp(c.New.Annotations, note.Since)
 	}
@@ -276,5 +276,5 @@ func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
 	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
 		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
 	}
-	return Deny(code, Reason(because.Code), text)
+	return Deny(code, because.Code, text)
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // A Judge decides about changes. It has no error to return: what it cannot know
@@ -19,8 +21,7 @@ type Judge interface {
 // Verdict is what the API server is told.
 type Verdict struct {
 	Allowed bool
-	// Reason is the metric label: a code of the catalogue or one of this package,
-	// never free text.
+	// Reason is the metric label, never free text.
 	Reason Reason
 	// Code is the HTTP status that the caller gets with a refusal.
 	Code int
@@ -34,18 +35,18 @@ type Verdict struct {
 	Patch []byte
 }
 
-// Reason is a word for why a verdict was given.
-type Reason string
+// Reason is a code of the catalogue.
+type Reason = reason.Code
 
-// Reasons of this package.
+// Reasons that only reviews have.
 const (
-	NotShrinking     Reason = "NotShrinking"     // the change takes no replica away
-	NotGuarded       Reason = "NotGuarded"       // the object does not ask for this webhook's care
-	DownscaleBarred  Reason = "DownscaleBarred"  // the object's label forbids it
-	ObjectUnreadable Reason = "ObjectUnreadable" // old or new object is of another form than expected
-	ReplicasUnknown  Reason = "ReplicasUnknown"  // one of the objects does not say its number of replicas
-	ParentUnknown    Reason = "ParentUnknown"    // the object behind a Scale could not be read
-	CacheEmpty       Reason = "CacheEmpty"       // this replica has not seen the cluster yet
+	NotShrinking     = reason.NotShrinking
+	NotGuarded       = reason.NotGuarded
+	DownscaleBarred  = reason.DownscaleBarred
+	ObjectUnreadable = reason.ObjectUnreadable
+	ReplicasUnknown  = reason.ReplicasUnknown
+	ParentUnknown    = reason.ParentUnknown
+	CacheEmpty       = reason.CacheEmpty
 )
 
 // Allow is the verdict that lets a change pass.

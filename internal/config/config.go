@@ -19,6 +19,7 @@ type Config struct {
 	Server         Server
 	ServerTLS      ServerTLS
 	Webhooks       Webhooks
+	Pods           Pods
 	LeaderElection LeaderElection
 	Log            Log
 
@@ -88,11 +89,19 @@ type SelfSigned struct {
 	Propagation  time.Duration // at most a hundredth of Expiration
 }
 
+// Pods is about calls to pods.
+type Pods struct {
+	ClusterDomain string
+	Timeout       time.Duration // of one call
+}
+
 // Webhooks is about the configurations that make API servers call us.
 type Webhooks struct {
 	// UpdateCABundle says that they get the CA. It has no meaning beside a
 	// certificate of one's own without CAFile.
 	UpdateCABundle bool
+	// NoDownscaleOnError is allow or deny.
+	NoDownscaleOnError string
 	// CABundleNames are those that get it, whatever their labels; empty: those that
 	// are labelled for it.
 	CABundleNames []string

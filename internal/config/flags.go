@@ -54,8 +54,16 @@ func (c *Config) register(t *table) {
 		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes.")
 	t.add(boolean(&c.Webhooks.UpdateCABundle), "webhooks.update-ca-bundle", "true", "",
 		"Write the CA into webhook configurations that are labelled `lockstep.dev/inject-ca=true`, or `grafana.com/inject-rollout-operator-ca=true` with `grafana.com/namespace` naming a managed namespace.")
+	t.add(choice(&c.Webhooks.NoDownscaleOnError, "allow", "deny"), "webhooks.no-downscale.on-error", "allow", "ANSWER",
+		"What the webhook no-downscale answers when it cannot know whether a decrease is allowed: `allow`, with a warning, or `deny`.")
 	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
 		"Write it into the webhook configurations of these names, comma-separated, and into no others. RBAC can then be limited to them.")
+
+	t.section("Calls to pods")
+	t.add(domain(&c.Pods.ClusterDomain), "kubernetes.cluster-domain", "cluster.local.", "DOMAIN",
+		"Domain of the cluster, in the names by which pods are called. They are dialled at their addresses.")
+	t.add(duration(&c.Pods.Timeout, time.Millisecond), "pods.client-timeout", "5s", "DURATION",
+		"How long a pod may take to answer one call; less than -server-tls.request-timeout.")
 
 	t.section("Leader election")
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
@@ -91,7 +99,6 @@ const (
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
 	noTracker   = "zones need no tracker: what happens in a group is recorded in its Lease"
-	noPodCalls  = "this version makes no calls to pods"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
 
@@ -100,8 +107,6 @@ var ignoredFlags = []ignored{
 	{"kubernetes.client-timeout", false, ownTimeouts},
 	{"kubernetes.client-qps", false, noLimit},
 	{"kubernetes.client-burst", false, noLimit},
-	{"kubernetes.cluster-domain", false, noPodCalls},
-	{"pods.client-timeout", false, noPodCalls},
 	{"server.cluster-validation.http.enabled", true, noLabels},
 	{"server.cluster-validation.http.soft-validation", true, noLabels},
 	{"server.cluster-validation.http.excluded-paths", false, noLabels},

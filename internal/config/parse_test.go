@@ -25,7 +25,8 @@ func defaults(changes ...func(*config.Config)) config.Config {
 				Expiration: 365 * 24 * time.Hour, Propagation: 2 * time.Minute,
 			},
 		},
-		Webhooks: config.Webhooks{UpdateCABundle: true},
+		Webhooks: config.Webhooks{UpdateCABundle: true, NoDownscaleOnError: "allow"},
+		Pods:     config.Pods{ClusterDomain: "cluster.local.", Timeout: 5 * time.Second},
 		LeaderElection: config.LeaderElection{
 			Enabled: true, LeaseDuration: 10 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second,
 		},

@@ -108,6 +108,16 @@ func list(to *[]string, is func(string) bool, want string) value {
 	}
 }
 
+// domain accepts the domain of a cluster, with or without a dot at its end.
+func domain(to *string) value {
+	return checked(to, func(text string) error {
+		if !isObjectName(strings.TrimSuffix(text, ".")) {
+			return errors.New("want a domain such as cluster.local")
+		}
+		return nil
+	})
+}
+
 // selector accepts a label selector that does not select everything by accident.
 func selector(to *string) value {
 	return checked(to, func(text string) error {

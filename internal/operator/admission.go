@@ -10,16 +10,29 @@ import (
 // callPods returns what calls pods, for the executor and for the webhooks: its
 // limits hold for both together.
 func (o *Operator) callPods() hook.Zones {
-	return hook.Zones{Caller: hook.New(hook.Options{Tracer: o.tracer})}
+	return hook.Zones{Caller: hook.New(hook.Options{
+		ClusterDomain: o.config.Pods.ClusterDomain,
+		CallLimit:     o.config.Pods.Timeout,
+		Tracer:        o.tracer,
+		Observe: func(_ string, purpose hook.Purpose, r hook.Result) {
+			o.metrics.PodCalled(string(purpose), string(r.Outcome), string(r.Why), r.Took)
+		},
+	})}
 }
 
 // admission answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	return admission.New(admission.Options{
-		NoDownscale:      admission.NoDownscale{Parents: admission.ScaleParents{Cached: o.observer.Set, Client: o.clients.work}},
+		NoDownscale: admission.NoDownscale{
+			Parents: admission.ScaleParents{Cached: o.observer.Set, Client: o.clients.work},
+			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
+		},
 		PrepareDownscale: &admission.PrepareDownscale{Observer: o.observer, Holds: o.holds, Pods: o.pods, Log: o.log},
 		Limit:            o.config.ServerTLS.RequestTimeout,
 		Log:              o.log,
 		Tracer:           o.tracer,
+		Observe: func(seen admission.Observation) {
+			o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Took)
+		},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
@@ -43,7 +44,7 @@ func needed(c config.Config) []permission.Need {
 // Permissions is everything that the operator asks of the API server, the
 // certificate of the webhooks apart. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
-	return slices.Concat(observe.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions())
+	return slices.Concat(observe.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions())
 }
 
 // CertificatePermissions is what a generated certificate needs beside that.

@@ -11,6 +11,9 @@ var catalogue = []Entry{
 	{DownscaleSeen, 6, Deed, "a zone has pods beyond spec.replicas, so its downscale is noted in the group's hold although nobody was asked", "Nothing. Install the webhook prepare-downscale to have downscales guarded before they happen."},
 	{DownscaleOver, 7, Deed, "no pod beyond spec.replicas exists any more, so the downscale is over", "Nothing."},
 	{DownscaleNeverCame, 8, Deed, "a downscale was admitted or being prepared and did not happen; what was prepared is undone", "Nothing; whoever wants it asks again."},
+	{DownscaleAdmitted, 9, Deed, "a downscale may happen: the group's hold says so, and who leaves is prepared", "Nothing."},
+	{NotShrinking, 10, Deed, "the change takes no replica away", "Nothing."},
+	{NotGuarded, 11, Deed, "the object asks for no care when it shrinks", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -33,6 +36,8 @@ var catalogue = []Entry{
 	{PreparationUndone, 119, Wait, "pods are told that they stay after all, since a downscale did not happen", "If it lasts: see in lockstep's log which pod does not answer the DELETE request."},
 	{ObjectMoved, 120, Wait, "the object has changed since the request read it", "Nothing; clients try again by themselves."},
 	{PreparationFailed, 121, Wait, "a pod that would leave did not answer that it is prepared", "If it lasts: look at the named pod, and at the annotations that say how it is asked."},
+	{ParentUnknown, 122, Wait, "the object behind a request could not be read", "If it lasts: see lockstep's log, and /ready for missing permissions."},
+	{CacheEmpty, 123, Wait, "this replica of lockstep has not seen the cluster yet", "If it lasts: see in lockstep's log whether its watches work."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -44,6 +49,9 @@ var catalogue = []Entry{
 	{InvalidPrepareCall, 208, Attention, "the annotations that say how pods are asked to prepare for leaving are missing or cannot be used", "Correct grafana.com/prepare-downscale-http-path and grafana.com/prepare-downscale-http-port, or remove the label grafana.com/prepare-downscale."},
 	{PodOnHostNetwork, 209, Attention, "a pod has its node's address, so it cannot be asked to prepare: the call might reach somebody else", "Give the pods addresses of their own, or remove the label grafana.com/prepare-downscale."},
 	{InvalidDownscaleTime, 210, Attention, "a time or duration that the time between two downscales depends on cannot be read", "Correct the annotation that the message names."},
+	{DownscaleBarred, 211, Attention, "the object carries the label grafana.com/no-downscale=true", "Remove the label, in an update of its own, before the downscale."},
+	{ObjectUnreadable, 212, Attention, "a review shows an object of another form than expected", "See the message; the webhook configuration may call lockstep for something else than manifests/webhooks do."},
+	{ReplicasUnknown, 213, Attention, "an object does not say its number of replicas", "Set spec.replicas."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -23,6 +23,9 @@ const (
 	DownscaleSeen      Code = "DownscaleSeen"
 	DownscaleOver      Code = "DownscaleOver"
 	DownscaleNeverCame Code = "DownscaleNeverCame"
+	DownscaleAdmitted  Code = "DownscaleAdmitted"
+	NotShrinking       Code = "NotShrinking"
+	NotGuarded         Code = "NotGuarded"
 )
 
 // Codes for waits that end by themselves.
@@ -48,6 +51,8 @@ const (
 	PreparationUndone Code = "PreparationUndone"
 	ObjectMoved       Code = "ObjectMoved"
 	PreparationFailed Code = "PreparationFailed"
+	ParentUnknown     Code = "ParentUnknown"
+	CacheEmpty        Code = "CacheEmpty"
 )
 
 // Codes for waits that only a person ends.
@@ -62,6 +67,9 @@ const (
 	InvalidPrepareCall    Code = "InvalidPrepareCall"
 	PodOnHostNetwork      Code = "PodOnHostNetwork"
 	InvalidDownscaleTime  Code = "InvalidDownscaleTime"
+	DownscaleBarred       Code = "DownscaleBarred"
+	ObjectUnreadable      Code = "ObjectUnreadable"
+	ReplicasUnknown       Code = "ReplicasUnknown"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

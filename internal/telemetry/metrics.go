@@ -21,6 +21,7 @@ type Metrics struct {
 	queue       queueMetrics
 	client      clientMetrics
 	certificate certificateMetrics
+	admission   admissionMetrics
 
 	mu     sync.Mutex
 	groups map[groupKey]*GroupMetrics
@@ -35,6 +36,7 @@ func NewMetrics(version string) *Metrics {
 		queue:       newQueueMetrics(),
 		client:      newClientMetrics(),
 		certificate: newCertificateMetrics(),
+		admission:   newAdmissionMetrics(),
 		groups:      map[groupKey]*GroupMetrics{},
 	}
 	m.registry.MustRegister(
@@ -42,7 +44,7 @@ func NewMetrics(version string) *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, area := range [][]prometheus.Collector{
-		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(),
+		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(),
 	} {
 		m.registry.MustRegister(area...)
 	}

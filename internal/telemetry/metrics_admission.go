@@ -1,0 +1,48 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// admissionMetrics is about reviews of API servers and calls to pods.
+type admissionMetrics struct {
+	reviews *prometheus.CounterVec
+	took    *prometheus.HistogramVec
+	calls   *prometheus.HistogramVec
+}
+
+func newAdmissionMetrics() admissionMetrics {
+	return admissionMetrics{
+		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_admission_reviews_total",
+			Help: "Reviews of API servers by webhook, verdict (allowed, denied, malformed, broken) and reason.",
+		}, []string{"webhook", "verdict", "reason"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_admission_duration_seconds",
+			Help:    "Time from reading a review to answering it, by webhook and verdict; calls to pods are part of it.",
+			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10},
+		}, []string{"webhook", "verdict"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_pod_call_duration_seconds",
+			Help:    "Time that pods took to answer, by purpose (prepare, undo), outcome and why it was no answer.",
+			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 5},
+		}, []string{"purpose", "outcome", "why"}),
+	}
+}
+
+func (a admissionMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{a.reviews, a.took, a.calls}
+}
+
+// Reviewed counts one review.
+func (m *Metrics) Reviewed(webhook, verdict, reason string, took time.Duration) {
+	m.admission.reviews.WithLabelValues(webhook, verdict, reason).Inc()
+	m.admission.took.WithLabelValues(webhook, verdict).Observe(took.Seconds())
+}
+
+// PodCalled counts one call to a pod.
+func (m *Metrics) PodCalled(purpose, outcome, why string, took time.Duration) {
+	m.admission.calls.WithLabelValues(purpose, outcome, why).Observe(took.Seconds())
+}
