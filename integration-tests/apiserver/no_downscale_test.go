@@ -15,8 +15,8 @@ import (
 
 const noDownscale = "grafana.com/no-downscale"
 
-// barring registers the webhook no-downscale of the shared operator for the scene.
-func (s *scene) barring() {
+// barredBy registers the webhook no-downscale of an operator for the scene.
+func (s *scene) barredBy(o *operator, ca []byte) {
 	s.t.Helper()
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
 	readManifest(s.t, "no-downscale.yaml", &c)
@@ -24,7 +24,7 @@ func (s *scene) barring() {
 	for i := range c.Webhooks {
 		hook := &c.Webhooks[i]
 		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{
-			URL: new("https://" + webhookAddress(s.t, s.world.operator) + *hook.ClientConfig.Service.Path), CABundle: s.world.ca(s.t),
+			URL: new("https://" + webhookAddress(s.t, o) + *hook.ClientConfig.Service.Path), CABundle: ca,
 		}
 		hook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.name}}
 	}
@@ -53,7 +53,24 @@ func (w *world) ca(t *testing.T) []byte {
 func TestWhatMustNotShrinkKeepsItsReplicas(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.barring()
+	s.barredBy(s.operator, s.world.ca(t))
+	s.keepsReplicas()
+}
+
+func TestWhatMustNotShrinkKeepsItsReplicasByAnOperatorOfOneNamespace(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRole()
+	s.withCertificate()
+	operators := s.startWithWebhooks(1, "-webhooks.update-ca-bundle=false")
+	s.wantOneCA(operators)
+	s.barredBy(operators[0], s.secret().Data["ca"])
+	s.keepsReplicas()
+}
+
+func (s *scene) keepsReplicas() {
+	t := s.t
+	t.Helper()
 	apps, ctx := s.world.admin.AppsV1(), t.Context()
 	pod := zone("web", 1).Spec.Template
 	selector := &metav1.LabelSelector{MatchLabels: pod.Labels}
@@ -90,7 +107,11 @@ func TestWhatMustNotShrinkKeepsItsReplicas(t *testing.T) {
 		"statefulsets":            func() error { return s.scaleBy(scaled, "zone-a", -1) },
 		"statefulsets as a whole": func() error { return s.scaleBy(updated, "zone-a", -1) },
 	} {
-		if err := shrink(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), noDownscale) {
+		err := shrink()
+		for apierrors.IsConflict(err) {
+			err = shrink()
+		}
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), noDownscale) {
 			t.Errorf("%s: got %v, want 403 that names the label", what, err)
 		}
 	}
