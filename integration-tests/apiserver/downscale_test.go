@@ -147,15 +147,15 @@ func (s *scene) balance(address func(n int) string) string {
 }
 
 func pass(in net.Conn, address string) {
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	out, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
 		return
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	go func() {
 		_, _ = io.Copy(out, in)
-		out.Close()
+		_ = out.Close()
 	}()
 	_, _ = io.Copy(in, out)
 }

@@ -78,10 +78,10 @@ func Cover(s plan.Snapshot, steps []plan.Action) Decision {
 // whether they change that. Nobody decides on a decrease by caches alone.
 func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
 	for _, step := range steps {
-		switch a := step.(type) {
-		case plan.NoteDecrease:
+		if a, notes := step.(plan.NoteDecrease); notes {
 			return a.Decrease, true
-		case plan.EndDecrease:
+		}
+		if _, ends := step.(plan.EndDecrease); ends {
 			return plan.Decrease{}, true
 		}
 	}
