@@ -80,8 +80,11 @@ func (w *Witness) begin(ctx context.Context, client kubernetes.Interface, namesp
 // follow takes events in until ctx ends. The API server ends a watch whose reader
 // is slow, and it is resumed where it stopped, so nothing is missed.
 func (w *Witness) follow(ctx context.Context, k kind, events watch.Interface) {
+	last := ""
 	for {
-		last := w.drain(events)
+		if version := w.drain(events); version != "" {
+			last = version // a watch that was resumed may end without having told anything
+		}
 		var err error
 		events, err = k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds())), ResourceVersion: last})
 		switch {
