@@ -252,3 +252,35 @@ func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
 		t.Errorf("there is a Lease: %q", names)
 	}
 }
+
+// The API server asks webhooks before it looks at the number.
+func TestADecreaseBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
+	if err := s.scaleBy(patched, "zone-a", -3); err == nil {
+		t.Error("-1 replicas are accepted")
+	}
+	if all := s.calls(); len(all) > 0 {
+		t.Errorf("pods were asked: %v", all)
+	}
+	s.scalesTo(patched, "zone-a", -1)
+	s.settled()
+}
+
+// Pods that nobody can reach have heard nothing, so nothing has to be undone.
+func TestPodsThatCannotBeReachedHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	s := answering(t, nil)
+	s.create(zone("zone-a", 2, prepares, answersNowhere), zone("zone-b", 1))
+	if err := s.scaleBy(scaled, "zone-a", -1); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-1 cannot be reached") {
+		t.Errorf("got %v, want a 429 that names the pod", err)
+	}
+	s.changeAll(version(2))
+	s.settled()
+}
+
+// answersNowhere lets pods be asked at a port where nobody listens.
+func answersNowhere(s *appsv1.StatefulSet) {
+	set(&s.Annotations, "grafana.com/prepare-downscale-http-port", "9")
+}

@@ -26,6 +26,7 @@ type PrepareDownscale struct {
 	Holds    Holds
 	Pods     Pods
 	Log      *logrus.Logger
+	DryRun   bool // every request is judged as if it were a dry run
 
 	turns turns
 }
@@ -35,6 +36,7 @@ type Observer interface {
 	Synced() bool
 	Managed(namespace string) bool
 	Set(namespace, name string) (observe.Set, bool)
+	LiveSet(ctx context.Context, namespace, name string) (observe.Set, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
@@ -47,7 +49,8 @@ type Holds interface {
 
 // Pods answer calls. An error says which of them did not.
 type Pods interface {
-	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
+	// Prepare tells also whether any of them may have heard the call.
+	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error)
 }
 
 const (
@@ -59,11 +62,14 @@ const (
 
 // Judge implements Judge.
 func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
+	c.DryRun = c.DryRun || p.DryRun
 	switch shrinks, known := c.Shrinks(); {
 	case !known:
 		return p.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks:
 		return Allow(NotShrinking)
+	case *c.To < 0:
+		return p.Doubt(ObjectUnreadable, "nothing has fewer than 0 replicas")
 	case c.Group != "apps" || c.Resource != "statefulsets":
 		return Allow(NotGuarded)
 	case !p.Observer.Synced():
@@ -71,14 +77,26 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !p.Observer.Managed(c.Namespace):
 		return Allow(NotGuarded)
 	}
-	set, known := p.Observer.Set(c.Namespace, c.Name)
+	set, err := p.set(ctx, c)
 	switch {
-	case !known || set.UID != c.Old.UID:
-		return p.Doubt(ParentUnknown, "this replica has not seen the StatefulSet yet")
+	case err != nil:
+		return p.Doubt(ParentUnknown, err.Error())
+	case set.UID != c.Old.UID:
+		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	case !set.Held:
 		return Allow(NotGuarded)
 	}
 	return p.judge(ctx, set.Key, c)
+}
+
+// set returns the StatefulSet at least as new as the request shows it: its labels
+// may just have changed.
+func (p *PrepareDownscale) set(ctx context.Context, c Change) (observe.Set, error) {
+	shown, ok := plan.ParseVersion(c.Old.Version)
+	if set, known := p.Observer.Set(c.Namespace, c.Name); known && ok && set.Version >= shown {
+		return set, nil
+	}
+	return p.Observer.LiveSet(ctx, c.Namespace, c.Name)
 }
 
 // Doubt implements Judge.
@@ -151,7 +169,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 		return p.admitted(c, v.Note)
 	}
 	zone, _ := live.Zone(v.Note.Zone)
-	asked := p.Pods.Prepare(ctx, key, zone, v.Ask)
+	heard, asked := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if asked == nil {
 		if asked = p.stage(ctx, key, v.Note, plan.Admitted); asked == nil {
 			return p.admitted(c, v.Note)
@@ -159,7 +177,15 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	}
 	undo, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	defer stop()
-	if err := p.stage(undo, key, v.Note, plan.Undoing); err != nil {
+	next := plan.Undoing
+	if !heard {
+		next = nothing // there is nothing to undo
+	}
+	err := p.stage(undo, key, v.Note, next)
+	if errors.Is(err, errTakenBack) && heard {
+		err = p.undoAnew(undo, key, v.Note)
+	}
+	if err != nil {
 		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": v.Note.Zone}).
 			WithError(err).Warn("a downscale that failed is undone later")
 	}
@@ -168,16 +194,50 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 
 var errTakenBack = errors.New("it was taken back meanwhile")
 
+// nothing is the stage of a decrease that is not noted any more.
+const nothing plan.Stage = ""
+
 // stage writes the next stage of a decrease that is being prepared, if it still is.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next plan.Stage) error {
+	return p.rewrite(ctx, key, func(record *plan.Hold) error {
+		d := record.Decrease
+		d.Since, d.Trace = note.Since, note.Trace
+		if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
+			return errTakenBack
+		}
+		record.Decrease.Stage, record.Decrease.Since = next, time.Now()
+		if next == nothing {
+			record.Decrease = plan.Decrease{}
+		}
+		return nil
+	})
+}
+
+// undoAnew notes a decrease to be undone that somebody else has given up: pods
+// may have been asked after he told them to stay.
+func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan.Decrease) error {
+	return p.rewrite(ctx, key, func(record *plan.Hold) error {
+		free := record.Holder.Free() || record.Holder == plan.Downscale.For(note.Zone)
+		if !record.Decrease.None() || !free || record.Unreadable != "" {
+			return errTakenBack
+		}
+		record.Exists, record.Holder = true, plan.Downscale.For(note.Zone)
+		record.Decrease = note
+		record.Decrease.Stage, record.Decrease.Since = plan.Undoing, time.Now()
+		record.Renewed, record.Duration = time.Now(), hold.Duration
+		return nil
+	})
+}
+
+// rewrite changes the newest record by compare-and-swap.
+func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*plan.Hold) error) error {
 	var err error
 	for range attempts {
 		record := p.Holds.Cached(key)
-		d := record.Decrease
-		if d.Zone != note.Zone || d.Version != note.Version || d.Stage != plan.Preparing {
-			return errTakenBack
+		if err := change(&record); err != nil {
+			return err
 		}
-		record.Decrease.Stage, record.Decrease.Since, record.Own = next, time.Now(), false
+		record.Own = false
 		if err = p.Holds.Write(ctx, key, record); reason.ClassOf(err) != reason.Moved {
 			break
 		}

@@ -52,13 +52,13 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 	for _, i := range intents {
 		doc.Pods = append(doc.Pods, entry{
 			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: i.Version.String(),
-			Cause: string(i.Cause), Since: written(i.Since), Trace: i.Trace,
+			Cause: string(i.Cause), Since: Written(i.Since), Trace: i.Trace,
 		})
 	}
 	if !d.None() {
 		doc.Decrease = &decrease{
 			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), From: d.From, To: d.To,
-			Stage: string(d.Stage), Since: written(d.Since), Trace: d.Trace,
+			Stage: string(d.Stage), Since: Written(d.Since), Trace: d.Trace,
 		}
 	}
 	return encoded(doc)
@@ -72,8 +72,8 @@ func encoded(document any) string {
 	return string(text)
 }
 
-// written returns a time as it is written.
-func written(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// Written returns a time as it is written.
+func Written(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // ParseIntents reads the annotation back. An error says what is wrong with the
 // text and what would be accepted; the hold must then be respected as it is.
@@ -133,7 +133,7 @@ func FormatTimes(times map[string]time.Time) string {
 	}
 	doc := map[string]time.Time{}
 	for zone, at := range times {
-		doc[zone] = written(at)
+		doc[zone] = Written(at)
 	}
 	return encoded(doc)
 }
@@ -169,7 +169,7 @@ func FormatWaiting(queue []plan.Waiting) string {
 	}
 	places := make([]place, len(queue))
 	for i, w := range queue {
-		places[i] = place{string(w.Operation), w.Zone, written(w.Since), written(w.LastSeen)}
+		places[i] = place{string(w.Operation), w.Zone, Written(w.Since), Written(w.LastSeen)}
 	}
 	return encoded(places)
 }

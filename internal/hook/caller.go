@@ -99,7 +99,12 @@ func (c *Caller) Prepare(ctx context.Context, call contract.Call, pods []Pod) Re
 // Undo takes back what Prepare asked for. It goes on when ctx ends, for as long
 // as the limit of an Undo allows, and calls every pod whatever becomes of others.
 func (c *Caller) Undo(ctx context.Context, call contract.Call, pods []Pod) Results {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), c.options.UndoLimit)
+	return c.UndoWithin(context.WithoutCancel(ctx), call, pods)
+}
+
+// UndoWithin is Undo for who may not go on when ctx ends, such as a leader.
+func (c *Caller) UndoWithin(ctx context.Context, call contract.Call, pods []Pod) Results {
+	ctx, stop := context.WithTimeout(ctx, c.options.UndoLimit)
 	defer stop()
 	all := round{c, ToUndo, call, pods, c.check(call, pods)}
 	all.observeRefused()

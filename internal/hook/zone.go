@@ -15,24 +15,29 @@ import (
 type Zones struct{ Caller *Caller }
 
 // Prepare asks pods of a zone to prepare to leave. The error says which of them
-// did not, and how that can be put to a person.
-func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
+// did not, in a way that can be put to a person; heard tells whether any of the
+// pods may have got the call.
+func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
 	results := z.Caller.Prepare(ctx, callOf(zone), podsOf(key, zone, pods))
-	if first := results.First(); first != nil {
-		return errors.New(first.String())
+	for _, r := range results {
+		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}
-	return nil
+	if first := results.First(); first != nil {
+		err = errors.New(first.String())
+	}
+	return heard, err
 }
 
 // undoesNothing are the answers of pods that know no undoing.
 var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
-// Undo tells pods of a zone that they stay. Who does not know the call has
-// nothing to undo.
+// Undo tells pods of a zone that they stay, for no longer than ctx allows. Who does
+// not know the call has nothing to undo, and who may not be called was not asked.
 func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
-	results := z.Caller.Undo(ctx, callOf(zone), podsOf(key, zone, pods))
+	results := z.Caller.UndoWithin(ctx, callOf(zone), podsOf(key, zone, pods))
 	for _, r := range results {
-		if r.Outcome != Answered && !slices.Contains(undoesNothing, r.Status) {
+		uncalled := r.Outcome == Refused && r.Why != BadCall
+		if r.Outcome != Answered && !uncalled && !slices.Contains(undoesNothing, r.Status) {
 			return errors.New(r.String())
 		}
 	}

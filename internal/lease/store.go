@@ -84,10 +84,11 @@ func (s *Store) Busy(key plan.Key) bool {
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
+	before := s.newest(key).version // somebody in this process may create it meanwhile
 	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		s.remember(key, reply{version: s.newest(key).version})
+		s.remember(key, reply{version: before})
 		return plan.Hold{}, nil
 	case err != nil:
 		return plan.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)

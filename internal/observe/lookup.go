@@ -1,6 +1,14 @@
 package observe
 
-import "github.com/lockstep-dev/lockstep/internal/plan"
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
 
 // Set is a StatefulSet as a question about one object by name needs it, whether
 // it belongs to a group or not.
@@ -22,9 +30,24 @@ func (o *Observer) Set(namespace, name string) (Set, bool) {
 	if !ok {
 		return Set{}, false
 	}
+	return setOf(r), true
+}
+
+// LiveSet reads a StatefulSet from the API server.
+func (o *Observer) LiveSet(ctx context.Context, namespace, name string) (Set, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	set, err := o.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return Set{}, fmt.Errorf("read StatefulSet %s/%s: %w", namespace, name, err)
+	}
+	return setOf(recordOf(set)), nil
+}
+
+func setOf(r *zoneRecord) Set {
 	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Held: r.held()}
 	if set.Held {
 		set.Key = r.key()
 	}
-	return set, true
+	return set
 }

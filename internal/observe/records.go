@@ -151,11 +151,15 @@ func trimPod(object any) (any, error) {
 	return nil, fmt.Errorf("trim pod: unexpected %T", object)
 }
 
+func recordOf(o *appsv1.StatefulSet) *zoneRecord {
+	group, grouped := o.Labels[contract.GroupLabel]
+	return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}
+}
+
 func trimZone(object any) (any, error) {
 	switch o := object.(type) {
 	case *appsv1.StatefulSet:
-		group, grouped := o.Labels[contract.GroupLabel]
-		return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}, nil
+		return recordOf(o), nil
 	case *zoneRecord, cache.DeletedFinalStateUnknown:
 		return object, nil
 	}

@@ -105,6 +105,10 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
+	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool {
+		_, grouped := set.Labels[contract.GroupLabel]
+		return grouped == key.Alone // it has joined a group meanwhile
+	})
 	return list, nil
 }
 

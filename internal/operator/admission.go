@@ -27,7 +27,7 @@ func (o *Operator) admission() http.Handler {
 			Parents: admission.ScaleParents{Cached: o.observer.Set, Client: o.clients.work},
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
-		PrepareDownscale: &admission.PrepareDownscale{Observer: o.observer, Holds: o.holds, Pods: o.pods, Log: o.log},
+		PrepareDownscale: &admission.PrepareDownscale{Observer: o.observer, Holds: o.holds, Pods: o.pods, Log: o.log, DryRun: o.config.DryRun},
 		Limit:            o.config.ServerTLS.RequestTimeout,
 		Log:              o.log,
 		Tracer:           o.tracer,

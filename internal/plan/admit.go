@@ -197,6 +197,9 @@ func (b *board) lastDownscale(z Zone) time.Time {
 	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
 		last = noted
 	}
+	if d := b.Hold.Decrease; d.Zone == z.Name && b.Course(d) == InEffect && d.Since.After(last) {
+		last = d.Since // its end has not been written yet
+	}
 	return last
 }
 

@@ -19,7 +19,7 @@ func Group(s Snapshot) []Action {
 	}
 	deeds = append(b.withdrawals(deeds), deeds...)
 	deeds = append(deeds, b.shrink(deeds)...)
-	after = append(after, b.stamps()...)
+	after = append(after, b.stamp()...)
 	after = append(after, b.release(deeds)...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()

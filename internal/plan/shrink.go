@@ -161,19 +161,15 @@ func (b *board) standing(name string) (standing, bool) {
 	return standing{}, false
 }
 
-// stamps writes the times of downscales where they can be seen. An annotation
-// has whole seconds.
-func (b *board) stamps() []Action {
-	var stamps []Action
-	for _, z := range b.Zones {
-		shrank := b.Hold.Downscaled[z.Name]
-		if d := b.Hold.Decrease; d.Zone == z.Name && b.Course(d) == InEffect {
-			shrank = d.Since
-		}
-		shrank = shrank.Truncate(time.Second)
-		if shrank.After(z.Downscaled.Time) && !z.Deleting {
-			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
-		}
+// stamp writes the time of a downscale in effect where it can be seen, in whole
+// seconds. Once the downscale is over the hold alone keeps it: what somebody does
+// to the annotation then is his business.
+func (b *board) stamp() []Action {
+	d := b.Hold.Decrease
+	z, exists := b.Zone(d.Zone)
+	shrank := d.Since.Truncate(time.Second)
+	if !exists || z.Deleting || b.Course(d) != InEffect || !shrank.After(z.Downscaled.Time) {
+		return nil
 	}
-	return stamps
+	return []Action{StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank}}
 }
