@@ -81,7 +81,7 @@ func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 			asked := s.scaleBy(scaled, "zone-a", -1)
 			started()
 			if h.again && asked != nil {
-				s.scalesTo(scaled, "zone-a", -1)
+				s.shrinksAtLast(scaled, "zone-a")
 			}
 			s.settled()
 			s.leftPrepared("zone-a-2")

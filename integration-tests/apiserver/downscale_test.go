@@ -191,10 +191,10 @@ func (s *scene) scaleBy(way, zone string, by int32) error {
 	return err
 }
 
-// scalesTo asks again and again until it is so.
-func (s *scene) scalesTo(way, zone string, by int32) {
+// shrinksAtLast asks for one replica less, again and again until it is had.
+func (s *scene) shrinksAtLast(way, zone string) {
 	s.t.Helper()
-	s.eventually(fmt.Sprintf("%s of %s by %d", way, zone, by), func(present) error { return s.scaleBy(way, zone, by) })
+	s.eventually(fmt.Sprintf("%s of %s by one", way, zone), func(present) error { return s.scaleBy(way, zone, -1) })
 }
 
 func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
@@ -231,7 +231,7 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	if _, wait := apierrors.SuggestsClientDelay(err); wait {
 		t.Error("the refusal suggests a delay, so clients repeat it by themselves")
 	}
-	s.scalesTo(scaled, "zone-c", -1)
+	s.shrinksAtLast(scaled, "zone-c")
 	if all := s.deletions(); len(all) > 3 {
 		t.Errorf("the downscale had to wait for the rollout of %q", all)
 	}

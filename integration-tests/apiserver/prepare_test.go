@@ -216,7 +216,7 @@ func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
 	}
 	s.settled()
 	s.nobodyIsPreparedInVain("zone-a-1", "zone-a-2")
-	s.scalesTo(scaled, "zone-a", -1)
+	s.shrinksAtLast(scaled, "zone-a")
 	s.settled()
 }
 
@@ -264,7 +264,7 @@ func TestADecreaseBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 	if all := s.calls(); len(all) > 0 {
 		t.Errorf("pods were asked: %v", all)
 	}
-	s.scalesTo(patched, "zone-a", -1)
+	s.shrinksAtLast(patched, "zone-a")
 	s.settled()
 }
 
