@@ -136,11 +136,7 @@ var worlds = []*spot{
 		Tracks: [][]Edit{{{Shrink, 0, 1}, {Scale, 0, 2}}},
 	}},
 	{name: "a downscale beside a rollout and a crash", wide: true, config: Config{
-		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Crashes: 1,
-		Tracks: [][]Edit{{{Shrink, 0, 1}}},
-	}},
-	{name: "two operators and a downscale", wide: true, config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Crashes: 1,
 		Tracks: [][]Edit{{{Shrink, 0, 0}}},
 	}},
 	{name: "others delete and touch pods while the operator dies", wide: true, config: Config{
