@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ const (
 	podAddresses = "10.128.0.0/9"
 	// ownNetwork marks the second run of the test binary.
 	ownNetwork = "LOCKSTEP_TEST_IN_NETWORK_NAMESPACE"
+	// withoutNetwork is the exit code of a second run that could not set it up.
+	withoutNetwork = 97
 	// withoutNamespaces lets tests that need such a network be skipped.
 	withoutNamespaces = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
 )
@@ -29,17 +32,24 @@ var noNetwork error
 // exit code. It returns where that cannot be had, and within it.
 func enterNetwork() {
 	if os.Getenv(ownNetwork) != "" {
-		noNetwork = setUpNetwork()
+		if err := setUpNetwork(); err != nil {
+			fmt.Fprintln(os.Stderr, "no network of our own:", err)
+			os.Exit(withoutNetwork)
+		}
 		return
 	}
 	if noNetwork = fetchBefore(context.Background()); noNetwork != nil {
 		return
 	}
 	code, err := runInOwnNetwork()
-	if err == nil {
+	switch {
+	case err != nil:
+		noNetwork = err
+	case code == withoutNetwork:
+		noNetwork = errors.New("it could not be set up")
+	default:
 		os.Exit(code)
 	}
-	noNetwork = err
 }
 
 // fetchBefore makes sure that nothing has to be downloaded later: there is no way

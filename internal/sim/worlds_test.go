@@ -92,6 +92,10 @@ var worlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Lost: 1,
 		Tracks: [][]Edit{{{Shrink, 0, 0}}},
 	}},
+	{name: "a downscale of what is down while somebody has the hold", config: Config{
+		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Crashes: 1, Maintenance: 1,
+		Tracks: [][]Edit{{{Shrink, 0, 0}}},
+	}},
 	{name: "a downscale in the zone that rolls", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Shrink, 0, 1}}},
