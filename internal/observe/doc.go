@@ -2,7 +2,7 @@
 // caches or by a live read, and says which group an event concerns.
 //
 //	watch ──trim──► cache of own small records ──► Cached(key) ──► plan.Snapshot
-//	                        │                       Live(key)  ──►
+//	                        │              Live(key), LiveUnder(key, hold) ──►
 //	                        └── changed? ──► key of one group
 //
 // Objects are converted the moment they arrive, so a cache holds what decisions

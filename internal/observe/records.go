@@ -71,6 +71,7 @@ type zoneRecord struct {
 	group     string
 	grouped   bool // the label exists; its value may be empty
 	barred    bool // its label forbids it to shrink
+	selector  string
 	zone      plan.Zone
 }
 
@@ -153,7 +154,11 @@ func trimPod(object any) (any, error) {
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {
 	group, grouped := o.Labels[contract.GroupLabel]
-	return &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}
+	r := &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}
+	if r.held() {
+		r.selector = selectorOf(o)
+	}
+	return r
 }
 
 func trimZone(object any) (any, error) {

@@ -44,6 +44,7 @@ func (w *world) renumber(c Config) {
 	}
 	for n := range c.Operators {
 		w.operators[n].evidence.before &= broken
+		w.operators[n].look.down &= broken
 	}
 	least := ranks(0)
 	if c.OldCaches {
@@ -117,6 +118,7 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 		o := &w.operators[n]
 		list.addPod(&o.pods[slot])
 		list.addPod(&o.podsOnTheWay[slot])
+		list.addPod(&o.look.pods[slot])
 		list.addIntent(&o.known.intents[slot])
 		list.addIntent(&o.record.intents[slot])
 		list.add(&o.memory.moved[slot])
@@ -152,7 +154,7 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 		o := &w.operators[n]
 		list.add(&o.zones[zone].version)
 		list.add(&o.zonesOnTheWay[zone].version)
-		list.add(&o.look[zone].version)
+		list.add(&o.look.zones[zone].version)
 		list.add(&o.memory.written[zone])
 		list.add(&o.memory.zones[zone])
 		o.known.ofZone(zone, list)

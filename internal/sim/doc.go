@@ -12,9 +12,9 @@
 // jumps to the present whenever it likes, or first to some time before it where
 // the configuration lets caches trickle. An operator's round is observe, plan,
 // cover, once freshness finds nothing missing in its caches. Where the caches
-// do not suffice, Lease, zones and pods are read live by three moves; then
-// every touch, Lease write, delete and adoption is a move, deletes in any
-// order. So an operator can sleep between any two of them for any time, be
+// do not suffice, zones and pods are read live by two moves in either order,
+// after the Lease where no record of it is known; then every touch, Lease
+// write, delete and adoption is a move, deletes in any order. So an operator can sleep between any two of them for any time, be
 // killed, and be overtaken; when it wakes up it sends its next request, however
 // long its hold has expired: the deadline of internal/act, which forbids some
 // of that, is not relied on. A request may be lost, be carried out while its
@@ -68,8 +68,8 @@
 // (question).
 //
 // Left out: the question to the caches of the moment before a takedown that a
-// look decided (ADR 6), which only ever forbids, and that a look lists the pods
-// of one zone after the other.
+// look decided (ADR 6), which only ever forbids, and that a look may list the
+// pods of one zone before those of another.
 //
 // Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock.
 package sim

@@ -7,12 +7,17 @@ func (e *explorer) work(w *world, n int, see visit) {
 	switch w.operators[n].at {
 	case idle:
 		e.begin(w, n, see)
-	case leaseRead:
+	case looking:
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
-		m.next.operators[n].at, m.next.operators[n].look = zonesRead, w.zones
+		m.next.operators[n].at, m.next.operators[n].look = zonesRead, look{zones: w.zones}
+		see(&m)
+		m = move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the pods live" }}
+		m.next.operators[n].at, m.next.operators[n].look = podsRead, look{pods: w.pods, down: down(&w.pods, &w.zones)}
 		see(&m)
 	case zonesRead:
-		e.finishLook(w, n, see)
+		e.finishLook(w, n, look{w.operators[n].look.zones, w.pods, down(&w.pods, &w.operators[n].look.zones)}, see)
+	case podsRead:
+		e.finishLook(w, n, look{w.zones, w.operators[n].look.pods, w.operators[n].look.down}, see)
 	case acting:
 		e.send(w, n, nil, see)
 	}
@@ -32,10 +37,13 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	case d.rule != "":
 		e.refuse(w, n, d, see)
 	case d.look:
-		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": reads the Lease live" }}
+		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
-		next.at = leaseRead
-		next.learn(w.lease)
+		next.at = looking
+		if next.known.version == 0 || next.known.decrease.zone != 0 {
+			next.learn(w.lease)
+			m.line = func() string { return operatorNames[n] + ": reads the Lease live" }
+		}
 		see(&m)
 	case len(d.steps) > 0:
 		next := *w
@@ -47,24 +55,23 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	}
 }
 
-// finishLook reads the pods live and plans on what was read.
-func (e *explorer) finishLook(w *world, n int, see visit) {
+// finishLook plans on what was read live, the last of it just now.
+func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 	o := &w.operators[n]
-	d := e.decide(view{pods: w.pods, zones: o.look, hold: o.known, own: o.own, live: true})
+	d := e.decide(view{pods: read.pods, zones: read.zones, hold: o.known, own: o.own, live: true})
 	if d.rule != "" {
 		e.refuse(w, n, d, see)
 		return
 	}
 	m := move{next: *w, fair: true, covers: d.covers(), line: func() string {
-		return operatorNames[n] + ": reads the pods live and plans" + indented(d.notes)
+		return operatorNames[n] + ": has seen both live and plans" + indented(d.notes)
 	}}
 	next := &m.next.operators[n]
-	broken := down(&w.pods, &o.look)
-	next.memory.looked, next.memory.pods, next.memory.zones = true, w.pods.sights(), o.look.versions()
+	next.memory.looked, next.memory.pods, next.memory.zones = true, read.pods.sights(), read.zones.versions()
 	e.recall(next)
 	next.rest()
 	if len(d.steps) > 0 {
-		next.resolve(d, broken)
+		next.resolve(d, read.down)
 	}
 	see(&m)
 }

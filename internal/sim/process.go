@@ -13,7 +13,7 @@ type operator struct {
 	zonesOnTheWay zones // the same of zones
 
 	at       place // of its round
-	look     zones // what the live look has read, from zonesRead on
+	look     look  // what the live look has read so far
 	steps    [maxSteps]step
 	count    uint8 // of steps left
 	record   lease // what a write step writes, with the version it requires
@@ -32,11 +32,19 @@ type evidence struct {
 type place uint8
 
 const (
-	idle      place = iota
-	leaseRead       // a live look has begun
+	idle    place = iota
+	looking       // a live look has begun, under the record that is known
 	zonesRead
+	podsRead
 	acting
 )
+
+// look is the part of a live look that was read first.
+type look struct {
+	zones zones // at zonesRead
+	pods  pods  // at podsRead
+	down  slots // among these, and ever since
+}
 
 // All pods touched or deleted, the Lease written, all zones adopted.
 const maxSteps = maxSlots + 1 + maxZones
@@ -101,13 +109,13 @@ func (o *operator) drop(i int) {
 
 // rest ends the round.
 func (o *operator) rest() {
-	o.at, o.look, o.steps, o.count = idle, zones{}, [maxSteps]step{}, 0
+	o.at, o.look, o.steps, o.count = idle, look{}, [maxSteps]step{}, 0
 	o.record, o.claims, o.evidence.shown = lease{}, false, 0
 }
 
 // resolve makes a decision the operator's own.
 func (o *operator) resolve(d *decision, broken slots) {
-	o.at, o.look = acting, zones{}
+	o.at, o.look = acting, look{}
 	o.count = uint8(copy(o.steps[:], d.steps))
 	o.record, o.claims, o.evidence.shown = d.record, d.claims, d.shown
 	if d.joins {

@@ -37,6 +37,7 @@ type observer interface {
 	Managed(namespace string) bool
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
+	LiveUnder(context.Context, plan.Key, plan.Hold) (plan.Snapshot, error)
 }
 
 type executor interface {
@@ -106,7 +107,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 	steps, covered := think(s)
 	outcome := loop.Done()
 	if covered.Verdict == hold.Look {
-		live, err := c.Observer.Live(ctx, s.Key)
+		live, err := c.look(ctx, s)
 		if err != nil {
 			if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
 				c.Reporter.Group(s, slices.Concat(steps, stalled(steps, nil, because)), nil)
@@ -135,6 +136,16 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 	news := c.Reporter.Group(s, told, done)
 	c.log(ctx, s, steps, covered, round{done, err, news})
 	return outcome.Earlier(next(s, steps, covered)), err
+}
+
+// look reads the group live. The Lease is read as well where none is known, and
+// where it notes a decrease, whose pods are told things without a write before.
+// Else its compare-and-swap says whether what is known of it is still so (ADR 13).
+func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, error) {
+	if !s.Hold.Exists || !s.Hold.Decrease.None() {
+		return c.Observer.Live(ctx, s.Key)
+	}
+	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
 }
 
 // stillWanted tells whether the caches of this moment propose the takedowns

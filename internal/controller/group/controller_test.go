@@ -35,6 +35,7 @@ type world struct {
 	runFails     error
 
 	looks     int
+	under     []int    // transitions of the holds that were looked under
 	ran       []string // plans with the decision that covers them
 	reported  []string
 	forgotten []string
@@ -50,6 +51,12 @@ func (w *world) Cached(plan.Key) plan.Snapshot {
 
 func (w *world) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 	w.looks++
+	return w.live, w.lookFails
+}
+
+func (w *world) LiveUnder(_ context.Context, _ plan.Key, held plan.Hold) (plan.Snapshot, error) {
+	w.looks++
+	w.under = append(w.under, held.Transitions)
 	return w.live, w.lookFails
 }
 
@@ -224,6 +231,31 @@ func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
 	w.cached.Live = false
 	if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.Done() {
 		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// A Lease that is known is compared by the write that follows a look; one that
+// notes a decrease is read, since pods are told things that nothing compares.
+func TestALookReadsTheLeaseWhereNoWriteComparesIt(t *testing.T) {
+	for held, under := range map[string]int{
+		"":                          0,
+		"hold free transitions=7\n": 1,
+		"hold rollout/zone-b\n":     1,
+		"hold free transitions=7\n decrease zone-a from 2 to 1 undoing\n": 0,
+	} {
+		t.Run(held, func(t *testing.T) {
+			w := &world{cached: fixture.MustParse(held + outdated), live: fixture.MustParse("live\n" + held + outdated)}
+			c, _ := newController(w)
+			if _, err := c.Reconcile(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			if w.looks != 1 || len(w.under) != under {
+				t.Errorf("%d looks, %d of them under the hold that is known, want 1 and %d", w.looks, len(w.under), under)
+			}
+			if under > 0 && w.under[0] != w.cached.Hold.Transitions {
+				t.Errorf("looked under the hold of %d transitions, the caches show %d", w.under[0], w.cached.Hold.Transitions)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,204 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Live reads a group from the API server: its hold first, then its
+// StatefulSets and the pods they select.
+func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+	held, err := o.holds.Read(ctx, key)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	return o.LiveUnder(ctx, key, held)
+}
+
+// LiveUnder reads StatefulSets and pods of a group from the API server, each of
+// them consistently, in no order. The record of the hold was known before. What
+// is decided under it needs its compare-and-swap, which fails where the hold has
+// changed since (ADR 13).
+func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
+	sets, pods, err := o.liveGroup(ctx, key)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
+	for i := range sets.Items {
+		z := zoneOf(&sets.Items[i])
+		seen := pods[selectorOf(&sets.Items[i])]
+		z.Pods, z.PodsAt = seen.of[z.UID], seen.at
+		if i == 0 || seen.at < s.PodsAt {
+			s.PodsAt = seen.at
+		}
+		s.Zones = append(s.Zones, z)
+	}
+	if err := o.liveStrays(ctx, &s); err != nil {
+		return plan.Snapshot{}, err
+	}
+	s.Now = o.now()
+	arrange(&s)
+	return s, nil
+}
+
+// liveGroup lists StatefulSets and, by the selectors that the cache shows, pods
+// at the same time, then the pods of selectors that the cache did not show.
+func (o *Observer) liveGroup(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, map[string]podList, error) {
+	var sets *appsv1.StatefulSetList
+	var failed error
+	var listing sync.WaitGroup
+	listing.Go(func() { sets, failed = o.liveSets(ctx, key) })
+	pods, err := o.livePods(ctx, key, o.cachedSelectors(key))
+	listing.Wait()
+	if err := errors.Join(failed, err); err != nil {
+		return nil, nil, err
+	}
+	var unread []string
+	for i := range sets.Items {
+		selector := selectorOf(&sets.Items[i])
+		if _, read := pods[selector]; !read {
+			unread = append(unread, selector)
+		}
+	}
+	more, err := o.livePods(ctx, key, unread)
+	maps.Copy(pods, more)
+	return sets, pods, err
+}
+
+func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, error) {
+	options, err := selecting(key)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	list, err := o.client.AppsV1().StatefulSets(key.Namespace).List(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool {
+		_, grouped := set.Labels[contract.GroupLabel]
+		return grouped == key.Alone // it has joined a group meanwhile
+	})
+	return list, nil
+}
+
+// selecting asks for the StatefulSets of a group.
+func selecting(key plan.Key) (metav1.ListOptions, error) {
+	if key.Alone {
+		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Group).String()}, nil
+	}
+	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
+	if err != nil {
+		return metav1.ListOptions{}, fmt.Errorf("select StatefulSets of %s: %w", key, err)
+	}
+	return metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*inGroup).String()}, nil
+}
+
+func (o *Observer) cachedSelectors(key plan.Key) []string {
+	var selectors []string
+	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
+		if r.key() == key {
+			selectors = append(selectors, r.selector)
+		}
+	}
+	return selectors
+}
+
+// podList is what a list of pods has shown.
+type podList struct {
+	of map[string][]plan.Pod // by the UID of their StatefulSet
+	at plan.Version
+}
+
+// parallelLists bounds the lists of one look that are under way at a time.
+const parallelLists = 10
+
+// livePods lists the pods of some selectors, with as few requests as it can and
+// all of them at the same time, since each may have to wait for the API server's
+// own cache.
+func (o *Observer) livePods(ctx context.Context, key plan.Key, selectors []string) (map[string]podList, error) {
+	questions := merge(selectors)
+	lists, errs := make([]podList, len(questions)), make([]error, len(questions))
+	places := make(chan struct{}, parallelLists)
+	var listing sync.WaitGroup
+	for i, q := range questions {
+		places <- struct{}{}
+		listing.Go(func() {
+			defer func() { <-places }()
+			lists[i], errs[i] = o.listPods(ctx, key, q.selector)
+		})
+	}
+	listing.Wait()
+	shown := map[string]podList{}
+	for i, q := range questions {
+		for _, selector := range q.answers {
+			shown[selector] = lists[i]
+		}
+	}
+	return shown, errors.Join(errs...)
+}
+
+func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) (podList, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	list, err := o.client.CoreV1().Pods(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return podList{}, fmt.Errorf("list pods of %s: %w", key, err)
+	}
+	shown := podList{of: map[string][]plan.Pod{}, at: version(list.ResourceVersion)}
+	for i := range list.Items {
+		if owner, ordinal, ok := memberOf(&list.Items[i]); ok {
+			shown.of[owner] = append(shown.of[owner], podOf(&list.Items[i], ordinal))
+		}
+	}
+	return shown, nil
+}
+
+func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
+	for _, name := range strays(*s) {
+		pod, exists, err := o.livePod(ctx, s.Key.Namespace, name)
+		if err != nil {
+			return err
+		}
+		if exists {
+			s.Strays = append(s.Strays, pod)
+		}
+	}
+	if s.PodsAt == 0 { // no zone was listed; what was read by name is current
+		s.PodsAt = ^plan.Version(0)
+	}
+	return nil
+}
+
+func (o *Observer) livePod(ctx context.Context, namespace, name string) (plan.Pod, bool, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	pod, err := o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return plan.Pod{}, false, nil
+	}
+	if err != nil {
+		return plan.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	}
+	if _, ordinal, ok := memberOf(pod); ok {
+		return podOf(pod, ordinal), true, nil
+	}
+	return strangerOf(pod), true, nil
+}

@@ -1,0 +1,122 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// A look asks for a hold that is not known before anything else, for the pods of
+// all zones at once where it can, and never for the whole namespace.
+func TestWhatALookAsksFor(t *testing.T) {
+	stray := noted("zone-x", "zone-x-0")
+	held := newHold("store", "", stray)
+	readHold, listSets, readStray := "get team/leases "+held.Name, "list team/statefulsets rollout-group=store", "get team/pods zone-x-0"
+	a, b := newSet("zone-a"), newSet("zone-b")
+	differs := newSet("zone-c", func(s *appsv1.StatefulSet) { s.Spec.Selector.MatchLabels["role"] = "store" })
+	for sentence, tc := range map[string]struct {
+		cached []*appsv1.StatefulSet
+		known  bool // the hold is
+		want   []string
+	}{
+		"nothing is known":      {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
+		"the zones are known":   {cached: []*appsv1.StatefulSet{a, b}, want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
+		"the hold is known":     {cached: []*appsv1.StatefulSet{a, b}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
+		"a zone is new":         {cached: []*appsv1.StatefulSet{a}, known: true, want: []string{listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", readStray}},
+		"a zone exists no more": {cached: []*appsv1.StatefulSet{a, b, newSet("zone-c")}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b,zone-c)", readStray}},
+		"a zone selects otherwise": {cached: []*appsv1.StatefulSet{a, b, differs}, known: true, want: []string{
+			listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", "list team/pods role=store,set=zone-c", readStray,
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			server := newLibrary(a, b, held)
+			o := newObserver(t, server.client(t))
+			for _, set := range tc.cached {
+				show(o, set)
+			}
+			var err error
+			if tc.known {
+				_, err = o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Intents: []plan.Intent{stray}})
+			} else {
+				_, err = o.Live(t.Context(), store)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := server.requests()
+			if !tc.known && got[0] != readHold {
+				t.Errorf("the hold was not read first: %q", got)
+			}
+			slices.Sort(got)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {
+	known := plan.Hold{Exists: true, Version: 5, Holder: "rollout/zone-a"}
+	s, err := newObserver(t, newLibrary(newSet("zone-a"), newHold("store", "rollout/zone-b")).client(t)).LiveUnder(t.Context(), store, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(known, s.Hold); diff != "" || !s.Live {
+		t.Errorf("live: %v; -known +shown:\n%s", s.Live, diff)
+	}
+}
+
+// Whatever the selectors are, each is answered by exactly one question, and a
+// question asks for exactly what one of its selectors selects.
+func TestQuestionsAskForWhatSelectorsSelect(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var asked []string
+		for range rapid.IntRange(0, 4).Draw(rt, "zones") {
+			asked = append(asked, selectorOf(newSet("zone", drawSelector(rt))))
+		}
+		questions := merge(asked)
+		var answered []string
+		for _, q := range questions {
+			answered = append(answered, q.answers...)
+			pod := drawLabels(rt, "pod")
+			wanted := slices.ContainsFunc(q.answers, func(selector string) bool { return selects(selector, pod) })
+			if selects(q.selector, pod) != wanted {
+				rt.Errorf("%s answers %q; pod %v: wanted %v", q.selector, q.answers, pod, wanted)
+			}
+		}
+		slices.Sort(answered)
+		if diff := cmp.Diff(slices.Compact(slices.Sorted(slices.Values(asked))), answered); diff != "" {
+			rt.Errorf("-asked +answered:\n%s", diff)
+		}
+	})
+}
+
+func drawSelector(t *rapid.T) change[*appsv1.StatefulSet] {
+	return func(s *appsv1.StatefulSet) {
+		s.Spec.Selector = &metav1.LabelSelector{MatchLabels: drawLabels(t, "selector")}
+		if operator := rapid.SampledFrom([]metav1.LabelSelectorOperator{"", "Exists", "DoesNotExist", "In", "NotIn", "Nonsense"}).Draw(t, "operator"); operator != "" {
+			e := metav1.LabelSelectorRequirement{Key: "a", Operator: operator}
+			if operator == "In" || operator == "NotIn" {
+				e.Values = []string{"x", "y"}
+			}
+			s.Spec.Selector.MatchExpressions = append(s.Spec.Selector.MatchExpressions, e)
+		}
+	}
+}
+
+func drawLabels(t *rapid.T, of string) map[string]string {
+	return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "x", "y", "z"}), 0, 2).Draw(t, of)
+}
+
+func selects(selector string, pod labels.Set) bool {
+	parsed, err := labels.Parse(selector)
+	return err == nil && parsed.Matches(pod)
+}
