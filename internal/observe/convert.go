@@ -121,6 +121,8 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		z.Start = int(set.Spec.Ordinals.Start)
 	}
 	z.Observed = set.Status.ObservedGeneration >= set.Generation && set.Status.UpdateRevision != ""
+	ready := min(set.Status.UpdatedReplicas, set.Status.ReadyReplicas)
+	z.Counting = z.UpdateRevision != z.CurrentRevision && int(ready) < z.Replicas
 	return z
 }
 

@@ -137,7 +137,8 @@ func TestWhatAStatefulSetEventEnqueues(t *testing.T) {
 	free := func(o *Observer) { showHold(o, newHold("store", "")) }
 	idle := func(*Observer) {}
 	type sets = []change[*appsv1.StatefulSet] // before, after
-	counted := func(s *appsv1.StatefulSet) { version10(s); s.Status.ReadyReplicas = 1 }
+	counted := func(s *appsv1.StatefulSet) { version10(s); s.Status.CurrentReplicas = 1 }
+	counting := func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }
 	for sentence, tc := range map[string]struct {
 		world func(*Observer)
 		sets  sets
@@ -147,6 +148,7 @@ func TestWhatAStatefulSetEventEnqueues(t *testing.T) {
 		"nothing that matters changed":               {idle, sets{nil, counted}, nil},
 		"only the version changed, while it is free": {free, sets{nil, counted}, nil},
 		"only the version changed, while it is busy": {busy, sets{nil, counted}, []string{"store"}},
+		"its last pod is counted as Ready":           {idle, sets{counting, nil}, []string{"store"}},
 		"it is paused":                               {idle, sets{nil, annotated(contract.PausedAnnotation, "true")}, []string{"store"}},
 		"it moves to another group":                  {idle, sets{nil, inGroup("other")}, []string{"store", "other"}},
 		"it joins the group":                         {idle, sets{ungrouped, nil}, []string{"store"}},

@@ -31,7 +31,7 @@ func newSet(name string, changes ...change[*appsv1.StatefulSet]) *appsv1.Statefu
 			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"set": name}},
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 		},
-		Status: appsv1.StatefulSetStatus{ObservedGeneration: 3, UpdateRevision: "new", CurrentRevision: "old"},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: 3, UpdateRevision: "new", CurrentRevision: "old", UpdatedReplicas: 2, ReadyReplicas: 2},
 	}
 	for _, c := range changes {
 		c(set)

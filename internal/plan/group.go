@@ -91,7 +91,8 @@ func (b *board) against(intent Intent) Refusal {
 }
 
 // adopt makes the update revision the current one when every pod of the zone
-// runs it and is available.
+// runs it and is available, and the status says so: what is about to be written
+// anew is not written to.
 func (b *board) adopt(z standing) []Action {
 	if !z.unadopted() || !b.againstAdoption(z).None() || b.Key.Alone {
 		return nil
@@ -105,7 +106,14 @@ func (z standing) unadopted() bool {
 }
 
 func (b *board) againstAdoption(z standing) Refusal {
-	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}))
+	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), stillCounting(z.Zone))
+}
+
+func stillCounting(z Zone) Refusal {
+	if z.Counting {
+		return Refusal{Code: reason.StatusBehind}
+	}
+	return Refusal{}
 }
 
 // release gives the hold back once no intent and no decrease counts, its zone is

@@ -63,6 +63,7 @@ type Zone struct {
 	UpdateRevision  string
 	CurrentRevision string
 	Observed        bool // status belongs to the newest spec and names its revision
+	Counting        bool // status names two revisions and does not say yet that every pod is Ready at the newer one
 	Deleting        bool
 	OnDelete        bool
 	Paused          bool

@@ -25,7 +25,7 @@ var catalogue = []Entry{
 	{OtherZoneNotWhole, 108, Wait, "another zone of the group is not whole: it misses pods, or pods of it are not available", "Usually nothing; look at the named pod of the other zone if it lasts."},
 	{NotItsTurn, 109, Wait, "another zone of the group comes first", nothing},
 	{GroupHeld, 110, Wait, "another operation holds the group", "Usually nothing; the holder's identity says which operation in which zone."},
-	{StatusBehind, 111, Wait, "the StatefulSet controller has not observed the newest spec yet", "If it lasts: see whether the kube-controller-manager works."},
+	{StatusBehind, 111, Wait, "the status of the StatefulSet is behind its spec or its pods", "If it lasts: see whether the kube-controller-manager works."},
 	{CacheBehind, 112, Wait, "lockstep has not yet seen in its cache what it or another replica has written", "If it lasts: see in lockstep's log whether its watches work."},
 	{ZoneDeleting, 113, Wait, "the StatefulSet is being deleted", "If it lasts: look for finalizers on the StatefulSet."},
 	{TooManyIntents, 114, Wait, "the group has as many pods noted as a hold may carry (100)", nothing},
