@@ -51,6 +51,10 @@ golden_packages = $(addprefix ./,$(sort $(dir $(shell \
 property_packages = $(addprefix ./,$(sort $(dir $(shell \
 	git grep --no-index -l '^[[:space:]]*"pgregory.net/rapid"$$' -- 'internal/*_test.go'))))
 
+# Fuzz targets, as folder:name. How much each of them gets: inputs, or a time.
+fuzz_targets = $(shell git grep --no-index '^func Fuzz' -- 'internal/*_test.go' | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|./\1:\2|')
+FUZZTIME ?= 100000x
+
 help:
 	@while IFS= read -r line; do case $$line in \
 	"##@ "*) printf '\n%s\n' "$${line#"##@ "}" ;; \
@@ -115,6 +119,10 @@ storm: ## a thousand rounds of rollouts and downscales that begin in any order; 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
 
+fuzz: ## every fuzz target in turn, FUZZTIME inputs each (100000x; 10m is a time); what fails is kept as a seed
+	@for target in $(fuzz_targets); do \
+	echo "$$target" && $(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$${target%%:*}" || exit 1; done
+
 race: ## unit tests with the race detector; the one target that needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
@@ -172,6 +180,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm prop race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm prop fuzz race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit deps golden-files

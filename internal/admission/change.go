@@ -110,7 +110,7 @@ func (q *request) change() (Change, error) {
 
 // kind is that of the objects in the request.
 func (q *request) kind() (string, error) {
-	if q.Name == "" || q.Namespace == "" {
+	if q.Name == "" || q.Namespace == "" || q.Resource.Resource == "" {
 		return "", errors.New("the request names no object in a namespace")
 	}
 	switch q.SubResource {

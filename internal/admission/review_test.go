@@ -11,95 +11,156 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	kjson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/lockstep-dev/lockstep/internal/admission"
 )
 
-// guarded is a webhook under which everything that shrinks is barred.
-func guarded() http.Handler {
-	return noDownscale(admission.NoDownscale{Strict: true, Parents: parents{barred: true}})
-}
-
 func FuzzReview(f *testing.F) {
-	for _, seed := range [][]byte{
-		update(f, set(3, barred), set(2, barred)), update(f, set(3, barred), set(4)), update(f, set(3), set(2)),
-		update(f, set(-1), set(-1)), update(f, set(-1), set(2)), update(f, scale(3), scale(0)), update(f, scale(0), scale(3)),
-		update(f, deployment(3), deployment(2)), update(f, replicaSet(2), replicaSet(3)),
-		update(f, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { r.Request.SubResource = "status" }),
-		update(f, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { r.Request.Operation = "DELETE" }),
-		update(f, set(3), set(2), func(r *admissionv1.AdmissionReview) { r.Request = nil }),
-		update(f, set(3), set(2), func(r *admissionv1.AdmissionReview) { r.APIVersion = "admission.k8s.io/v1beta1" }),
-		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"x","dryRun":null}}`),
-		[]byte(`{}`), []byte(`null`), []byte(`[]`), nil,
-	} {
+	for _, seed := range reviews(f) {
 		f.Add(seed)
 	}
-	h := guarded()
-	f.Fuzz(func(t *testing.T, body []byte) { lawful(t, h, body) })
+	all := guards()
+	f.Fuzz(func(t *testing.T, body []byte) { lawful(t, all, body) })
+}
+
+// reviews are those of API servers and others that come near.
+func reviews(tb testing.TB) [][]byte {
+	tb.Helper()
+	with := func(change func(*admissionv1.AdmissionRequest)) []byte {
+		return update(tb, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { change(r.Request) })
+	}
+	versioned := func(version string) []byte {
+		return update(tb, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { r.APIVersion = version })
+	}
+	large := func(s *appsv1.StatefulSet) { s.Annotations = map[string]string{"large": strings.Repeat("x", 1<<16)} }
+	return [][]byte{
+		update(tb, set(3, barred), set(2, barred)), update(tb, set(3, barred), set(4)), update(tb, set(3), set(2)),
+		update(tb, set(-1), set(-1)), update(tb, set(-1), set(2)), update(tb, set(2), set(-1)), update(tb, scale(3), scale(0)), update(tb, scale(0), scale(3)),
+		update(tb, deployment(3), deployment(2)), update(tb, replicaSet(2), replicaSet(3)),
+		with(func(q *admissionv1.AdmissionRequest) { q.SubResource = "status" }),
+		with(func(q *admissionv1.AdmissionRequest) { q.Operation = "DELETE" }),
+		with(func(q *admissionv1.AdmissionRequest) { q.DryRun = nil }),
+		with(func(q *admissionv1.AdmissionRequest) { q.DryRun = new(true) }),
+		with(func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "pods" }),
+		with(func(q *admissionv1.AdmissionRequest) { q.Object.Raw = []byte(`{"apiVersion":"v1","kind":"Pod"}`) }),
+		with(func(q *admissionv1.AdmissionRequest) { q.Object.Raw = nil }),
+		with(func(q *admissionv1.AdmissionRequest) { q.Object.Raw, q.SubResource = encode(tb, scale(2)), "scale" }),
+		with(func(q *admissionv1.AdmissionRequest) {
+			q.Object.Raw = bytes.Replace(q.Object.Raw, []byte(`"replicas":2`), []byte(`"replicas":-2`), 1)
+		}),
+		update(tb, set(3), set(2), func(r *admissionv1.AdmissionReview) { r.Request = nil }),
+		update(tb, set(3), set(2), func(r *admissionv1.AdmissionReview) { r.Kind = "Review" }),
+		versioned("admission.k8s.io/v1beta1"), versioned("admission.k8s.io/v2"), versioned(""),
+		[]byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"x","dryRun":null}}`),
+		[]byte(`{}`), []byte(`null`), []byte(`[]`), nil,
+		update(tb, set(3, large), set(2, large)), bytes.Repeat([]byte("["), 1<<14), bytes.Repeat([]byte(" "), 8<<20+1),
+	}
 }
 
 // lawful states what holds of any body: it gets an answer or an HTTP error that
-// says what is wrong, and the answer is yes only if nothing barred shrinks,
-// as another reading of it says.
-func lawful(t *testing.T, h http.Handler, body []byte) {
+// says what is wrong, and the answer is a yes only if nothing objects to one, as
+// another reading of the body says.
+func lawful(t *testing.T, all []guard, body []byte) {
 	t.Helper()
-	w := post(t, h, noDownscalePath, body)
-	if w.Code != http.StatusOK {
-		if w.Code != http.StatusBadRequest {
-			t.Fatalf("got %d %q", w.Code, w.Body)
+	var asked map[string]any
+	unreadable := kjson.Unmarshal(body, &asked)
+	twice := unreadable == nil && ambiguous(body)
+	for _, g := range all {
+		w := post(t, g.handler, g.path, body)
+		if w.Code == http.StatusBadRequest || w.Code == http.StatusRequestEntityTooLarge {
+			continue
 		}
-		return
-	}
-	var answer, asked map[string]any
-	if err := errors.Join(kjson.Unmarshal(w.Body.Bytes(), &answer), kjson.Unmarshal(body, &asked)); err != nil {
-		t.Fatal(err)
-	}
-	if ambiguous(body) {
-		return // which of two values counts is nobody's promise
-	}
-	if uid := at(answer, "response", "uid"); uid == nil || uid != at(asked, "request", "uid") || answer["apiVersion"] != asked["apiVersion"] {
-		t.Fatalf("%s is the answer to another request", w.Body)
-	}
-	if at(answer, "response", "allowed") == true {
-		if why := objection(asked); why != "" {
-			t.Fatalf("allowed, though %s: %s", why, w.Body)
+		answer := answerTo(t, w)
+		switch {
+		case unreadable != nil:
+			t.Fatalf("%s: %s answers what cannot be read: %v", g.name, w.Body, unreadable)
+		case twice:
+			continue // which of two values counts is nobody's promise
+		case at(asked, "request", "uid") != string(answer.Response.UID) || asked["apiVersion"] != answer.APIVersion || answer.Kind != "AdmissionReview":
+			t.Fatalf("%s: %s is the answer to another request", g.name, w.Body)
+		case !answer.Response.Allowed:
+			continue
+		}
+		if why := g.objection(read(asked), len(answer.Response.Warnings) > 0); why != "" {
+			t.Fatalf("%s: allowed, though %s: %s", g.name, why, w.Body)
 		}
 	}
 }
 
-// objection says why a review may not be allowed.
-func objection(review map[string]any) string {
-	if at(review, "request", "operation") != "UPDATE" || at(review, "request", "resource", "group") == nil {
-		return "it is no update of anything"
-	}
-	kind := "Scale"
-	switch subresource := at(review, "request", "subResource"); subresource {
-	case "status":
-		return ""
-	case "scale":
-	case nil, "":
-		kind = map[any]string{"statefulsets": "StatefulSet", "deployments": "Deployment", "replicasets": "ReplicaSet"}[at(review, "request", "resource", "resource")]
+// reading is what a review says, read without the types of the webhooks.
+type reading struct {
+	review   map[string]any
+	odd      string // why nobody can know what it asks for
+	kind     string // of its objects
+	from, to *int64
+}
+
+func read(review map[string]any) reading {
+	r := reading{review: review}
+	r.kind, r.odd = kindOf(review)
+	if r.odd != "" || at(review, "request", "subResource") == "status" {
+		return r
 	}
 	for _, object := range []string{"oldObject", "object"} {
-		if kind == "" || at(review, "request", object, "kind") != kind {
-			return object + " is of another kind"
+		if r.kind == "" || at(review, "request", object, "kind") != r.kind {
+			r.odd = object + " is of another kind"
+			return r
 		}
 	}
-	from, to := replicas(review, "oldObject", kind), replicas(review, "object", kind)
-	label := at(review, "request", "oldObject", "metadata", "labels", "grafana.com/no-downscale")
+	r.from, r.to = replicas(review, "oldObject", r.kind), replicas(review, "object", r.kind)
+	if (r.from == nil) != (r.to == nil) {
+		r.odd = "one of the objects does not say how many replicas it has"
+	}
+	return r
+}
+
+// kindOf returns of which kind the objects of a review must be.
+func kindOf(review map[string]any) (kind, odd string) {
+	resource := at(review, "request", "resource", "resource")
+	if at(review, "request", "operation") != "UPDATE" || resource == nil || resource == "" {
+		return "", "it is no update of anything"
+	}
+	switch at(review, "request", "subResource") {
+	case "scale":
+		return "Scale", ""
+	case nil, "", "status":
+		return map[any]string{"statefulsets": "StatefulSet", "deployments": "Deployment", "replicasets": "ReplicaSet"}[resource], ""
+	}
+	return "", "it is about something without replicas"
+}
+
+// mayNotShrink objects to what is odd, and to what shrinks where that is bad.
+func (r reading) mayNotShrink(bad bool) string {
 	switch {
-	case from == nil && to == nil:
-		return ""
-	case from == nil || to == nil:
-		return "one of the objects does not say how many replicas it has"
-	case *to < *from && (kind == "Scale" || label == "true"):
+	case r.odd != "":
+		return r.odd
+	case bad && r.from != nil && *r.to < *r.from:
 		return "it shrinks"
 	}
 	return ""
+}
+
+// barred tells whether the label forbids it to shrink.
+func (r reading) barred() bool {
+	return r.kind == "Scale" || at(r.review, "request", "oldObject", "metadata", "labels", "grafana.com/no-downscale") == "true"
+}
+
+func (r reading) isZone() bool {
+	return at(r.review, "request", "resource", "group") == "apps" && at(r.review, "request", "resource", "resource") == "statefulsets"
+}
+
+// isJudged tells whether it is about zone-a in the state that is known, to be
+// changed in that state and to a size that there is.
+func (r reading) isJudged() bool {
+	was, _ := at(r.review, "request", "oldObject", "metadata", "resourceVersion").(string)
+	found := at(r.review, "request", "object", "metadata", "resourceVersion")
+	version, err := strconv.Atoi(was)
+	return at(r.review, "request", "name") == "zone-a" && at(r.review, "request", "oldObject", "metadata", "uid") == "uid-a" &&
+		err == nil && version == 7 && (found == nil || found == "" || found == was) && r.to != nil && *r.to >= 0
 }
 
 func replicas(review map[string]any, object, kind string) *int64 {
@@ -168,9 +229,13 @@ func ambiguous(text []byte) bool {
 
 // Every member of a review in turn is taken out or replaced by something odd.
 func TestAnOddReviewIsNeverAllowed(t *testing.T) {
-	h := guarded()
+	all := guards()
 	odd := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
 	tried := 0
+	try := func(review map[string]any) {
+		lawful(t, all, encode(t, review))
+		tried++
+	}
 	for _, seed := range [][]byte{update(t, set(3, barred), set(2, barred)), update(t, scale(3), scale(0)), update(t, deployment(1), deployment(0))} {
 		var whole map[string]any
 		if err := json.Unmarshal(seed, &whole); err != nil {
@@ -180,11 +245,10 @@ func TestAnOddReviewIsNeverAllowed(t *testing.T) {
 			was := parent[key]
 			for _, value := range odd {
 				parent[key] = value
-				lawful(t, h, encode(t, whole))
-				tried++
+				try(whole)
 			}
 			delete(parent, key)
-			lawful(t, h, encode(t, whole))
+			try(whole)
 			parent[key] = was
 		})
 	}
@@ -207,6 +271,6 @@ func TestALyingLengthDoesNotTakeMemory(t *testing.T) {
 	q.Header.Set("Content-Length", strconv.Itoa(math.MaxInt64))
 	q.ContentLength = math.MaxInt64
 	w := httptest.NewRecorder()
-	guarded().ServeHTTP(w, q)
+	barring(true).ServeHTTP(w, q)
 	answerTo(t, w)
 }
