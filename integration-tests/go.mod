@@ -1,10 +1,12 @@
 // Tests of lockstep against real Kubernetes programs. They start binaries and
-// talk to them; only the client libraries are shared with the operator.
+// talk to them. What they share with the operator is client libraries; what they
+// share with its tests is internal/netns, which knows nothing of lockstep.
 module github.com/lockstep-dev/lockstep/integration-tests
 
 go 1.26.0
 
 require (
+	github.com/lockstep-dev/lockstep v0.0.0-00010101000000-000000000000
 	golang.org/x/mod v0.42.0
 	golang.org/x/term v0.46.0
 	k8s.io/api v0.37.2

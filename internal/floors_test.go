@@ -73,6 +73,10 @@ var house = map[string]room{
 	"internal/sim":     {floor: beside, uses: []string{"math/rand", "pgregory.net/rapid"}}, // seeded, never by chance
 	"internal/mutants": {floor: beside},
 	"internal/fixture": {floor: beside, uses: []string{"k8s.io/api", "k8s.io/apimachinery", "pgregory.net/rapid"}},
+	"internal/hostile": {floor: beside},
+	// What surrounds a test: the API servers that tests play, a network of their own.
+	"internal/apitest": {floor: beside, uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
+	"internal/netns":   {floor: beside, uses: []string{"context", "net", "os", "syscall"}},
 }
 
 // impure is the part of the standard library that floors 0 to 2 do without:
@@ -81,7 +85,7 @@ var impure = []string{"context", "log", "math/rand", "net", "os", "syscall"}
 
 func TestEveryRoomImportsOnlyFromLowerFloors(t *testing.T) {
 	lived := map[string]bool{}
-	for file, imports := range importsOf(t, "../internal", "../cmd") {
+	for file, imports := range importsOf(t, linked, "../internal", "../cmd") {
 		name, here := roomOf(path.Dir(file))
 		if name == "" {
 			t.Errorf("%s is in no room: add its folder to the table in internal/floors_test.go, on the lowest floor that serves it", file)
@@ -98,6 +102,26 @@ func TestEveryRoomImportsOnlyFromLowerFloors(t *testing.T) {
 		if !lived[name] {
 			t.Errorf("room %s stands in the table and not in the tree: take it out of internal/floors_test.go", name)
 		}
+	}
+}
+
+// The suites judge lockstep from outside, so they share no rule with it.
+func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
+	seen := false
+	for file, imports := range importsOf(t, everything, "../integration-tests") {
+		for _, imported := range imports {
+			own, inHouse := strings.CutPrefix(imported, module)
+			switch {
+			case !inHouse || within(own)("integration-tests"):
+			case own == "internal/netns":
+				seen = true
+			default:
+				t.Errorf("%s may not import %s: of the house the suites know internal/netns", file, imported)
+			}
+		}
+	}
+	if !seen {
+		t.Error("no suite imports internal/netns: was anything read?")
 	}
 }
 
@@ -205,14 +229,19 @@ func within(imported string) func(prefix string) bool {
 	}
 }
 
-// importsOf reads the imports of all Go files below the folders, tests apart,
-// by file name from the root of the module.
-func importsOf(t *testing.T, folders ...string) map[string][]string {
+// linked are the files that are linked into programs, which tests are not.
+func linked(name string) bool { return !strings.HasSuffix(name, "_test.go") }
+
+func everything(string) bool { return true }
+
+// importsOf reads the imports of those Go files below the folders that concern
+// the caller, by file name from the root of the module.
+func importsOf(t *testing.T, concerns func(name string) bool, folders ...string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || !concerns(name) {
 				return err
 			}
 			parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+	"github.com/lockstep-dev/lockstep/internal/netns"
 )
 
 // Pods are called at their own addresses. So the whole suite, the API server
@@ -17,12 +18,8 @@ import (
 const (
 	// podAddresses are those that simulated pods get.
 	podAddresses = "10.128.0.0/9"
-	// ownNetwork marks the second run of the test binary.
-	ownNetwork = "LOCKSTEP_TEST_IN_NETWORK_NAMESPACE"
 	// withoutNetwork is the exit code of a second run that could not set it up.
 	withoutNetwork = 97
-	// withoutNamespaces lets tests that need such a network be skipped.
-	withoutNamespaces = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
 )
 
 // noNetwork says why pods cannot be reached.
@@ -31,17 +28,18 @@ var noNetwork error
 // enterNetwork runs the suite again in its own network and ends this run with its
 // exit code. It returns where that cannot be had, and within it.
 func enterNetwork() {
-	if os.Getenv(ownNetwork) != "" {
-		if err := setUpNetwork(); err != nil {
+	if netns.Inside() {
+		if err := netns.Own(podAddresses); err != nil {
 			fmt.Fprintln(os.Stderr, "no network of our own:", err)
 			os.Exit(withoutNetwork)
 		}
 		return
 	}
-	if noNetwork = fetchBefore(context.Background()); noNetwork != nil {
+	ctx := context.Background()
+	if noNetwork = fetchBefore(ctx); noNetwork != nil {
 		return
 	}
-	code, err := runInOwnNetwork()
+	code, err := netns.Again(ctx)
 	switch {
 	case err != nil:
 		noNetwork = err
@@ -76,11 +74,5 @@ func fetchBefore(ctx context.Context) error {
 // needsNetwork is for tests in which pods are called.
 func needsNetwork(t *testing.T) {
 	t.Helper()
-	switch {
-	case noNetwork == nil:
-	case os.Getenv(withoutNamespaces) == "1":
-		t.Skipf("SKIPPED, NOT PROVED: %s=1, and there is no network of our own: %v", withoutNamespaces, noNetwork)
-	default:
-		t.Fatalf("no network of our own: %v (%s=1 skips these tests)", noNetwork, withoutNamespaces)
-	}
+	netns.Need(t, noNetwork)
 }

@@ -1,11 +1,9 @@
 package access_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,10 +16,10 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/access"
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/permission"
 )
 
@@ -49,7 +47,7 @@ func (a *authority) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, errors.New("no route to host")
 	}
 	if !strings.HasSuffix(q.URL.Path, "/selfsubjectaccessreviews") {
-		return reply(http.StatusForbidden, nil), nil
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
 	}
 	var review authorizationv1.SelfSubjectAccessReview
 	if err := json.NewDecoder(q.Body).Decode(&review); err != nil {
@@ -58,18 +56,7 @@ func (a *authority) RoundTrip(q *http.Request) (*http.Response, error) {
 	about := *review.Spec.ResourceAttributes
 	a.asked = append(a.asked, about)
 	review.Status.Allowed = !slices.Contains(a.withheld, about.Verb+" "+about.Resource)
-	return reply(http.StatusCreated, review), nil
-}
-
-func reply(code int, object any) *http.Response {
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(body)),
-	}
+	return apitest.Answer(http.StatusCreated, &review), nil
 }
 
 func (a *authority) withhold(what ...string) {
@@ -109,16 +96,10 @@ func inOffice(t *testing.T, managed string, withheld []string, test func(*office
 		alarm := access.NewAlarm()
 		watched := alarm.Watch(&o.authority)
 		o.client = &http.Client{Transport: watched}
-		client, err := kubernetes.NewForConfig(&rest.Config{
-			Host: "http://api", Transport: watched, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		log, lines := logtest.NewNullLogger()
 		o.log = lines
 		o.Review = access.New(access.Options{
-			Client: client, Needs: needs, Managed: managed, Home: "home", Alarm: alarm, Log: log,
+			Client: apitest.Client(t, watched), Needs: needs, Managed: managed, Home: "home", Alarm: alarm, Log: log,
 			Changed: func(n int) { o.missing = n },
 		})
 		ctx, stop := context.WithCancel(t.Context())

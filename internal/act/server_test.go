@@ -1,19 +1,16 @@
 package act_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 )
 
 // recorder is an API server that writes down what it is asked and agrees to
@@ -28,17 +25,6 @@ type recorder struct {
 	bodies   []string
 	underway int
 	most     int // requests that were under way at the same time
-}
-
-func (r *recorder) client(tb testing.TB) kubernetes.Interface {
-	tb.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "http://api", Transport: r, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
 }
 
 // said returns every request so far as "VERB object", and forgets them.
@@ -69,10 +55,10 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	if r.refuses != nil {
 		if code := r.refuses(what); code != 0 {
-			return answer(int(code), refusal(code)), nil
+			return apitest.Refusal(code, whys[code]), nil
 		}
 	}
-	return answer(http.StatusOK, agreement(q.URL.Path, body)), nil
+	return apitest.Answer(http.StatusOK, agreement(q.URL.Path, body)), nil
 }
 
 func (r *recorder) begin(what string, body []byte) {
@@ -113,26 +99,9 @@ func agreement(path string, body []byte) any {
 	return object
 }
 
-func refusal(code int32) *metav1.Status {
-	why := map[int32]metav1.StatusReason{
-		http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
-		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
-		http.StatusInternalServerError: metav1.StatusReasonInternalError,
-	}[code]
-	return &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: why, Code: code, Message: string(why),
-	}
-}
-
-func answer(code int, object any) *http.Response {
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(body)),
-	}
+// whys are the reasons that go with the codes.
+var whys = map[int32]metav1.StatusReason{
+	http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError: metav1.StatusReasonInternalError,
 }

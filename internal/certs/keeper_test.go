@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
@@ -67,7 +68,7 @@ func (o *office) replica() *certs.Keeper {
 	o.Helper()
 	clock := certs.NewClock()
 	k, err := certs.New(certs.Options{
-		Client: o.client(o.T, clock.Watch), Namespace: home, Name: name, Organisation: "test", Life: life, Propagation: propagation,
+		Client: apitest.Client(o.T, clock.Watch(o.apiServer)), Namespace: home, Name: name, Organisation: "test", Life: life, Propagation: propagation,
 		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.unnamed }, Published: o.published,
 		Expires: func(at time.Time) { o.mu.Lock(); defer o.mu.Unlock(); o.expires = at },
 	})
@@ -462,7 +463,7 @@ func TestAMissingPermissionIsToldAndOutlived(t *testing.T) {
 			if r.Method != http.MethodPost {
 				return nil
 			}
-			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
 		})
 		k := o.replica()
 		time.Sleep(time.Minute)
@@ -533,7 +534,7 @@ func TestABundleIsConfirmedByTheAPIServer(t *testing.T) {
 			if r.Method != http.MethodPost {
 				return nil
 			}
-			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that it is not made anew
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that it is not made anew
 		})
 		o.change(func(*corev1.Secret) *corev1.Secret { return nil })
 		if got, err := k.Confirm(o.ctx); err == nil {

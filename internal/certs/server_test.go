@@ -1,22 +1,20 @@
 package certs_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 )
 
 // apiServer is an API server that has one Secret and nothing else, with real
@@ -33,30 +31,17 @@ type apiServer struct {
 	version int
 	secret  *corev1.Secret
 	writes  int
-	watches map[chan watched]bool
+	watches map[chan metav1.WatchEvent]bool
 }
 
 func newServer() *apiServer {
-	return &apiServer{version: 100, watches: map[chan watched]bool{}}
+	return &apiServer{version: 100, watches: map[chan metav1.WatchEvent]bool{}}
 }
 
 const (
 	home = "lockstep-system"
 	name = "lockstep-webhook-certificate"
 )
-
-// client returns a client through a transport that may be wrapped.
-func (a *apiServer) client(tb testing.TB, wrap func(http.RoundTripper) http.RoundTripper) kubernetes.Interface {
-	tb.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "http://api", Transport: a, WrapTransport: wrap, QPS: -1,
-		ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
-}
 
 // now is the server's time.
 func (a *apiServer) now() time.Time { return time.Now().Add(a.ahead) }
@@ -92,16 +77,11 @@ func (a *apiServer) store(next *corev1.Secret) {
 }
 
 // event is what a watch tells of a change.
-func event(before, after *corev1.Secret) watched {
+func event(before, after *corev1.Secret) metav1.WatchEvent {
 	if after == nil {
-		return watched{"DELETED", typed(before)}
+		return apitest.Event(watch.Deleted, before)
 	}
-	return watched{"MODIFIED", typed(after)} // to a cache the same as ADDED
-}
-
-type watched struct {
-	Type   string         `json:"type"`
-	Object *corev1.Secret `json:"object"`
+	return apitest.Event(watch.Modified, after) // to a cache the same as ADDED
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -142,11 +122,11 @@ func (a *apiServer) answer(r *http.Request, sent *corev1.Secret) *http.Response 
 	named := strings.HasSuffix(r.URL.Path, "/secrets/"+name)
 	switch {
 	case !strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"+home+"/secrets"):
-		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.Method == http.MethodGet && !named && query.Get("fieldSelector") != "metadata.name="+name:
-		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // RBAC would not allow more
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // RBAC would not allow more
 	case query.Has("sendInitialEvents"): // so that it is asked for a list first
-		return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 	case query.Has("watch"):
 		return a.watch(r)
 	case r.Method == http.MethodGet && !named:
@@ -154,73 +134,30 @@ func (a *apiServer) answer(r *http.Request, sent *corev1.Secret) *http.Response 
 		if a.secret != nil {
 			list.Items = append(list.Items, *a.secret)
 		}
-		return reply(http.StatusOK, list)
+		return apitest.Answer(http.StatusOK, list)
 	case r.Method == http.MethodPost && a.secret != nil:
-		return refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists)
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case r.Method != http.MethodPost && a.secret == nil:
-		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case r.Method == http.MethodGet:
-		return reply(http.StatusOK, typed(a.secret))
+		return apitest.Answer(http.StatusOK, a.secret)
 	case r.Method == http.MethodPut && (sent.ResourceVersion != a.secret.ResourceVersion || sent.UID != a.secret.UID):
-		return refusal(http.StatusConflict, metav1.StatusReasonConflict)
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
 	}
 	a.store(sent)
-	return reply(http.StatusOK, typed(a.secret))
+	return apitest.Answer(http.StatusOK, a.secret)
 }
 
 // watch tells what becomes of the Secret until the request ends.
 func (a *apiServer) watch(r *http.Request) *http.Response {
-	told := make(chan watched, 1000)
+	told := make(chan metav1.WatchEvent, 1000)
 	a.watches[told] = true
 	if a.secret != nil && r.URL.Query().Get("resourceVersion") != strconv.Itoa(a.version) {
 		told <- event(nil, a.secret)
 	}
-	body, pen := io.Pipe()
-	go func() {
-		defer func() { _ = pen.Close() }() // never fails
-		for {
-			select {
-			case w := <-told:
-				text, err := json.Marshal(w)
-				if err != nil {
-					panic(err)
-				}
-				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
-			case <-r.Context().Done():
-				a.mu.Lock()
-				delete(a.watches, told)
-				a.mu.Unlock()
-				return
-			}
-		}
-	}()
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: body,
-	}
-}
-
-func typed(secret *corev1.Secret) *corev1.Secret {
-	secret = secret.DeepCopy()
-	secret.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
-	return secret
-}
-
-func refusal(code int32, why metav1.StatusReason) *http.Response {
-	return reply(int(code), &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: why, Code: code, Message: string(why),
+	return apitest.Watch(r.Context(), told, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.watches, told)
 	})
-}
-
-func reply(code int, object any) *http.Response {
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(body)),
-	}
 }

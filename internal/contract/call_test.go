@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 )
 
 func prepare(port, path string) (contract.Call, error) {
@@ -97,29 +97,8 @@ func TestLabelsAreExactlyTrue(t *testing.T) {
 	}
 }
 
-// hostile reads a file of Go strings, one a line.
-func hostile(tb testing.TB, file string) []string {
-	tb.Helper()
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		form, err := strconv.Unquote(strings.TrimSpace(line))
-		if err != nil {
-			tb.Fatalf("%s: %s: %v", file, line, err)
-		}
-		all = append(all, form)
-	}
-	return all
-}
-
 func TestNoHostilePortIsAPort(t *testing.T) {
-	forms := hostile(t, "hostile_ports.txt")
+	forms := hostile.Ports()
 	if len(forms) < 500 {
 		t.Errorf("%d forms, want 500", len(forms))
 	}
@@ -131,7 +110,7 @@ func TestNoHostilePortIsAPort(t *testing.T) {
 }
 
 func TestNoHostilePathNamesAHost(t *testing.T) {
-	forms := hostile(t, "hostile_paths.txt")
+	forms := hostile.Paths()
 	if len(forms) < 500 {
 		t.Errorf("%d forms, want 500", len(forms))
 	}
@@ -177,10 +156,10 @@ func lawful(t *testing.T, port, path string) {
 }
 
 func FuzzPrepareCall(f *testing.F) {
-	for _, port := range hostile(f, "hostile_ports.txt") {
+	for _, port := range hostile.Ports() {
 		f.Add(port, "ingester/prepare-shutdown")
 	}
-	for _, path := range hostile(f, "hostile_paths.txt") {
+	for _, path := range hostile.Paths() {
 		f.Add("80", path)
 	}
 	f.Fuzz(lawful)

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,28 +19,9 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/netns"
 )
-
-// hostile reads a file of Go strings, one a line, that internal/contract has too.
-func hostile(tb testing.TB, file string) []string {
-	tb.Helper()
-	text, err := os.ReadFile("../contract/testdata/" + file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		form, err := strconv.Unquote(strings.TrimSpace(line))
-		if err != nil {
-			tb.Fatalf("%s: %s: %v", file, line, err)
-		}
-		all = append(all, form)
-	}
-	return all
-}
 
 // Whatever a tenant writes: a connection goes to the pod and to the port that was
 // read, and the pod is called by its name. That holds for what the annotations are
@@ -76,10 +56,10 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 			try(fmt.Sprintf("port %q path %q", port, path), call)
 		}
 	}
-	for _, port := range hostile(t, "hostile_ports.txt") {
+	for _, port := range hostile.Ports() {
 		annotated(port, "ingester/prepare-shutdown")
 	}
-	for _, path := range hostile(t, "hostile_paths.txt") {
+	for _, path := range hostile.Paths() {
 		annotated("80", path)
 		try(fmt.Sprintf("unchecked path %q", path), contract.Call{Port: 80, Path: "/" + path})
 		try(fmt.Sprintf("unchecked query %q", path), contract.Call{Port: 80, Path: "/", Query: path})
@@ -235,7 +215,7 @@ func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
 }
 
 func TestAPodThatIsNotThereCannotBeReached(t *testing.T) {
-	needsNetwork(t)
+	netns.Need(t, noNetwork)
 	got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, pods(1))
 	if diff := cmp.Diff(hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Unreachable}}, got, withoutTook); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

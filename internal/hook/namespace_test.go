@@ -14,41 +14,27 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockstep-dev/lockstep/internal/netns"
 )
 
 // Pods are called at their own addresses, so tests run in a network of their own,
 // where every address is this machine's and a listener learns which one was meant.
 
-// withoutNamespaces lets tests be skipped where such a network cannot be had.
-const withoutNamespaces = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
-
 // noNetwork says why there is no network of our own.
 var noNetwork error
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(inNamespace) {
-	case "":
-		code, err := enterNamespace()
+	if netns.Inside() {
+		noNetwork = netns.Own("0.0.0.0/0", "::/0")
+	} else {
+		code, err := netns.Again(context.Background())
 		if err == nil {
 			os.Exit(code)
 		}
 		noNetwork = err
-	case "new":
-		noNetwork = setUpNetwork()
-		_ = os.Setenv(inNamespace, "ready") // for what this process starts
 	}
 	goleak.VerifyTestMain(m)
-}
-
-func needsNetwork(tb testing.TB) {
-	tb.Helper()
-	switch {
-	case noNetwork == nil:
-	case os.Getenv(withoutNamespaces) == "1":
-		tb.Skipf("SKIPPED, NOT PROVED: %s=1, and there is no network namespace here: %v", withoutNamespaces, noNetwork)
-	default:
-		tb.Fatalf("no network namespace: %v (%s=1 skips these tests)", noNetwork, withoutNamespaces)
-	}
 }
 
 // land listens on some ports of every address there is, and knows which were
@@ -62,7 +48,7 @@ type land struct {
 // context ends with the test.
 func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ...int) *land {
 	tb.Helper()
-	needsNetwork(tb)
+	netns.Need(tb, noNetwork)
 	l := &land{reached: map[string]int{}}
 	ctx := tb.Context()
 	var busy sync.WaitGroup
@@ -120,7 +106,7 @@ func (l *land) connections() map[string]int {
 // address was called.
 func httpLand(tb testing.TB, handler http.HandlerFunc, ports ...int) *land {
 	tb.Helper()
-	needsNetwork(tb)
+	netns.Need(tb, noNetwork)
 	l := &land{reached: map[string]int{}}
 	for _, port := range ports {
 		listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", ":"+strconv.Itoa(port))

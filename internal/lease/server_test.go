@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
@@ -53,13 +52,7 @@ func newServer() *apiServer {
 
 func (a *apiServer) client(tb testing.TB) kubernetes.Interface {
 	tb.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "http://api", Transport: a, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
+	return apitest.Client(tb, a)
 }
 
 // meddle lets interfere meet every request from now on; nil ends that.
@@ -149,6 +142,9 @@ func (a *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil && !a.deaf {
 		return nil, err
 	}
+	if !strings.Contains(seen.path, "/leases") {
+		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.answer(seen), nil
@@ -170,14 +166,14 @@ func (a *apiServer) answer(r request) *http.Response {
 	case r.method != http.MethodPost && !exists:
 		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case r.method == http.MethodGet:
-		return reply(http.StatusOK, current)
+		return apitest.Answer(http.StatusOK, current)
 	case r.method == http.MethodDelete:
 		if p := r.delete.Preconditions; p != nil && (*p.UID != current.UID || *p.ResourceVersion != current.ResourceVersion) {
 			return refusal(http.StatusConflict, metav1.StatusReasonConflict)
 		}
 		delete(a.leases, name)
 		a.version++
-		return reply(http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess})
+		return apitest.Answer(http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess})
 	case r.method == http.MethodPut && (r.lease.ResourceVersion != current.ResourceVersion || r.lease.UID != current.UID):
 		return refusal(http.StatusConflict, metav1.StatusReasonConflict)
 	}
@@ -191,29 +187,7 @@ func (a *apiServer) answer(r request) *http.Response {
 	if a.wrote != nil {
 		a.wrote(*next.Spec.HolderIdentity)
 	}
-	return reply(http.StatusOK, next)
+	return apitest.Answer(http.StatusOK, next)
 }
 
-func refusal(code int32, why metav1.StatusReason) *http.Response {
-	return reply(int(code), &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: why, Code: code, Message: string(why),
-	})
-}
-
-func reply(code int, object any) *http.Response {
-	if l, ok := object.(*coordinationv1.Lease); ok {
-		l = l.DeepCopy()
-		l.TypeMeta = metav1.TypeMeta{Kind: "Lease", APIVersion: "coordination.k8s.io/v1"}
-		object = l
-	}
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(body)),
-	}
-}
+func refusal(code int32, why metav1.StatusReason) *http.Response { return apitest.Refusal(code, why) }

@@ -1,9 +1,6 @@
 package observe
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,8 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 )
 
 // library is an API server that can be read and watched. It writes down what it
@@ -36,7 +35,7 @@ type library struct {
 type reader struct {
 	resource string
 	selector labels.Selector
-	tell     chan runtime.Object
+	tell     chan metav1.WatchEvent
 }
 
 func newLibrary(objects ...runtime.Object) *library {
@@ -45,13 +44,7 @@ func newLibrary(objects ...runtime.Object) *library {
 
 func (l *library) client(tb testing.TB) kubernetes.Interface {
 	tb.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "http://api", Transport: l, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
+	return apitest.Client(tb, l)
 }
 
 // add makes an object, and tells whoever watches.
@@ -61,7 +54,7 @@ func (l *library) add(object runtime.Object) {
 	l.objects = append(l.objects, object)
 	for r := range l.readers {
 		if r.resource == resourceOf(object) && r.selector.Matches(labelsOf(object)) {
-			r.tell <- object
+			r.tell <- apitest.Event(watch.Added, object)
 		}
 	}
 }
@@ -107,9 +100,9 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 	l.asked = append(l.asked, what)
 	switch {
 	case l.refuses != "" && strings.HasPrefix(what, l.refuses):
-		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
 	case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
-		return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	case watches:
 		return l.watch(q, resource, selector), nil
 	}
@@ -123,34 +116,22 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case name == "":
-		return answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": "100"}, "items": found}), nil
+		return apitest.Answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": "100"}, "items": found}), nil
 	case len(found) == 0:
-		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
 	}
-	return answer(http.StatusOK, found[0]), nil
+	return apitest.Answer(http.StatusOK, found[0]), nil
 }
 
 // watch tells of what is added until the request ends.
 func (l *library) watch(q *http.Request, resource string, selector labels.Selector) *http.Response {
-	r := &reader{resource, selector, make(chan runtime.Object, 10)}
+	r := &reader{resource, selector, make(chan metav1.WatchEvent, 10)}
 	l.readers[r] = true
-	body, pen := io.Pipe()
-	go func() {
-		defer func() { _ = pen.Close() }() // never fails
-		for {
-			select {
-			case object := <-r.tell:
-				text, err := json.Marshal(map[string]any{"type": "ADDED", "object": typed(object)})
-				if err != nil {
-					panic(err)
-				}
-				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
-			case <-q.Context().Done():
-				return
-			}
-		}
-	}()
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": []string{"application/json"}}, Body: body}
+	return apitest.Watch(q.Context(), r.tell, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.readers, r)
+	})
 }
 
 // parse reads /api/v1/namespaces/NAMESPACE/RESOURCE/NAME and the like.
@@ -182,22 +163,6 @@ func resourceOf(object runtime.Object) string {
 	return ""
 }
 
-// typed is an object as it stands in the event of a watch.
-func typed(object runtime.Object) runtime.Object {
-	object = object.DeepCopyObject()
-	switch o := object.(type) {
-	case *corev1.Pod:
-		o.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
-	case *corev1.Namespace:
-		o.TypeMeta = metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}
-	case *appsv1.StatefulSet:
-		o.TypeMeta = metav1.TypeMeta{Kind: "StatefulSet", APIVersion: "apps/v1"}
-	case *coordinationv1.Lease:
-		o.TypeMeta = metav1.TypeMeta{Kind: "Lease", APIVersion: "coordination.k8s.io/v1"}
-	}
-	return object
-}
-
 func metaOf(object runtime.Object) metav1.Object {
 	m, err := meta.Accessor(object)
 	if err != nil {
@@ -207,21 +172,3 @@ func metaOf(object runtime.Object) metav1.Object {
 }
 
 func labelsOf(object runtime.Object) labels.Set { return metaOf(object).GetLabels() }
-
-func refusal(code int, why metav1.StatusReason) *http.Response {
-	return answer(code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: why, Code: int32(code), Message: string(why),
-	})
-}
-
-func answer(code int, object any) *http.Response {
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(body)),
-	}
-}

@@ -16,6 +16,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/loop"
@@ -91,7 +92,7 @@ func atPost(t *testing.T, change func(*cabundle.Options), test func(*post)) {
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.NewNullLogger()
 		p := &post{T: t, registry: newRegistry(), lines: lines, known: "A", real: "A", managed: []string{ours}}
-		options := cabundle.Options{Client: p.client(t), Certificates: p, Namespaces: p, Log: log}
+		options := cabundle.Options{Client: apitest.Client(t, p.registry), Certificates: p, Namespaces: p, Log: log}
 		if change != nil {
 			change(&options)
 		}
@@ -265,12 +266,14 @@ func TestNoBundleIsInjectedThatTheAPIServerDoesNotConfirm(t *testing.T) {
 
 func TestAPatchThatFailsIsTriedAgain(t *testing.T) {
 	for sentence, answer := range map[string]func() *http.Response{
-		"refused": func() *http.Response { return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no") },
+		"refused": func() *http.Response {
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+		},
 		"too late": func() *http.Response {
-			return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
+			return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
 		},
 		"broken": func() *http.Response {
-			return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+			return apitest.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package cabundle_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 )
 
 // registry is an API server that has webhook configurations and nothing else: it
@@ -36,7 +35,7 @@ type configuration = admissionregistrationv1.MutatingWebhookConfiguration
 
 type watcher struct {
 	resource, selector string
-	told               chan any
+	told               chan metav1.WatchEvent
 }
 
 const (
@@ -46,17 +45,6 @@ const (
 
 func newRegistry() *registry {
 	return &registry{version: 100, objects: map[string]*configuration{}, watchers: map[*watcher]bool{}}
-}
-
-func (g *registry) client(tb testing.TB) kubernetes.Interface {
-	tb.Helper()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "http://api", Transport: g, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
 }
 
 // change lets somebody write a configuration, or delete it by returning false.
@@ -74,15 +62,15 @@ func (g *registry) change(resource, name string, how func(*configuration) bool) 
 func (g *registry) store(resource string, object *configuration, keep bool) {
 	g.version++
 	object.ResourceVersion = strconv.Itoa(g.version)
-	kind := "MODIFIED"
+	kind := watch.Modified
 	g.objects[resource+"/"+object.Name] = object
 	if !keep {
-		kind = "DELETED"
+		kind = watch.Deleted
 		delete(g.objects, resource+"/"+object.Name)
 	}
 	for w := range g.watchers {
 		if w.resource == resource && selects(w.selector, object.Name) {
-			w.told <- map[string]any{"type": kind, "object": typed(resource, object)}
+			w.told <- apitest.Event(kind, typed(resource, object))
 		}
 	}
 }
@@ -138,9 +126,9 @@ func (g *registry) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	switch {
 	case r.Method != http.MethodGet || resource != validating && resource != mutating:
-		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, r.URL.Path), nil
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, r.URL.Path), nil
 	case query.Has("sendInitialEvents"): // so that it is asked for a list first
-		return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no streams"), nil
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no streams"), nil
 	case query.Has("watch"):
 		return g.watch(r, resource, query.Get("fieldSelector")), nil
 	}
@@ -150,7 +138,7 @@ func (g *registry) RoundTrip(r *http.Request) (*http.Response, error) {
 			items = append(items, object)
 		}
 	}
-	return reply(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": strconv.Itoa(g.version)}, "items": items}), nil
+	return apitest.Answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": strconv.Itoa(g.version)}, "items": items}), nil
 }
 
 func selects(selector, name string) bool { return selector == "" || selector == "metadata.name="+name }
@@ -162,65 +150,50 @@ func (g *registry) patch(resource, name string, sent []byte) *http.Response {
 		Value    json.RawMessage
 	}
 	if err := json.Unmarshal(sent, &operations); err != nil {
-		return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return apitest.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
 	}
 	object := g.objects[resource+"/"+name].DeepCopy()
 	if object == nil {
-		return refusal(http.StatusNotFound, metav1.StatusReasonNotFound, name)
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound, name)
 	}
 	for i, o := range operations {
 		var text string
 		var hook int
 		if i == 0 {
 			if err := json.Unmarshal(o.Value, &text); err != nil || o.Op != "test" || o.Path != "/metadata/resourceVersion" {
-				return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the version is not tested first")
+				return apitest.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the version is not tested first")
 			}
 			if text != object.ResourceVersion {
-				return refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
+				return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "test failed")
 			}
 			continue
 		}
 		if _, err := fmt.Sscanf(o.Path, "/webhooks/%d/clientConfig/caBundle", &hook); err != nil || o.Op != "add" || hook >= len(object.Webhooks) {
-			return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "no patch of a bundle: "+o.Path)
+			return apitest.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "no patch of a bundle: "+o.Path)
 		}
 		if err := json.Unmarshal(o.Value, &object.Webhooks[hook].ClientConfig.CABundle); err != nil {
-			return refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+			return apitest.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
 		}
 	}
 	g.patched = append(g.patched, name)
 	g.store(resource, object, true)
-	return reply(http.StatusOK, typed(resource, object))
+	return apitest.Answer(http.StatusOK, typed(resource, object))
 }
 
 func (g *registry) watch(r *http.Request, resource, selector string) *http.Response {
-	w := &watcher{resource, selector, make(chan any, 1000)}
+	w := &watcher{resource, selector, make(chan metav1.WatchEvent, 1000)}
 	g.watchers[w] = true
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	for key, object := range g.objects { // what changed since the list
 		if version, _ := strconv.Atoi(object.ResourceVersion); version > from && strings.HasPrefix(key, resource+"/") && selects(selector, object.Name) {
-			w.told <- map[string]any{"type": "MODIFIED", "object": typed(resource, object)}
+			w.told <- apitest.Event(watch.Modified, typed(resource, object))
 		}
 	}
-	body, pen := io.Pipe()
-	go func() {
-		defer func() { _ = pen.Close() }() // never fails
-		for {
-			select {
-			case event := <-w.told:
-				text, err := json.Marshal(event)
-				if err != nil {
-					panic(err)
-				}
-				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
-			case <-r.Context().Done():
-				g.mu.Lock()
-				delete(g.watchers, w)
-				g.mu.Unlock()
-				return
-			}
-		}
-	}()
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": []string{"application/json"}}, Body: body}
+	return apitest.Watch(r.Context(), w.told, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.watchers, w)
+	})
 }
 
 func typed(resource string, object *configuration) *configuration {
@@ -231,23 +204,4 @@ func typed(resource string, object *configuration) *configuration {
 	}
 	object.TypeMeta = metav1.TypeMeta{Kind: kind, APIVersion: "admissionregistration.k8s.io/v1"}
 	return object
-}
-
-func refusal(code int, why metav1.StatusReason, message string) *http.Response {
-	return reply(code, &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: why, Code: int32(code), Message: message,
-	})
-}
-
-func reply(code int, object any) *http.Response {
-	body, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Response{
-		StatusCode: code, Status: strconv.Itoa(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body:   io.NopCloser(bytes.NewReader(body)),
-	}
 }
