@@ -21,7 +21,17 @@ import (
 
 // auditPolicy keeps who wrote what when. Of what the cluster's own programs write
 // it keeps deletions of pods alone, so that the log costs little.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
+const auditPolicy = auditWrites + auditNothingElse
+
+// auditPolicyWithReads keeps lockstep's reads as well.
+const auditPolicyWithReads = auditWrites + `- level: Metadata
+  users: ["system:serviceaccount:` + lockstepHome + ":" + lockstepAccount + `"]
+  verbs: [get, list]
+` + auditNothingElse
+
+const auditNothingElse = "- level: None\n"
+
+const auditWrites = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
@@ -32,7 +42,6 @@ rules:
   users: ["system:kube-controller-manager", "system:apiserver", "simulated-kubelet"]
 - level: Metadata
   verbs: [create, update, patch, delete, deletecollection]
-- level: None
 `
 
 // nodes share the pods, by zone.
@@ -51,10 +60,14 @@ type arena struct {
 
 // inArena measures something on a cluster of its own. An operator that ends by
 // itself ends the measurement.
-func (b *bench) inArena(ctx context.Context, name string, measure func(context.Context, *arena) ([]row, error)) (rows []row, err error) {
+func (b *bench) inArena(ctx context.Context, name string, measure func(context.Context, *arena) ([]row, error)) ([]row, error) {
+	return b.inAuditedArena(ctx, name, auditPolicy, measure)
+}
+
+func (b *bench) inAuditedArena(ctx context.Context, name, policy string, measure func(context.Context, *arena) ([]row, error)) (rows []row, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: b.progress, Nodes: nodes, AuditPolicy: auditPolicy})
+	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: b.progress, Nodes: nodes, AuditPolicy: policy})
 	if err != nil {
 		return nil, err
 	}

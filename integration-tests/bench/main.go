@@ -5,8 +5,9 @@
 //	go run ./bench [-only rollout,memory] [-long] [-contender 'NAME=COMMAND ...']
 //
 // The floor is a bare loop that deletes the next pod the moment its watch shows
-// the replacement Ready. All of them take turns on one cluster, so that what a
-// noisy machine does to one it does to all: read the ratios, not the seconds.
+// the replacement Ready; of webhooks it is one that allows everything. All of them
+// take turns on one cluster, so that what a noisy machine does to one it does to
+// all: read the ratios, not the seconds.
 //
 // A command line is that of any operator that rolls groups of StatefulSets by
 // the label rollout-group. In it
@@ -35,6 +36,12 @@ import (
 )
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) == 3 && os.Args[1] == allowAllCommand {
+		fail(allowAll(ctx, os.Args[2], os.Stdout))
+		return
+	}
 	s, err := parse(os.Args[1:], os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return
@@ -43,13 +50,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	b := &bench{settings: s, progress: os.Stderr, began: time.Now()}
 	rows, err := b.run(ctx)
 	if len(rows) > 0 {
 		fmt.Print(table(b.names(), rows))
 	}
+	fail(err)
+}
+
+func fail(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -78,11 +87,12 @@ func scenarios() []scenario {
 		{[]string{"memory"}, (*bench).memorySizes},
 		{[]string{"fairness"}, (*bench).fairnessBetweenNamespaces},
 		{[]string{"failover"}, (*bench).failovers},
+		{[]string{"webhooks"}, (*bench).webhookDecisions},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks"}
 }
 
 // run measures what was chosen and returns what could be measured.

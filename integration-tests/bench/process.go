@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
 // process is a running operator, which ends with us at the latest.
@@ -37,8 +37,7 @@ func startProcess(ctx context.Context, words []string, log string, fail context.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...) // kill ends it, in its time
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // not what make sets for compilers
-	cmd.SysProcAttr = diesWithParent()
-	if err := fromLastingThread(cmd.Start); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return nil, err
 	}
 	p := &process{cmd: cmd, log: log, exited: make(chan struct{})}
@@ -46,7 +45,7 @@ func startProcess(ctx context.Context, words []string, log string, fail context.
 		p.state = cmd.Wait()
 		close(p.exited)
 		if !p.expected.Load() {
-			fail(fmt.Errorf("%s ended by itself: %s\n%s", words[0], cmd.ProcessState, lastLines(log, 15)))
+			fail(fmt.Errorf("%s ended by itself: %s\n%s", words[0], cmd.ProcessState, child.LastLines(log, 15)))
 		}
 	}()
 	return p, nil
@@ -73,7 +72,7 @@ func (p *process) stop(ctx context.Context) error {
 	case <-p.exited:
 	}
 	if p.state != nil {
-		return fmt.Errorf("stop operator: %w\n%s", p.state, lastLines(p.log, 15))
+		return fmt.Errorf("stop operator: %w\n%s", p.state, child.LastLines(p.log, 15))
 	}
 	return nil
 }
@@ -121,31 +120,3 @@ func residentOf(status string) int {
 	}
 	return 0
 }
-
-func lastLines(path string, count int) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-count):], "\n")
-}
-
-// fromLastingThread starts a program from a thread that lives as long as we do:
-// "dies with its parent" means the thread, and Go ends threads as it likes.
-func fromLastingThread(start func() error) error {
-	result := make(chan error)
-	lastingThread() <- func() { result <- start() }
-	return <-result
-}
-
-var lastingThread = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for do := range work {
-			do()
-		}
-	}()
-	return work
-})

@@ -27,6 +27,7 @@ type settings struct {
 	memory   memorySizes
 	fairness fairnessSizes
 	failover failoverSizes
+	webhooks webhookSizes
 }
 
 type rolloutSizes struct{ runs, pods int }
@@ -47,6 +48,12 @@ type memorySizes struct {
 type fairnessSizes struct{ runs, groups, rate int }
 
 type failoverSizes struct{ kills, handOvers int }
+
+type webhookSizes struct {
+	runs, rate int
+	window     time.Duration
+	patches    int
+}
 
 // flags declares every flag, with its short default, and returns the defaults
 // of -long.
@@ -87,6 +94,10 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.fairness.rate, "fairness.rate", 30, 30, "changes a second of theirs")
 	count(&s.failover.kills, "failover.kills", 1, 5, "leaders killed")
 	count(&s.failover.handOvers, "failover.hand-overs", 2, 5, "leaders stopped gracefully")
+	count(&s.webhooks.runs, "webhooks.runs", 3, 5, "times that each kind of review is asked of each")
+	count(&s.webhooks.rate, "webhooks.rate", 500, 500, "reviews a second")
+	duration(&s.webhooks.window, "webhooks.window", 5*time.Second, 20*time.Second, "for how long at a time")
+	count(&s.webhooks.patches, "webhooks.patches", 200, 1000, "decreases through the API server that are refused")
 	return long
 }
 
@@ -124,6 +135,7 @@ func (s *settings) check() error {
 		"rollout.runs": s.rollout.runs, "rollout.pods": s.rollout.pods,
 		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
 		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups, "fairness.rate": s.fairness.rate,
+		"webhooks.runs": s.webhooks.runs, "webhooks.rate": s.webhooks.rate, "webhooks.patches": s.webhooks.patches,
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))

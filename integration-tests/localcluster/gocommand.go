@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
 // runGo runs the go command for a build. Each line it prints about a package calls
@@ -20,7 +22,7 @@ func runGo(ctx context.Context, dir string, args, env []string, step func()) err
 	if err != nil {
 		return err
 	}
-	if err := startFromLastingThread(cmd); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return fmt.Errorf("start go: %w", err)
 	}
 	var complaints []string
@@ -44,7 +46,7 @@ func runGoLines(ctx context.Context, dir string, args, env []string, line func(s
 	if err != nil {
 		return err
 	}
-	if err := startFromLastingThread(cmd); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return fmt.Errorf("start go: %w", err)
 	}
 	lines := bufio.NewScanner(stdout)
@@ -59,7 +61,6 @@ func goCommand(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"GOWORK=off"}, env)
 	cmd.SysProcAttr = ownGroup()
-	dieWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
 }

@@ -7,11 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
 // command is what a process is started from.
@@ -50,13 +49,7 @@ func startProcess(c command) (*process, error) {
 	cmd.Env = c.env
 	cmd.ExtraFiles = c.inherits
 	cmd.Stdout, cmd.Stderr = out, out
-	if c.detached {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // stays when the terminal goes
-	} else {
-		cmd.SysProcAttr = ownGroup()
-		dieWithParent(cmd.SysProcAttr)
-	}
-	if err := startFromLastingThread(cmd); err != nil {
+	if err := c.start(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
 
@@ -66,6 +59,15 @@ func startProcess(c command) (*process, error) {
 		p.state = cmd.Wait()
 	}()
 	return p, nil
+}
+
+func (c command) start(cmd *exec.Cmd) error {
+	if c.detached {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // stays when the terminal goes
+		return cmd.Start()
+	}
+	cmd.SysProcAttr = ownGroup()
+	return child.Start(cmd)
 }
 
 // kill ends the process and its group now, and waits until it is gone.
@@ -97,7 +99,7 @@ func (p *process) failure() error {
 
 // withLog adds the last lines of the log to an error, and where all of it is.
 func (p *process) withLog(err error) error {
-	return fmt.Errorf("%w\nlast lines of %s:\n%s", err, p.logPath, lastLines(p.logPath, 15))
+	return fmt.Errorf("%w\nlast lines of %s:\n%s", err, p.logPath, child.LastLines(p.logPath, 15))
 }
 
 // poll calls done every few milliseconds until it is true. It gives up when ctx
@@ -124,43 +126,5 @@ func poll(ctx context.Context, what string, done func() bool, processes ...*proc
 	}
 	return nil
 }
-
-func lastLines(path string, count int) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	defer file.Close()
-	const window = 16 << 10
-	if info, err := file.Stat(); err == nil && info.Size() > window {
-		_, _ = file.Seek(-window, io.SeekEnd)
-	}
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-count):], "\n")
-}
-
-// startFromLastingThread starts a program from a thread that lives as long as this
-// process. The kernel's "signal the child when its parent dies" means the thread
-// that started it, and Go ends threads as it likes.
-func startFromLastingThread(cmd *exec.Cmd) error {
-	started := make(chan error)
-	lastingThread() <- func() { started <- cmd.Start() }
-	return <-started
-}
-
-var lastingThread = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for do := range work {
-			do()
-		}
-	}()
-	return work
-})
 
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

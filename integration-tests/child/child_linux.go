@@ -1,0 +1,5 @@
+package child
+
+import "syscall"
+
+func dieWithParent(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGKILL }

@@ -1,0 +1,26 @@
+package child
+
+import (
+	"io"
+	"os"
+	"strings"
+)
+
+// LastLines returns the end of what a program has written to a file.
+func LastLines(path string, count int) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	defer file.Close()
+	const window = 16 << 10
+	if info, err := file.Stat(); err == nil && info.Size() > window {
+		_, _ = file.Seek(-window, io.SeekEnd)
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}
