@@ -56,16 +56,8 @@ func (c *court) tryOthersOfDecrease(z *Zone, now time.Time) {
 		if c.isShrinking(uid) {
 			c.object(1, z, "%s shrank to %d while pods of zone %s were leaving by a decrease", z.Name, z.Replicas, other.Name)
 		}
-		for n := range other.Replicas {
-			out, down := c.down[place{uid, other.Start + n}]
-			if !down || !c.counts(out, now) {
-				continue
-			}
-			guarantee := 2
-			if out.ours && out.until.IsZero() {
-				guarantee = 1
-			}
-			c.object(guarantee, z, "%s shrank to %d while %s of zone %s was down", z.Name, z.Replicas, podName(other.Name, other.Start+n), other.Name)
+		for pod, guarantee := range c.downIn(other.Zone, now) {
+			c.object(guarantee, z, "%s shrank to %d while %s of zone %s was down", z.Name, z.Replicas, pod, other.Name)
 		}
 	})
 }

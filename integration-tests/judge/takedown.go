@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -81,8 +82,18 @@ func (c *court) tryOthers(p *Pod, z *Zone, now time.Time) {
 		if uid == z.UID {
 			return
 		}
-		for n := range other.Replicas {
-			out, down := c.down[place{uid, other.Start + n}]
+		for pod, guarantee := range c.downIn(other.Zone, now) {
+			c.object(guarantee, z, "%s of zone %s was deleted while %s of zone %s was down", p.Name, z.Name, pod, other.Name)
+		}
+	})
+}
+
+// downIn returns the pods of a zone that are down, each with the guarantee that
+// keeps other zones whole meanwhile.
+func (c *court) downIn(z *Zone, now time.Time) iter.Seq2[string, int] {
+	return func(yield func(pod string, guarantee int) bool) {
+		for n := range z.Replicas {
+			out, down := c.down[place{z.UID, z.Start + n}]
 			if !down || !c.counts(out, now) {
 				continue
 			}
@@ -90,10 +101,11 @@ func (c *court) tryOthers(p *Pod, z *Zone, now time.Time) {
 			if out.ours && out.until.IsZero() {
 				guarantee = 1
 			}
-			c.object(guarantee, z, "%s of zone %s was deleted while %s of zone %s was down",
-				p.Name, z.Name, podName(other.Name, other.Start+n), other.Name)
+			if !yield(podName(z.Name, z.Start+n), guarantee) {
+				return
+			}
 		}
-	})
+	}
 }
 
 // tryBudget asks whether fewer pods of the zone were down than it allows. One that
