@@ -52,35 +52,27 @@ type Server struct {
 // Listen opens the port, so that a port in use is known before anything else
 // begins, and logs the address. Requests wait until Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
-	listener, err := open(ctx, o.Host, o.Port)
+	s, err := open(ctx, o.Host, o.Port, o.Log, &http.Server{Handler: o.routes(), ReadTimeout: readLimit, WriteTimeout: writeLimit})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		log:      o.Log,
-		listener: listener,
-		drain:    drainLimit,
-		http: &http.Server{
-			Handler:           o.routes(),
-			ReadTimeout:       readLimit,
-			ReadHeaderTimeout: readLimit,
-			WriteTimeout:      writeLimit,
-			IdleTimeout:       idleLimit,
-			MaxHeaderBytes:    mostHeaders,
-			ErrorLog:          stdlog.New(errorLog{o.Log}, "", 0),
-		},
-	}
+	s.drain = drainLimit
 	s.announce("listening")
 	return s, nil
 }
 
-func open(ctx context.Context, host string, port int) (net.Listener, error) {
+// open opens the port for an http.Server, which gets what all of ours have.
+func open(ctx context.Context, host string, port int, log logrus.FieldLogger, h *http.Server) (*Server, error) {
 	where := net.JoinHostPort(host, strconv.Itoa(port))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", where)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", where, err)
 	}
-	return listener, nil
+	h.ReadHeaderTimeout = h.ReadTimeout
+	h.IdleTimeout = idleLimit
+	h.MaxHeaderBytes = mostHeaders
+	h.ErrorLog = stdlog.New(errorLog{log}, "", 0)
+	return &Server{log: log, listener: listener, http: h}, nil
 }
 
 // Address returns host:port, such that a client on this machine can dial it.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	stdlog "log" //nolint:depguard // net/http knows no other log, see errorLog
 	"net/http"
 	"time"
 
@@ -36,25 +35,16 @@ type TLSOptions struct {
 // ListenTLS opens the port, as Listen does. What is served is asked for with
 // every connection, so that a certificate can change at any time.
 func ListenTLS(ctx context.Context, o TLSOptions) (*Server, error) {
-	listener, err := open(ctx, o.Host, o.Port)
+	s, err := open(ctx, o.Host, o.Port, o.Log, &http.Server{
+		Handler:      http.MaxBytesHandler(hurried(o.Handler, o.Limit*handlerShare/100), mostReview),
+		TLSConfig:    &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.GetCertificate},
+		ReadTimeout:  o.Limit,
+		WriteTimeout: o.Limit,
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		log:      o.Log,
-		listener: listener,
-		drain:    o.Limit,
-		http: &http.Server{
-			Handler:           http.MaxBytesHandler(hurried(o.Handler, o.Limit*handlerShare/100), mostReview),
-			TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.GetCertificate},
-			ReadTimeout:       o.Limit,
-			ReadHeaderTimeout: o.Limit,
-			WriteTimeout:      o.Limit,
-			IdleTimeout:       idleLimit,
-			MaxHeaderBytes:    mostHeaders,
-			ErrorLog:          stdlog.New(errorLog{o.Log}, "", 0),
-		},
-	}
+	s.drain = o.Limit
 	s.announce("serving webhooks")
 	return s, nil
 }
