@@ -60,7 +60,7 @@ func (c conversation) ask(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	answer, err := c.transport().RoundTrip(request)
+	answer, err := c.transport(ctx).RoundTrip(request)
 	if err != nil {
 		return 0, err
 	}
@@ -89,13 +89,14 @@ func (c conversation) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// transport is good for one request to one address.
-func (c conversation) transport() *http.Transport {
+// transport is good for one request to one address. It dials no longer than ctx
+// allows: left to itself it would go on for a later request, which never comes.
+func (c conversation) transport(ctx context.Context) *http.Transport {
 	plain := new(http.Protocols)
 	plain.SetHTTP1(true)
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            c.dial,
+		DialContext:            func(context.Context, string, string) (net.Conn, error) { return c.dial(ctx) },
 		Protocols:              plain,
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
@@ -104,9 +105,9 @@ func (c conversation) transport() *http.Transport {
 }
 
 // dial connects to the pod, whatever the URL's host is.
-func (c conversation) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (c conversation) dial(ctx context.Context) (net.Conn, error) {
 	dialer := net.Dialer{
-		Timeout: c.limit, KeepAlive: -1,
+		KeepAlive: -1,
 		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
 			return c.permit(network, address)
 		},

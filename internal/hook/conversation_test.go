@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -24,6 +25,15 @@ func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
 	}
 	if (conversation{target: netip.MustParseAddrPort("127.0.0.1:80")}).permit("tcp4", "127.0.0.1:80") == nil {
 		t.Error("what is refused is refused again when it is dialled")
+	}
+}
+
+func TestNobodyIsDialledWhenTheCallHasEnded(t *testing.T) {
+	c := conversation{target: netip.MustParseAddrPort("10.244.0.1:80")}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if _, err := c.transport(ctx).DialContext(t.Context(), "tcp", "pod:80"); !errors.Is(err, context.Canceled) {
+		t.Errorf("dialling goes on: %v", err)
 	}
 }
 
