@@ -37,6 +37,7 @@ type webhooks struct {
 	operator     *Operator
 	certificates certificates
 	injector     *cabundle.Controller                    // nil: nothing is injected
+	faults       *faultFinder                            // nil: nothing is injected
 	loop         atomic.Pointer[loop.Loop[cabundle.Key]] // nil while this process does not lead
 }
 
@@ -53,6 +54,7 @@ func newWebhooks(o *Operator) (*webhooks, error) {
 		if err != nil {
 			return nil, err
 		}
+		w.faults = newFaultFinder(w)
 		if err := w.injector.Listen(cabundle.Listener{Changed: w.configurationChanged}); err != nil {
 			return nil, err
 		}
@@ -103,6 +105,7 @@ func (w *webhooks) watch(ctx context.Context) {
 	watches.Go(func() { w.certificates.Watch(ctx) })
 	if w.injector != nil {
 		watches.Go(func() { w.injector.Watch(ctx) })
+		watches.Go(func() { w.faults.watch(ctx) })
 	}
 	watches.Wait()
 }
@@ -127,10 +130,12 @@ func (w *webhooks) inject(ctx context.Context) {
 	l.Run(ctx)
 }
 
+// injectAll looks at every configuration anew.
 func (w *webhooks) injectAll() {
 	if w.injector == nil {
 		return
 	}
+	w.faults.look()
 	for _, key := range w.injector.Keys() {
 		w.enqueue(key)
 	}
@@ -143,6 +148,7 @@ func (w *webhooks) enqueue(key cabundle.Key) {
 }
 
 func (w *webhooks) configurationChanged(key cabundle.Key) {
+	w.faults.look()
 	w.enqueue(key)
 	w.certificates.Look()
 }

@@ -66,6 +66,18 @@ func TestTheExpiryOfTheCertificateIsShownWhereOneIsServed(t *testing.T) {
 	}
 }
 
+func TestFaultsOfWebhookConfigurationsAreShownWhereTheyAreLookedAt(t *testing.T) {
+	const series = `lockstep_webhook_configuration_faults{fault="path"}`
+	m := telemetry.NewMetrics("v1")
+	if _, there := scrape(t, m)[series]; there {
+		t.Error("there is a series, and nobody has looked")
+	}
+	m.WebhookFaults("path", 2)
+	if got := scrape(t, m)[series]; got != "2" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestMetricsOfTheProcess(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Leader(true)

@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
@@ -32,70 +33,65 @@ type Key struct {
 // String returns kind and name.
 func (k Key) String() string { return string(k.Kind) + " " + k.Name }
 
-// configuration is what is known of one.
+// configuration is what the cache keeps of one.
 type configuration struct {
 	key     Key
 	version string
-	labels  map[string]string
-	clients []admissionregistrationv1.WebhookClientConfig // one for each webhook, in order
+	labels  map[string]string // those that matter here
+	hooks   []webhook         // in order
 }
 
-// read returns what is known of a cached object.
-func read(object any) (configuration, bool) {
-	switch o := object.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		c := configuration{key: Key{Validating, o.Name}, version: o.ResourceVersion, labels: o.Labels}
-		for _, hook := range o.Webhooks {
-			c.clients = append(c.clients, hook.ClientConfig)
-		}
-		return c, true
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		c := configuration{key: Key{Mutating, o.Name}, version: o.ResourceVersion, labels: o.Labels}
-		for _, hook := range o.Webhooks {
-			c.clients = append(c.clients, hook.ClientConfig)
-		}
-		return c, true
-	}
-	return configuration{}, false
+// webhook is one of a configuration.
+type webhook struct {
+	name   string
+	client admissionregistrationv1.WebhookClientConfig
 }
 
-// trim leaves of an object what read needs, and of one that does not ask for a CA
-// nearly nothing.
-func trim(keepAll bool) func(any) (any, error) {
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
+// asks of its objects.
+func (c *configuration) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Name: c.key.Name, ResourceVersion: c.version}
+}
+
+// trim converts objects on their way into a cache: of one that does not ask for a
+// CA it leaves nearly nothing.
+func trim(keepAll bool) cache.TransformFunc {
 	return func(object any) (any, error) {
+		var small *configuration
 		switch o := object.(type) {
 		case *admissionregistrationv1.ValidatingWebhookConfiguration:
-			small := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: trimMeta(o.ObjectMeta)}
-			if keepAll || asks(o.Labels) {
-				for _, hook := range o.Webhooks {
-					small.Webhooks = append(small.Webhooks, admissionregistrationv1.ValidatingWebhook{ClientConfig: hook.ClientConfig})
-				}
+			small = newConfiguration(Validating, o.ObjectMeta)
+			for _, hook := range o.Webhooks {
+				small.hooks = append(small.hooks, webhook{hook.Name, hook.ClientConfig})
 			}
-			return small, nil
 		case *admissionregistrationv1.MutatingWebhookConfiguration:
-			small := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: trimMeta(o.ObjectMeta)}
-			if keepAll || asks(o.Labels) {
-				for _, hook := range o.Webhooks {
-					small.Webhooks = append(small.Webhooks, admissionregistrationv1.MutatingWebhook{ClientConfig: hook.ClientConfig})
-				}
+			small = newConfiguration(Mutating, o.ObjectMeta)
+			for _, hook := range o.Webhooks {
+				small.hooks = append(small.hooks, webhook{hook.Name, hook.ClientConfig})
 			}
-			return small, nil
+		case *configuration, cache.DeletedFinalStateUnknown:
+			return object, nil
+		default:
+			return nil, fmt.Errorf("trim webhook configuration: unexpected %T", object)
 		}
-		return object, nil
+		if !keepAll && !asks(small.labels) {
+			small.hooks = nil
+		}
+		return small, nil
 	}
 }
 
-func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
-	small := metav1.ObjectMeta{Name: m.Name, ResourceVersion: m.ResourceVersion}
+func newConfiguration(kind Kind, o metav1.ObjectMeta) *configuration {
+	c := &configuration{key: Key{kind, o.Name}, version: o.ResourceVersion}
 	for _, name := range []string{contract.InjectLabel, contract.InjectLabelPredecessor, contract.InjectNamespaceLabel} {
-		if value, there := m.Labels[name]; there {
-			if small.Labels == nil {
-				small.Labels = map[string]string{}
+		if value, there := o.Labels[name]; there {
+			if c.labels == nil {
+				c.labels = map[string]string{}
 			}
-			small.Labels[name] = value
+			c.labels[name] = value
 		}
 	}
-	return small
+	return c
 }
 
 // asks tells whether the labels ask some operator for a CA.
@@ -105,15 +101,15 @@ func asks(labels map[string]string) bool {
 
 // patch returns the JSON patch that gives every webhook the bundle; nil if all
 // have it. It applies to this very version of the configuration.
-func (c configuration) patch(bundle []byte) ([]byte, error) {
+func (c *configuration) patch(bundle []byte) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
 	operations := []operation{{"test", "/metadata/resourceVersion", c.version}}
-	for i, client := range c.clients {
-		if !bytes.Equal(client.CABundle, bundle) {
+	for i, hook := range c.hooks {
+		if !bytes.Equal(hook.client.CABundle, bundle) {
 			operations = append(operations, operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), bundle})
 		}
 	}
@@ -128,18 +124,16 @@ func (c configuration) patch(bundle []byte) ([]byte, error) {
 }
 
 // has tells whether every webhook has the bundle.
-func (c configuration) has(bundle []byte) bool {
-	return !slices.ContainsFunc(c.clients, func(client admissionregistrationv1.WebhookClientConfig) bool {
-		return !bytes.Equal(client.CABundle, bundle)
-	})
+func (c *configuration) has(bundle []byte) bool {
+	return !slices.ContainsFunc(c.hooks, func(hook webhook) bool { return !bytes.Equal(hook.client.CABundle, bundle) })
 }
 
 // services returns the names under which API servers call the Services that the
 // webhooks name.
-func (c configuration) services() []string {
+func (c *configuration) services() []string {
 	names := map[string]bool{}
-	for _, client := range c.clients {
-		s := client.Service
+	for _, hook := range c.hooks {
+		s := hook.client.Service
 		if s == nil || len(validation.IsDNS1035Label(s.Name)) > 0 || len(validation.IsDNS1123Label(s.Namespace)) > 0 {
 			continue // nobody can call that
 		}

@@ -104,7 +104,7 @@ func (c *Controller) Listen(l Listener) error {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = gone.Obj
 		}
-		if found, ok := read(object); ok && c.concerns(found) {
+		if found, ok := object.(*configuration); ok && c.concerns(found) {
 			l.Changed(found.key)
 		}
 	}
@@ -224,7 +224,7 @@ func (c *Controller) send(ctx context.Context, key Key, patch []byte) error {
 
 // classify tells a patch that came too late from one that is refused for what it
 // says: both are "invalid" to the API server.
-func (c *Controller) classify(err error, patched configuration) error {
+func (c *Controller) classify(err error, patched *configuration) error {
 	now, ok := c.cached(patched.key)
 	moved := !ok || now.version != patched.version
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) && moved {
@@ -234,14 +234,14 @@ func (c *Controller) classify(err error, patched configuration) error {
 }
 
 // concerns tells whether a configuration is to have some operator's CA.
-func (c *Controller) concerns(found configuration) bool {
+func (c *Controller) concerns(found *configuration) bool {
 	return len(c.options.Names) > 0 || asks(found.labels)
 }
 
 // ours tells whether a configuration is to have the CA from us. One that names a
 // namespace belongs to who manages that; one that names none, to who manages the
 // cluster.
-func (c *Controller) ours(found configuration) bool {
+func (c *Controller) ours(found *configuration) bool {
 	if len(c.options.Names) > 0 {
 		return slices.Contains(c.options.Names, found.key.Name)
 	}
@@ -255,11 +255,11 @@ func (c *Controller) ours(found configuration) bool {
 	return found.labels[contract.InjectLabel] == "true" && !c.options.Single
 }
 
-func (c *Controller) known() []configuration {
-	var all []configuration
+func (c *Controller) known() []*configuration {
+	var all []*configuration
 	for _, informer := range c.all() {
 		for _, item := range informer.GetStore().List() {
-			if found, ok := read(item); ok && c.concerns(found) {
+			if found, ok := item.(*configuration); ok && c.concerns(found) {
 				all = append(all, found)
 			}
 		}
@@ -267,12 +267,13 @@ func (c *Controller) known() []configuration {
 	return all
 }
 
-func (c *Controller) cached(key Key) (configuration, bool) {
+func (c *Controller) cached(key Key) (*configuration, bool) {
 	for _, informer := range c.informers[key.Kind] {
 		item, exists, err := informer.GetStore().GetByKey(key.Name)
 		if err == nil && exists {
-			return read(item)
+			found, ok := item.(*configuration)
+			return found, ok
 		}
 	}
-	return configuration{}, false
+	return nil, false
 }

@@ -1,0 +1,98 @@
+package cabundle_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+)
+
+var endpoint = cabundle.Endpoint{Namespace: "lockstep-system", Name: "lockstep", Port: 443, Paths: []string{"/yes", "/no"}}
+
+// calling is how a configuration says to call the Service.
+func calling(namespace, name, path string, port *int32) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{
+		CABundle: []byte("A"),
+		Service:  &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: name, Path: &path, Port: port},
+	}
+}
+
+func at(url, bundle string) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{CABundle: []byte(bundle), URL: &url}
+}
+
+func TestWhatKeepsAPIServersFromAnAnswerIsNamed(t *testing.T) {
+	const home, service = "lockstep-system", "lockstep"
+	for sentence, tc := range map[string]struct {
+		client admissionregistrationv1.WebhookClientConfig
+		want   []cabundle.FaultKind
+	}{
+		"all is well":             {calling(home, service, "/yes", nil), nil},
+		"all is well, and said":   {calling(home, service, "/no", new(int32(443))), nil},
+		"all is well without one": {at("https://192.0.2.1:8443/yes", "A"), nil},
+		"another Service":         {calling(home, "other", "/yes", new(int32(8443))), nil},
+		"a Service elsewhere":     {calling("team", service, "/yes", nil), []cabundle.FaultKind{cabundle.FaultService}},
+		"another port":            {calling(home, service, "/yes", new(int32(8443))), []cabundle.FaultKind{cabundle.FaultPort}},
+		"another path":            {calling(home, service, "/yes/", nil), []cabundle.FaultKind{cabundle.FaultPath}},
+		"no path":                 {calling(home, service, "", nil), []cabundle.FaultKind{cabundle.FaultPath}},
+		"another path in a URL":   {at("https://192.0.2.1:8443/", "A"), []cabundle.FaultKind{cabundle.FaultPath}},
+		"another CA":              {at("https://192.0.2.1:8443/yes", "B"), []cabundle.FaultKind{cabundle.FaultBundle}},
+		"no CA, and another path": {at("https://192.0.2.1:8443/", ""), []cabundle.FaultKind{cabundle.FaultBundle, cabundle.FaultPath}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			// a dry run, so that nobody writes the CA
+			atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+				p.change(validating, "x", func(c *configuration) bool {
+					c.Labels = map[string]string{contract.InjectLabel: "true"}
+					c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: tc.client}}
+					return true
+				})
+				p.all()
+				var got []cabundle.FaultKind
+				for _, fault := range p.Faults(endpoint) {
+					if got = append(got, fault.Kind); fault.Key != (cabundle.Key{Kind: cabundle.Validating, Name: "x"}) {
+						p.Errorf("%s is not at fault", fault.Key)
+					}
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					p.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestAFaultSaysWhereItIsAndWhatToDo(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.change(mutating, "x", func(c *configuration) bool {
+			c.Labels = map[string]string{contract.InjectLabel: "true"}
+			c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: calling("team", "x", "/none", nil)}}
+			return true
+		})
+		p.all()
+		var got []string
+		for _, fault := range p.Faults(endpoint) {
+			got = append(got, fault.Key.String()+": "+fault.What)
+		}
+		want := []string{
+			"MutatingWebhookConfiguration x: webhook x.lockstep.dev names the Service team/x, which cannot lead to lockstep's pods; name lockstep-system/lockstep",
+			`MutatingWebhookConfiguration x: webhook x.lockstep.dev names the path "/none"; served are /yes, /no`,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			p.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func TestConfigurationsOfOthersHaveNoFaults(t *testing.T) {
+	atPost(t, nil, func(p *post) {
+		p.apply(validating, "other", map[string]string{"app": "other"}, "B")
+		p.apply(mutating, "elsewhere", map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "nobody"}, "B")
+		if got := p.Faults(endpoint); got != nil {
+			p.Errorf("got %v", got)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+)
+
+const (
+	// settling is how long a change has to get around before it counts as a fault:
+	// the leader writes the CA when it sees the configuration.
+	settling = 30 * time.Second
+	// lookAgain is how long a fault stays shown that ended without an event.
+	lookAgain = 5 * time.Minute
+	// servicePort is the port for API servers of the Service in manifests.
+	servicePort = 443
+)
+
+// faultFinder says, when it is news, why API servers will not get an answer to
+// the webhooks that are configured: one whose failures are ignored would be missed
+// by nobody. It changes nothing, and is never fatal.
+type faultFinder struct {
+	injector interface {
+		Known() error
+		Faults(cabundle.Endpoint) []cabundle.Fault
+	}
+	endpoint cabundle.Endpoint
+	try      func(context.Context) []cabundle.Fault // asks the API server; may be nil
+	log      logrus.FieldLogger
+	show     func(kind string, n int)
+
+	wake chan struct{}
+	told map[cabundle.Fault]bool
+}
+
+// newFaultFinder returns one that looks as soon as it watches.
+func newFaultFinder(w *webhooks) *faultFinder {
+	o := w.operator
+	f := &faultFinder{
+		injector: w.injector,
+		endpoint: cabundle.Endpoint{Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admissionPaths},
+		log:      o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
+	}
+	if !o.config.DryRun {
+		f.try = func(ctx context.Context) []cabundle.Fault {
+			if w.loop.Load() == nil {
+				return nil // whoever leads asks for all
+			}
+			return w.trial().run(ctx)
+		}
+	}
+	f.look()
+	return f
+}
+
+// look asks for a look at the configurations: they have changed, or what they are
+// to have.
+func (f *faultFinder) look() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // asked for already
+	}
+}
+
+// watch looks when asked, and after faults from time to time, until ctx ends.
+func (f *faultFinder) watch(ctx context.Context) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-f.wake:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+		settled := time.NewTimer(settling)
+		select {
+		case <-settled.C:
+		case <-ctx.Done():
+			settled.Stop()
+			return
+		}
+		if f.injector.Known() != nil {
+			f.look() // when the caches are filled
+			continue
+		}
+		found := f.injector.Faults(f.endpoint)
+		if f.try != nil {
+			found = append(found, f.try(ctx)...)
+		}
+		if again = nil; len(found) > 0 {
+			again = time.After(lookAgain)
+		}
+		if ctx.Err() == nil {
+			f.tell(found)
+		}
+	}
+}
+
+func (f *faultFinder) tell(found []cabundle.Fault) {
+	count, now := map[cabundle.FaultKind]int{}, map[cabundle.Fault]bool{}
+	for _, fault := range found {
+		count[fault.Kind]++
+		now[fault] = true
+		if !f.told[fault] {
+			f.log.WithFields(logrus.Fields{"configuration": fault.Key.String(), "fault": string(fault.Kind)}).
+				Warn("API servers may get no answer from lockstep: " + fault.What)
+		}
+	}
+	for _, kind := range cabundle.FaultKinds() {
+		f.show(string(kind), count[kind])
+	}
+	if len(now) == 0 && len(f.told) > 0 {
+		f.log.Info("webhook configurations have no fault any more")
+	}
+	f.told = now
+}

@@ -1,0 +1,112 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+)
+
+// trialLimit bounds one request of a trial: the API server may wait 10 s for a
+// webhook.
+const trialLimit = 15 * time.Second
+
+// trial asks the API server for decreases in a dry run, to see that it asks us:
+// what no configuration shows, such as a Service without endpoints, a network
+// policy, a selector that misses a namespace. Both requests are ones that we
+// refuse, whatever the state of the cluster. They need no right that package act
+// does not have anyway.
+type trial struct {
+	client kubernetes.Interface
+	// hooks are our webhooks of a kind that call a path.
+	hooks func(kind cabundle.Kind, path string) []cabundle.Hook
+	// guarded finds a StatefulSet with replicas that a path guards.
+	guarded func(path string) (found triedSet, ok bool)
+}
+
+// triedSet is a StatefulSet that a trial would shrink.
+type triedSet struct {
+	namespace, name string
+	replicas        int
+}
+
+const (
+	noDownscalePath      = "/admission/no-downscale"
+	prepareDownscalePath = "/admission/prepare-downscale"
+)
+
+// admissionPaths are where admission answers.
+var admissionPaths = []string{noDownscalePath, prepareDownscalePath}
+
+// run returns what is wrong; nothing where nobody can tell.
+func (t trial) run(ctx context.Context) []cabundle.Fault {
+	return slices.Concat(
+		t.try(ctx, cabundle.Validating, noDownscalePath, `{"spec":{"replicas":%d}}`),
+		// The version is an old one: such a decrease never succeeds, and those who
+		// change objects are asked before the API server compares.
+		t.try(ctx, cabundle.Mutating, prepareDownscalePath, `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":%d}}`),
+	)
+}
+
+func (t trial) try(ctx context.Context, kind cabundle.Kind, path, patch string) []cabundle.Fault {
+	hooks := t.hooks(kind, path)
+	set, ok := t.guarded(path)
+	if len(hooks) == 0 || !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	defer cancel()
+	_, err := t.client.AppsV1().StatefulSets(set.namespace).Patch(ctx, set.name, types.MergePatchType,
+		fmt.Appendf(nil, patch, set.replicas-1), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	if what := verdict(err, hooks); what != "" {
+		about := fmt.Sprintf("webhook %s %s; a dry run of shrinking %s in %s showed it", hooks[0].Name, what, set.name, set.namespace)
+		return []cabundle.Fault{{Kind: cabundle.FaultUnasked, Key: hooks[0].Key, What: about}}
+	}
+	return nil
+}
+
+// verdict says what is wrong by the answer to a decrease that one of the webhooks
+// refuses when it is asked. Others may have refused it before.
+func verdict(answer error, hooks []cabundle.Hook) string {
+	named := func(what string) bool {
+		return answer != nil && slices.ContainsFunc(hooks, func(hook cabundle.Hook) bool {
+			return strings.Contains(answer.Error(), what+` "`+hook.Name+`"`)
+		})
+	}
+	switch {
+	case named("admission webhook"):
+		return ""
+	case named("failed calling webhook"):
+		return "cannot be called: " + answer.Error()
+	case answer == nil, apierrors.IsConflict(answer) && !strings.Contains(answer.Error(), "admission webhook"):
+		return "is not asked: see whether its rules and namespaceSelector match, and whether API servers reach the Service"
+	}
+	return ""
+}
+
+// trial makes one that asks about what this process knows.
+func (w *webhooks) trial() trial {
+	return trial{client: w.operator.clients.work, hooks: w.injector.Hooks, guarded: w.guarded}
+}
+
+// guarded finds a StatefulSet of a group that would be refused to shrink.
+func (w *webhooks) guarded(path string) (triedSet, bool) {
+	observer := w.operator.observer
+	for _, key := range observer.Groups("") {
+		for _, zone := range observer.Cached(key).Zones {
+			set, known := observer.Set(key.Namespace, zone.Name)
+			if known && zone.Replicas > 0 && (path == prepareDownscalePath || set.NoDownscale) {
+				return triedSet{key.Namespace, zone.Name, zone.Replicas}, true
+			}
+		}
+	}
+	return triedSet{}, false
+}

@@ -1,0 +1,121 @@
+package operator
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+)
+
+// respondent answers every request alike, and writes them down.
+type respondent struct {
+	answer func() *http.Response
+	asked  []string
+}
+
+func (r *respondent) RoundTrip(q *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.asked = append(r.asked, q.Method+" "+q.URL.RequestURI()+" "+string(body))
+	return r.answer(), nil
+}
+
+func refusal(code int32, why metav1.StatusReason, message string) func() *http.Response {
+	return func() *http.Response {
+		return apitest.Answer(int(code), &metav1.Status{Status: metav1.StatusFailure, Reason: why, Code: code, Message: message})
+	}
+}
+
+// tried is a trial in a cluster with two webhooks and a StatefulSet that both guard.
+func tried(t *testing.T, server http.RoundTripper) trial {
+	t.Helper()
+	return trial{
+		client: apitest.Client(t, server),
+		hooks: func(kind cabundle.Kind, path string) []cabundle.Hook {
+			switch {
+			case kind == cabundle.Validating && path == noDownscalePath:
+				return []cabundle.Hook{{Key: cabundle.Key{Kind: kind, Name: "no"}, Name: "no.lockstep.dev"}}
+			case kind == cabundle.Mutating && path == prepareDownscalePath:
+				return []cabundle.Hook{{Key: cabundle.Key{Kind: kind, Name: "prepare"}, Name: "prepare.lockstep.dev"}}
+			}
+			return nil
+		},
+		guarded: func(string) (triedSet, bool) { return triedSet{"team", "zone-a", 3}, true },
+	}
+}
+
+func TestATrialIsADryRunOfADecreaseThatWouldBeRefused(t *testing.T) {
+	server := &respondent{answer: refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")}
+	tried(t, server).run(t.Context())
+	const set = "PATCH /apis/apps/v1/namespaces/team/statefulsets/zone-a?dryRun=All "
+	want := []string{set + `{"spec":{"replicas":2}}`, set + `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":2}}`}
+	if !slices.Equal(server.asked, want) {
+		t.Errorf("got %q, want %q", server.asked, want)
+	}
+}
+
+func TestATrialNeedsAWebhookAndAStatefulSet(t *testing.T) {
+	server := &respondent{answer: refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")}
+	without := tried(t, server)
+	without.hooks = func(cabundle.Kind, string) []cabundle.Hook { return nil }
+	empty := tried(t, server)
+	empty.guarded = func(string) (triedSet, bool) { return triedSet{}, false }
+	if got := append(without.run(t.Context()), empty.run(t.Context())...); got != nil || server.asked != nil {
+		t.Errorf("found %v, asked %q", got, server.asked)
+	}
+}
+
+func TestATrialTellsByTheAnswerWhetherAWebhookWasAsked(t *testing.T) {
+	const unasked, uncalled = "is not asked", "cannot be called"
+	for sentence, tc := range map[string]struct {
+		answer  func() *http.Response
+		no      string // what is found of no-downscale
+		prepare string // of prepare-downscale
+	}{
+		"no-downscale refuses": {
+			refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.lockstep.dev" denied the request: it may not shrink`), "", "",
+		},
+		"prepare-downscale refuses": {
+			refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "prepare.lockstep.dev" denied the request: it has moved on`), "", "",
+		},
+		"another webhook refuses": {
+			refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "other" denied the request: no`), "", "",
+		},
+		"a policy refuses":    {refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ValidatingAdmissionPolicy x denied it"), "", ""},
+		"nobody refuses":      {func() *http.Response { return apitest.Answer(http.StatusOK, &appsv1.StatefulSet{}) }, unasked, unasked},
+		"it is old, and that": {refusal(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified"), unasked, unasked},
+		"prepare-downscale cannot be called": {
+			refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, `failed calling webhook "prepare.lockstep.dev": no endpoints`), "", uncalled,
+		},
+		"no-downscale cannot be called": {
+			refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, `failed calling webhook "no.lockstep.dev": no endpoints`), uncalled, "",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var no, prepare string
+			for _, fault := range tried(t, &respondent{answer: tc.answer}).run(t.Context()) {
+				if fault.Kind != cabundle.FaultUnasked {
+					t.Errorf("a fault of kind %s", fault.Kind)
+				}
+				if fault.Key.Name == "no" {
+					no = fault.What
+				} else {
+					prepare = fault.What
+				}
+			}
+			says := func(got, want string) bool { return (got == "") == (want == "") && strings.Contains(got, want) }
+			if !says(no, tc.no) || !says(prepare, tc.prepare) {
+				t.Errorf("got %q and %q", no, prepare)
+			}
+		})
+	}
+}
