@@ -3,14 +3,16 @@ package apiserver_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const noDownscale = "grafana.com/no-downscale"
@@ -18,13 +20,19 @@ const noDownscale = "grafana.com/no-downscale"
 // barredBy registers the webhook no-downscale of an operator for the scene.
 func (s *scene) barredBy(o *operator, ca []byte) {
 	s.t.Helper()
+	s.barredAt(webhookAddress(s.t, o), ca)
+}
+
+// barredAt registers the webhook no-downscale for this scene alone.
+func (s *scene) barredAt(address string, ca []byte) {
+	s.t.Helper()
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
 	readManifest(s.t, "no-downscale.yaml", &c)
 	c.ObjectMeta = metav1.ObjectMeta{Name: s.name}
 	for i := range c.Webhooks {
 		hook := &c.Webhooks[i]
 		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{
-			URL: new("https://" + webhookAddress(s.t, o) + *hook.ClientConfig.Service.Path), CABundle: ca,
+			URL: new("https://" + address + *hook.ClientConfig.Service.Path), CABundle: ca,
 		}
 		hook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": s.name}}
 	}
@@ -68,42 +76,26 @@ func TestWhatMustNotShrinkKeepsItsReplicasByAnOperatorOfOneNamespace(t *testing.
 	s.keepsReplicas()
 }
 
+// others are the resources with replicas that no group has.
+var others = []string{"deployments", "replicasets"}
+
 func (s *scene) keepsReplicas() {
-	t := s.t
-	t.Helper()
-	apps, ctx := s.world.admin.AppsV1(), t.Context()
-	pod := zone("web", 1).Spec.Template
-	selector := &metav1.LabelSelector{MatchLabels: pod.Labels}
-	labelled := metav1.ObjectMeta{Name: "web", Labels: map[string]string{noDownscale: "true"}}
+	s.t.Helper()
 	s.begin(zone("zone-a", 2, func(z *appsv1.StatefulSet) { set(&z.Labels, noDownscale, "true") }))
-	if _, err := apps.Deployments(s.name).Create(ctx, &appsv1.Deployment{ObjectMeta: labelled,
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: selector, Template: pod}}, createOptions); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := apps.ReplicaSets(s.name).Create(ctx, &appsv1.ReplicaSet{ObjectMeta: labelled,
-		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), Selector: selector, Template: pod}}, createOptions); err != nil {
-		t.Fatal(err)
-	}
+	s.beginOthers("web", map[string]string{noDownscale: "true"})
+	s.beginOthers("free", nil)
+	s.settled()
 	s.eventually("the API server asks the webhook", func(present) error {
 		if shrank := s.scaleBy(scaled, "zone-a", -1) == nil; shrank {
 			return errors.Join(errors.New("not yet"), s.scaleBy(scaled, "zone-a", 1))
 		}
 		return nil
 	})
-	smaller := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 1}}
 	for what, shrink := range map[string]func() error{
-		"deployments": func() error {
-			smaller := smaller.DeepCopy()
-			smaller.Name, smaller.Namespace = "web", s.name
-			_, err := apps.Deployments(s.name).UpdateScale(ctx, "web", smaller, updateOptions)
-			return err
-		},
-		"replicasets": func() error {
-			smaller := smaller.DeepCopy()
-			smaller.Name, smaller.Namespace = "web", s.name
-			_, err := apps.ReplicaSets(s.name).UpdateScale(ctx, "web", smaller, updateOptions)
-			return err
-		},
+		"deployments":             func() error { return s.scaleOther("deployments", "web", 1) },
+		"deployments as a whole":  func() error { return s.patchOther("deployments", "web", `{"spec":{"replicas":1}}`) },
+		"replicasets":             func() error { return s.scaleOther("replicasets", "web", 1) },
+		"replicasets as a whole":  func() error { return s.patchOther("replicasets", "web", `{"spec":{"replicas":1}}`) },
 		"statefulsets":            func() error { return s.scaleBy(scaled, "zone-a", -1) },
 		"statefulsets as a whole": func() error { return s.scaleBy(updated, "zone-a", -1) },
 	} {
@@ -111,11 +103,115 @@ func (s *scene) keepsReplicas() {
 		for apierrors.IsConflict(err) {
 			err = shrink()
 		}
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), noDownscale) {
-			t.Errorf("%s: got %v, want 403 that names the label", what, err)
+		if !barredByLabel(err) {
+			s.t.Errorf("%s: got %v, want 403 that names the label", what, err)
 		}
 	}
 	if err := s.scaleBy(scaled, "zone-a", 1); err != nil {
-		t.Errorf("an increase: %v", err)
+		s.t.Errorf("an increase: %v", err)
+	}
+	s.refusesFromCaches()
+	s.followsTheLabel()
+}
+
+// barredByLabel tells whether a decrease was refused because of the label.
+func barredByLabel(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), noDownscale)
+}
+
+// beginOthers makes a Deployment and a ReplicaSet of two replicas.
+func (s *scene) beginOthers(name string, labels map[string]string) {
+	s.t.Helper()
+	apps, ctx, pod := s.world.admin.AppsV1(), s.t.Context(), zone(name, 2).Spec.Template
+	about := metav1.ObjectMeta{Name: name, Labels: labels}
+	selector := &metav1.LabelSelector{MatchLabels: pod.Labels}
+	if _, err := apps.Deployments(s.name).Create(ctx, &appsv1.Deployment{ObjectMeta: about,
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: selector, Template: pod}}, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := apps.ReplicaSets(s.name).Create(ctx, &appsv1.ReplicaSet{ObjectMeta: about,
+		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(2)), Selector: selector, Template: pod}}, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) scaleOther(resource, name string, replicas int) error {
+	return s.patchOther(resource, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas), "scale")
+}
+
+func (s *scene) patchOther(resource, name, patch string, subresource ...string) error {
+	return s.world.admin.AppsV1().RESTClient().Patch(types.MergePatchType).Namespace(s.name).
+		Resource(resource).Name(name).SubResource(subresource...).Body([]byte(patch)).Do(s.t.Context()).Error()
+}
+
+// refusesFromCaches asks for decreases of what has the label, and then of what has
+// none: the operator reads only the latter. As long as the status of something
+// changes, the caches may be behind, so it may take more than one try.
+func (s *scene) refusesFromCaches() {
+	s.t.Helper()
+	want := []string{"deployments/free", "replicasets/free"}
+	s.eventually("the operator refuses without a request", func(present) error {
+		before := len(s.lookedAt())
+		var errs []error
+		for range 3 {
+			for _, resource := range others {
+				if err := s.scaleOther(resource, "web", 1); !barredByLabel(err) {
+					s.t.Errorf("%s: got %v, want 403 that names the label", resource, err)
+				}
+			}
+			if err := s.scaleBy(scaled, "zone-a", -1); !barredByLabel(err) {
+				s.t.Errorf("statefulsets: got %v, want 403 that names the label", err)
+			}
+		}
+		for _, resource := range others {
+			errs = append(errs, s.scaleOther(resource, "free", 1), s.scaleOther(resource, "free", 2))
+		}
+		if err := errors.Join(errs...); err != nil {
+			s.t.Fatalf("what has no label may shrink: %v", err)
+		}
+		var got []string
+		s.eventually("the audit log has what came last", func(present) error {
+			if got = s.lookedAt()[before:]; !slices.Contains(got, want[1]) {
+				return fmt.Errorf("%q", got)
+			}
+			return nil
+		})
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("it read %q, want %q", got, want)
+		}
+		return nil
+	})
+}
+
+// lookedAt returns the workloads that the operator read one by one: "deployments/web".
+func (s *scene) lookedAt() []string {
+	s.t.Helper()
+	var all []string
+	for _, r := range s.requests() {
+		if r.User == s.operator.user && r.Verb == "get" && slices.Contains(append(others, "statefulsets"), r.Resource) {
+			all = append(all, r.Resource+"/"+r.Name)
+		}
+	}
+	return all
+}
+
+// followsTheLabel sets and removes the label, and asks at once.
+func (s *scene) followsTheLabel() {
+	s.t.Helper()
+	for _, resource := range others {
+		for range 10 {
+			if err := s.patchOther(resource, "free", `{"metadata":{"labels":{"`+noDownscale+`":"true"}}}`); err != nil {
+				s.t.Fatal(err)
+			}
+			if err := s.scaleOther(resource, "free", 1); !barredByLabel(err) {
+				s.t.Fatalf("%s that just got the label: got %v, want 403 that names the label", resource, err)
+			}
+			if err := s.patchOther(resource, "free", `{"metadata":{"labels":{"`+noDownscale+`":null}}}`); err != nil {
+				s.t.Fatal(err)
+			}
+			if err := errors.Join(s.scaleOther(resource, "free", 1), s.scaleOther(resource, "free", 2)); err != nil {
+				s.t.Fatalf("%s that just lost the label: %v", resource, err)
+			}
+		}
 	}
 }

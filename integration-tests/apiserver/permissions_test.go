@@ -26,6 +26,8 @@ var inReserve = map[string]string{
 	"list namespaces":                 "an API server that streams lists is only watched; an older one is asked for them",
 	"list leases.coordination.k8s.io": "the same",
 	"list secrets":                    "the same",
+	"list deployments.apps":           "the same",
+	"list replicasets.apps":           "the same",
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
 	"get statefulsets.apps": "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",

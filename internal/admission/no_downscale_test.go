@@ -65,9 +65,6 @@ func (s *shelf) client(tb testing.TB) kubernetes.Interface {
 	return client
 }
 
-// nothingCached is a cache that is empty.
-func nothingCached(string, string) (observe.Set, bool) { return observe.Set{}, false }
-
 func noDownscale(n admission.NoDownscale) http.Handler {
 	return admission.New(admission.Options{NoDownscale: n, Log: silent()})
 }
@@ -142,81 +139,85 @@ func replicaSet(replicas int32) *appsv1.ReplicaSet {
 }
 
 func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
-	const ask = "GET /apis/apps/v1/namespaces/team/%s/zone-a application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	fresh := observe.Set{UID: "uid-a", Version: 7, NoDownscale: true}
-	with := func(change func(*observe.Set)) *observe.Set {
+	fresh := observe.Scaled{UID: "uid-a", Version: 7, NoDownscale: true}
+	with := func(change func(*observe.Scaled)) *observe.Scaled {
 		changed := fresh
 		change(&changed)
 		return &changed
 	}
-	scaleOf := func(resource string, change ...func(*admissionv1.AdmissionRequest)) []byte {
-		return update(t, scale(3), scale(0), func(r *admissionv1.AdmissionReview) {
-			r.Request.Resource.Resource = resource
-			for _, c := range change {
-				c(r.Request)
-			}
-		})
-	}
+	down := func(q *admissionv1.AdmissionRequest) {}
 	opaque := func(q *admissionv1.AdmissionRequest) {
 		q.OldObject.Raw = bytes.Replace(q.OldObject.Raw, []byte(`"resourceVersion":"7"`), []byte(`"resourceVersion":"v7"`), 1)
 	}
+	up := func(q *admissionv1.AdmissionRequest) { q.Object, q.OldObject = q.OldObject, q.Object }
+	label, none := map[string]string{"grafana.com/no-downscale": "true"}, map[string]string{"x": "y"}
 	for name, tc := range map[string]struct {
-		review []byte
-		cached *observe.Set
-		live   map[string]string // its labels; nil: it does not exist
-		fails  bool
-		asked  string // the resource that was read
-		reason admission.Reason
+		request func(*admissionv1.AdmissionRequest)
+		cached  *observe.Scaled
+		live    map[string]string // its labels; nil: it does not exist
+		fails   bool
+		asked   bool // it is read
+		reason  admission.Reason
 	}{
-		"the cache is as new as the Scale":        {scaleOf("statefulsets"), &fresh, nil, true, "", admission.DownscaleBarred},
-		"the cache is newer":                      {scaleOf("statefulsets"), with(func(s *observe.Set) { s.Version = 8 }), nil, true, "", admission.DownscaleBarred},
-		"the cache knows that there is no label":  {scaleOf("statefulsets"), with(func(s *observe.Set) { s.NoDownscale = false }), nil, true, "", admission.NotGuarded},
-		"the cache is older: it is read":          {scaleOf("statefulsets"), with(func(s *observe.Set) { s.Version = 6 }), map[string]string{}, false, "statefulsets", admission.NotGuarded},
-		"the cache has another one: it is read":   {scaleOf("statefulsets"), with(func(s *observe.Set) { s.UID = "uid-b" }), map[string]string{}, false, "statefulsets", admission.NotGuarded},
-		"versions are opaque: it is read":         {scaleOf("statefulsets", opaque), &fresh, map[string]string{}, false, "statefulsets", admission.NotGuarded},
-		"nothing is cached: it is read":           {scaleOf("statefulsets"), nil, map[string]string{"grafana.com/no-downscale": "true"}, false, "statefulsets", admission.DownscaleBarred},
-		"a Deployment is read":                    {scaleOf("deployments"), &fresh, map[string]string{"grafana.com/no-downscale": "true"}, false, "deployments", admission.DownscaleBarred},
-		"a ReplicaSet is read":                    {scaleOf("replicasets"), &fresh, map[string]string{"x": "y"}, false, "replicasets", admission.NotGuarded},
-		"what is away is not known":               {scaleOf("deployments"), nil, nil, false, "deployments", admission.ParentUnknown},
-		"what cannot be read is not known":        {scaleOf("deployments"), nil, nil, true, "deployments", admission.ParentUnknown},
-		"another resource is not known":           {scaleOf("replicationcontrollers"), nil, nil, true, "", admission.ParentUnknown},
-		"a name that is a path is not looked for": {scaleOf("deployments", func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }), nil, nil, true, "", admission.ParentUnknown},
-		"growth is nobody's question":             {update(t, scale(0), scale(3)), nil, nil, true, "", admission.NotShrinking},
+		"the cache is as new as the Scale":           {down, &fresh, none, true, false, admission.DownscaleBarred},
+		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, admission.DownscaleBarred},
+		"the cache knows that it may shrink":         {down, with(func(s *observe.Scaled) { s.NoDownscale = false }), label, true, false, admission.NotGuarded},
+		"the label was just taken off":               {down, with(func(s *observe.Scaled) { s.Version = 6 }), none, false, true, admission.NotGuarded},
+		"something else was just changed":            {down, with(func(s *observe.Scaled) { s.Version = 6 }), label, false, true, admission.DownscaleBarred},
+		"the label was just set":                     {down, with(func(s *observe.Scaled) { s.Version, s.NoDownscale = 6, false }), label, false, true, admission.DownscaleBarred},
+		"the cache has one that had the name before": {down, with(func(s *observe.Scaled) { s.UID = "uid-b" }), none, false, true, admission.NotGuarded},
+		"versions are opaque":                        {opaque, &fresh, none, false, true, admission.NotGuarded},
+		"nothing is cached, and there is a label":    {down, nil, label, false, true, admission.DownscaleBarred},
+		"nothing is cached, and there is no label":   {down, nil, none, false, true, admission.NotGuarded},
+		"what is away is not known":                  {down, nil, nil, false, true, admission.ParentUnknown},
+		"what cannot be read is not known":           {down, nil, nil, true, true, admission.ParentUnknown},
+		"a name that is a path is not looked for":    {func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }, nil, nil, true, false, admission.ParentUnknown},
+		"a cache that lags is not believed either":   {down, with(func(s *observe.Scaled) { s.Version = 6 }), nil, true, true, admission.ParentUnknown},
+		"growth is nobody's question":                {up, &fresh, label, true, false, admission.NotShrinking},
+		"another resource is not known":              {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "replicationcontrollers" }, &fresh, nil, true, false, admission.ParentUnknown},
+		"nor is one of the same name somewhere else": {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "example.com" }, &fresh, nil, true, false, admission.ParentUnknown},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, strict := range []bool{false, true} {
-				s := &shelf{fails: tc.fails, labels: map[string]map[string]string{}}
-				if tc.live != nil {
-					s.labels["/apis/apps/v1/namespaces/team/"+tc.asked+"/zone-a"] = tc.live
+		for _, resource := range []string{"statefulsets", "deployments", "replicasets"} {
+			t.Run(name+"/"+resource, func(t *testing.T) {
+				review := update(t, scale(3), scale(0), func(r *admissionv1.AdmissionReview) {
+					r.Request.Resource.Resource = resource
+					tc.request(r.Request)
+				})
+				path := "/apis/apps/v1/namespaces/team/" + resource + "/zone-a"
+				cached := func(of, namespace, name string) (observe.Scaled, bool) {
+					if tc.cached == nil || of != resource || namespace != "team" || name != "zone-a" {
+						return observe.Scaled{}, false
+					}
+					return *tc.cached, true
 				}
-				cached := nothingCached
-				if tc.cached != nil {
-					cached = func(namespace, name string) (observe.Set, bool) {
-						return *tc.cached, namespace == "team" && name == "zone-a"
+				for _, strict := range []bool{false, true} {
+					s := &shelf{fails: tc.fails, labels: map[string]map[string]string{}}
+					if tc.live != nil {
+						s.labels[path] = tc.live
+					}
+					h := noDownscale(admission.NoDownscale{Strict: strict, Parents: admission.ScaleParents{Cached: cached, Client: s.client(t)}})
+					response := answerTo(t, post(t, h, noDownscalePath, review)).Response
+					doubted := tc.reason == admission.ParentUnknown
+					allowed := tc.reason != admission.DownscaleBarred && (!doubted || !strict)
+					if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
+						t.Errorf("strict %t: allowed %t for %v (%+v), want %t for %s", strict, response.Allowed, response.AuditAnnotations, response.Result, allowed, tc.reason)
+					}
+					if doubted && strict && response.Result.Code != http.StatusTooManyRequests {
+						t.Errorf("refused with %d, want 429: it may be known later", response.Result.Code)
+					}
+					if warned := len(response.Warnings) > 0; warned != (doubted && !strict) {
+						t.Errorf("strict %t: warnings %q", strict, response.Warnings)
+					}
+					var want []string
+					if tc.asked {
+						want = []string{"GET " + path + " application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+					}
+					if diff := cmp.Diff(want, s.asked); diff != "" {
+						t.Errorf("strict %t: requests (-want +got):\n%s", strict, diff)
 					}
 				}
-				h := noDownscale(admission.NoDownscale{Strict: strict, Parents: admission.ScaleParents{Cached: cached, Client: s.client(t)}})
-				response := answerTo(t, post(t, h, noDownscalePath, tc.review)).Response
-				doubted := tc.reason == admission.ParentUnknown
-				allowed := tc.reason != admission.DownscaleBarred && (!doubted || !strict)
-				if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
-					t.Errorf("strict %t: allowed %t for %v (%+v), want %t for %s", strict, response.Allowed, response.AuditAnnotations, response.Result, allowed, tc.reason)
-				}
-				if doubted && strict && response.Result.Code != http.StatusTooManyRequests {
-					t.Errorf("refused with %d, want 429: it may be known later", response.Result.Code)
-				}
-				if warned := len(response.Warnings) > 0; warned != (doubted && !strict) {
-					t.Errorf("strict %t: warnings %q", strict, response.Warnings)
-				}
-				var want []string
-				if tc.asked != "" {
-					want = []string{strings.Replace(ask, "%s", tc.asked, 1)}
-				}
-				if diff := cmp.Diff(want, s.asked); diff != "" {
-					t.Errorf("strict %t: requests (-want +got):\n%s", strict, diff)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 

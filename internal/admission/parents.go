@@ -16,11 +16,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// ScaleParents are the objects behind Scales: StatefulSets from the cache where
-// that is as new as the Scale, everything else by one read of its metadata.
+// ScaleParents are the objects behind Scales: from the cache where that has them
+// and is as new as the Scale, otherwise by one read of their metadata. What has no
+// label is cached only if it is a StatefulSet.
 type ScaleParents struct {
-	// Cached returns a StatefulSet from the cache.
-	Cached func(namespace, name string) (observe.Set, bool)
+	// Cached returns what is scaled from the cache: observe.Observer.Scaled.
+	Cached func(resource, namespace, name string) (observe.Scaled, bool)
 	Client kubernetes.Interface
 }
 
@@ -44,22 +45,19 @@ func (p ScaleParents) NoDownscale(ctx context.Context, c Change) (bool, error) {
 	if c.Group != "apps" || !slices.Contains(scaledResources, c.Resource) {
 		return false, fmt.Errorf("nothing is known of %.80q of group %.80q", c.Resource, c.Group)
 	}
-	if set, fresh := p.cached(c); fresh {
-		return set.NoDownscale, nil
+	if cached, known := p.Cached(c.Resource, c.Namespace, c.Name); known && shows(cached, c.Old) {
+		return cached.NoDownscale, nil
 	}
 	labels, err := p.read(ctx, c)
 	return contract.NoDownscale(labels), err
 }
 
-// cached returns the StatefulSet if the cache has it in the state that the Scale
-// shows, or in a later one.
-func (p ScaleParents) cached(c Change) (observe.Set, bool) {
-	if c.Resource != "statefulsets" {
-		return observe.Set{}, false
-	}
-	set, known := p.Cached(c.Namespace, c.Name)
-	shown, ordered := plan.ParseVersion(c.Old.Version)
-	return set, known && ordered && set.UID == c.Old.UID && set.Version >= shown
+// shows tells whether the cache has the object in the state that its Scale shows,
+// or in a later one. Where it lags behind, a read decides: the label may have come,
+// or have been taken off, and then the object may shrink at once.
+func shows(cached observe.Scaled, scale Object) bool {
+	shown, ordered := plan.ParseVersion(scale.Version)
+	return ordered && cached.UID == scale.UID && cached.Version >= shown
 }
 
 // metadataOnly asks the API server for nothing but an object's metadata.

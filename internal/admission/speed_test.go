@@ -34,8 +34,8 @@ func grown(s *appsv1.StatefulSet) {
 }
 
 func BenchmarkNoDownscale(b *testing.B) {
-	cached := func(string, string) (observe.Set, bool) {
-		return observe.Set{UID: "uid-a", Version: 7, NoDownscale: true}, true
+	cached := func(string, string, string) (observe.Scaled, bool) {
+		return observe.Scaled{UID: "uid-a", Version: 7, NoDownscale: true}, true
 	}
 	h := noDownscale(admission.NoDownscale{Parents: admission.ScaleParents{Cached: cached}})
 	for name, review := range map[string][]byte{

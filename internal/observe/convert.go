@@ -99,6 +99,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		Name:            set.Name,
 		UID:             string(set.UID),
 		Version:         versionOf(set),
+		Generation:      set.Generation,
 		Replicas:        1,
 		MinReady:        time.Duration(set.Spec.MinReadySeconds) * time.Second,
 		UpdateRevision:  set.Status.UpdateRevision,

@@ -127,7 +127,7 @@ func TestAPodIsConvertedWhole(t *testing.T) {
 
 func TestZoneOfAStatefulSet(t *testing.T) {
 	settled := plan.Zone{
-		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
+		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Generation: 3, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
 		Observed: true, OnDelete: true,
 	}
 	for sentence, tc := range map[string]struct {
@@ -142,7 +142,7 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"being deleted":                            {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *plan.Zone) { z.Deleting = true }},
 		"RollingUpdate":                            {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType }, func(z *plan.Zone) { z.OnDelete = false }},
 		"no strategy at all":                       {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = "" }, func(z *plan.Zone) { z.OnDelete = false }},
-		"a spec nobody has observed":               {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *plan.Zone) { z.Observed = false }},
+		"a spec nobody has observed":               {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *plan.Zone) { z.Generation, z.Observed = 4, false }},
 		"a status from the future":                 {func(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = 4 }, func(*plan.Zone) {}},
 		"no update revision yet":                   {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "" }, func(z *plan.Zone) { z.UpdateRevision, z.Observed = "", false }},
 		"created this moment":                      {func(s *appsv1.StatefulSet) { s.Status = appsv1.StatefulSetStatus{} }, func(z *plan.Zone) { z.UpdateRevision, z.CurrentRevision, z.Observed = "", "", false }},

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/lease"
@@ -25,6 +26,9 @@ import (
 type Options struct {
 	Namespace string          // exactly this one, without opt-in; empty: the whole cluster
 	Selector  labels.Selector // which namespaces opted in, when Namespace is empty
+	// Metadata is asked for the Deployments and ReplicaSets with the label
+	// no-downscale; nil: nobody wants to know.
+	Metadata metadataclient.Interface
 }
 
 // Observer owns the caches. Make one with New, give it its listeners, run it.
@@ -34,7 +38,8 @@ type Observer struct {
 	only       string
 	pods       cache.SharedIndexInformer
 	zones      cache.SharedIndexInformer
-	namespaces cache.SharedIndexInformer // nil in single-namespace mode
+	namespaces cache.SharedIndexInformer            // nil in single-namespace mode
+	labelled   map[string]cache.SharedIndexInformer // by resource; empty without webhooks
 	now        func() time.Time
 }
 
@@ -65,6 +70,9 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 			informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = opts.Selector.String() }))
 		o.namespaces = selected.Core().V1().Namespaces().Informer()
 	}
+	if opts.Metadata != nil {
+		o.labelled = watchLabelled(opts.Metadata, opts.Namespace)
+	}
 	if err := o.configure(); err != nil {
 		return nil, fmt.Errorf("set up caches: %w", err)
 	}
@@ -79,6 +87,9 @@ func (o *Observer) configure() error {
 	}
 	if o.namespaces != nil {
 		errs = append(errs, o.namespaces.SetTransform(trimNamespace))
+	}
+	for _, informer := range o.labelled {
+		errs = append(errs, informer.SetTransform(trimLabelled))
 	}
 	return errors.Join(errs...)
 }
@@ -107,7 +118,7 @@ func indexByUID(object any) ([]string, error) {
 // Run watches until ctx ends and returns when all watches have stopped.
 func (o *Observer) Run(ctx context.Context) {
 	running := make(chan struct{})
-	informers := o.informers()
+	informers := slices.AppendSeq(o.needed(), maps.Values(o.labelled))
 	for _, informer := range informers {
 		go func() {
 			informer.RunWithContext(ctx)
@@ -119,9 +130,10 @@ func (o *Observer) Run(ctx context.Context) {
 	}
 }
 
-// Synced tells whether every cache has been filled once.
+// Synced tells whether every cache has been filled once without which nothing can
+// be decided. Where those of labelled objects are empty, a read answers.
 func (o *Observer) Synced() bool {
-	for _, informer := range o.informers() {
+	for _, informer := range o.needed() {
 		if !informer.HasSynced() {
 			return false
 		}
@@ -129,7 +141,7 @@ func (o *Observer) Synced() bool {
 	return true
 }
 
-func (o *Observer) informers() []cache.SharedIndexInformer {
+func (o *Observer) needed() []cache.SharedIndexInformer {
 	all := []cache.SharedIndexInformer{o.pods, o.zones, o.holds.Informer()}
 	if o.namespaces != nil {
 		all = append(all, o.namespaces)

@@ -8,6 +8,8 @@ func Permissions() []permission.Need {
 	return []permission.Need{
 		{Scope: permission.Cluster, Resource: "namespaces", Verbs: watch, Why: "know which namespaces opted in"},
 		{APIGroup: "apps", Resource: "statefulsets", Verbs: watch, Why: "know the groups, their zones and revisions"},
+		{APIGroup: "apps", Resource: "deployments", Verbs: watch, Why: "know which of them must not shrink"},
+		{APIGroup: "apps", Resource: "replicasets", Verbs: watch, Why: "know which of them must not shrink"},
 		{Resource: "pods", Verbs: watch, Why: "know the state of every pod of a zone"},
 		{Resource: "pods", Verbs: []string{"get"}, Why: "look at a noted pod that left its group"},
 	}

@@ -103,7 +103,8 @@ func TestOnlyTheVersionDiffers(t *testing.T) {
 		want   bool
 	}{
 		"another version":     {func(s *appsv1.StatefulSet) { version10(s) }, true},
-		"pods counted anew":   {func(s *appsv1.StatefulSet) { version10(s); s.Status.ReadyReplicas = 1 }, true},
+		"pods counted anew":   {func(s *appsv1.StatefulSet) { version10(s); s.Status.CurrentReplicas = 1 }, true},
+		"the last one is due": {func(s *appsv1.StatefulSet) { version10(s); s.Status.ReadyReplicas = 1 }, false},
 		"another group":       {inGroup("other"), false},
 		"no group":            {ungrouped, false},
 		"a group, unnamed":    {inGroup(""), false},

@@ -24,7 +24,7 @@ func (o *Operator) callPods() hook.Zones {
 func (o *Operator) admission() http.Handler {
 	return admission.New(admission.Options{
 		NoDownscale: admission.NoDownscale{
-			Parents: admission.ScaleParents{Cached: o.observer.Set, Client: o.clients.work},
+			Parents: admission.ScaleParents{Cached: o.observer.Scaled, Client: o.clients.work},
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
 		PrepareDownscale: &admission.PrepareDownscale{Observer: o.observer, Holds: o.holds, Pods: o.pods, Log: o.log, DryRun: o.config.DryRun},

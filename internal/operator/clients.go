@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -20,6 +21,7 @@ type clients struct {
 	work     kubernetes.Interface // observe and act; the API server's fairness is the only limit
 	election kubernetes.Interface
 	events   kubernetes.Interface // throttled: telling must not cost more than doing
+	metadata metadata.Interface   // as work, for objects of which nothing else is read
 	clock    *certs.Clock         // the API server's, as all of them see it
 }
 
@@ -57,6 +59,9 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 		}
 		*one.into = client
+	}
+	if made.metadata, err = metadata.NewForConfig(unlimited); err != nil {
+		return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	return made, nil
 }

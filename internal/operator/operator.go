@@ -92,7 +92,11 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	if o.observer, err = observe.New(o.clients.work, o.holds, observe.Options{Namespace: only, Selector: selector}); err != nil {
+	watched := observe.Options{Namespace: only, Selector: selector}
+	if o.config.ServerTLS.Enabled {
+		watched.Metadata = o.clients.metadata
+	}
+	if o.observer, err = observe.New(o.clients.work, o.holds, watched); err != nil {
 		return err
 	}
 	fresh := freshness.NewLog()
