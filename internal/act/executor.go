@@ -146,6 +146,7 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 			continue
 		}
 		zone, _ := s.Zone(u.Decrease.Zone)
+		zone.Call = u.Decrease.Call // by which they were asked
 		err := e.request(ctx, "undo preparation", s.Key, zone.Name, func(ctx context.Context) error {
 			return e.Pods.Undo(ctx, s.Key, zone, u.Pods)
 		})

@@ -23,6 +23,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
@@ -49,7 +50,7 @@ type room struct {
 func newRoom(t *testing.T) *room {
 	t.Helper()
 	server := &recorder{}
-	client := server.client(t)
+	client := apitest.Client(t, server)
 	r := &room{recorder: server}
 	r.Executor = act.Executor{
 		Client: client, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
@@ -467,7 +468,7 @@ type pods struct {
 
 func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Pod) error {
 	for _, pod := range told {
-		p.begin("undo "+zone.Name+"/"+pod.Name, nil)
+		p.begin("undo "+zone.Name+"/"+pod.Name+zone.Call.Path, nil)
 		p.end()
 	}
 	return p.fail
@@ -475,14 +476,14 @@ func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Po
 
 func TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered(t *testing.T) {
 	s := group()
-	d := fixture.Shrinking("zone-a", 3, 1, plan.Undoing)
+	d := fixture.Shrinking("zone-a", 3, 1, plan.Undoing) // whatever the zone says by now
 	steps := []plan.Action{plan.UndoPreparation{Decrease: d, Pods: s.Zones[0].Pods[1:]}, plan.EndDecrease{Decrease: d}}
 	for sentence, tc := range map[string]struct {
 		fail error
 		want []string
 	}{
-		"an answer of all":      {nil, []string{"undo zone-a/zone-a-1", newLease}},
-		"no answer of somebody": {errors.New("no answer"), []string{"undo zone-a/zone-a-1"}},
+		"an answer of all":      {nil, []string{"undo zone-a/zone-a-1/prepare", newLease}},
+		"no answer of somebody": {errors.New("no answer"), []string{"undo zone-a/zone-a-1/prepare"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)

@@ -98,7 +98,7 @@ const (
 	noTick      = "there is no tick: every change is acted on when it is seen"
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
-	noTracker   = "zones need no tracker: what happens in a group is recorded in its Lease"
+	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
 

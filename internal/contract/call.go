@@ -29,6 +29,12 @@ func (c Call) RequestURI() string {
 	return c.Path + "?" + c.Query
 }
 
+// Valid tells whether PrepareCall could have returned the call.
+func (c Call) Valid() bool {
+	return c.Port >= 1 && c.Port <= 65535 && strings.HasPrefix(c.Path, "/") && !strings.HasPrefix(c.Path, "//") &&
+		wrongPath(c.RequestURI()[1:]) == nil
+}
+
 // PrepareCall reads the annotations that say how pods are prepared to leave.
 //
 // Nothing of them can name a host: the port is digits and nothing else, and the

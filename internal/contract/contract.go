@@ -27,6 +27,12 @@ const (
 	NoDownscaleLabel = "grafana.com/no-downscale"
 )
 
+// Names of objects.
+const (
+	// ZoneTrackerName is the ConfigMap in which the predecessor kept when zones shrank.
+	ZoneTrackerName = "rollout-operator-zone-tracker"
+)
+
 // Words that Kubernetes writes.
 const (
 	// RevisionLabel is on pods of a StatefulSet and names their revision.

@@ -25,11 +25,20 @@ type decrease struct {
 	Zone            string    `json:"zone"`
 	UID             string    `json:"uid"`
 	ResourceVersion string    `json:"resourceVersion"`
+	Generation      int64     `json:"generation"`
 	From            int       `json:"from"`
 	To              int       `json:"to"`
+	Call            *call     `json:"call,omitempty"`
 	Stage           string    `json:"stage"`
 	Since           time.Time `json:"since"`
 	Trace           string    `json:"trace,omitempty"`
+}
+
+// call is how pods are asked to prepare.
+type call struct {
+	Port    int    `json:"port"`
+	Path    string `json:"path"`
+	Service string `json:"service"`
 }
 
 type entry struct {
@@ -57,8 +66,11 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 	}
 	if !d.None() {
 		doc.Decrease = &decrease{
-			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), From: d.From, To: d.To,
+			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
 			Stage: string(d.Stage), Since: Written(d.Since), Trace: d.Trace,
+		}
+		if d.Call != (plan.Call{}) {
+			doc.Decrease.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
 		}
 	}
 	return encoded(doc)
@@ -121,9 +133,13 @@ func parseDecrease(d *decrease) (plan.Decrease, error) {
 	if !writable(d.Since) {
 		return plan.Decrease{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
-	return plan.Decrease{
-		Zone: d.Zone, UID: d.UID, Version: version, From: d.From, To: d.To, Stage: stage, Since: d.Since, Trace: d.Trace,
-	}, nil
+	out := plan.Decrease{
+		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Stage: stage, Since: d.Since, Trace: d.Trace,
+	}
+	if d.Call != nil {
+		out.Call = plan.Call{Port: d.Call.Port, Path: d.Call.Path, Service: d.Call.Service}
+	}
+	return out, nil
 }
 
 // FormatTimes returns the value of the annotation lockstep.dev/last-downscales.

@@ -183,7 +183,7 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decreas
 }
 
 // downscaled returns when each zone of the group shrank last. A decrease that
-// is replaced or ends counts if it came into effect.
+// is replaced or ends counts if it came into effect, or may have.
 func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.Downscaled {
@@ -193,7 +193,7 @@ func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	}
 	former := s.Hold.Decrease
 	replaced := next.Version != former.Version || next.Zone != former.Zone
-	if !former.None() && replaced && s.Course(former) == plan.InEffect {
+	if !former.None() && replaced && s.Shrank(former) {
 		times[former.Zone] = former.Since
 	}
 	if len(times) == 0 {

@@ -133,7 +133,7 @@ func (c *Caller) objection(call contract.Call, pod Pod) Why {
 		return NoService
 	case nameOf(pod, c.options.ClusterDomain) == "":
 		return BadName
-	case call.Port < 1 || call.Port > 65535 || !strings.HasPrefix(call.Path, "/"):
+	case !call.Valid():
 		return BadCall
 	}
 	return ""

@@ -80,8 +80,17 @@ func (s *Store) Busy(key plan.Key) bool {
 	return lease != nil && (deref(lease.Spec.HolderIdentity) != "" || lease.Annotations[contract.IntentsAnnotation] != "")
 }
 
-// Read reads the record from the API server.
+// Read reads the record from the API server. Where there is none, it has nothing
+// but the times of downscales that the predecessor has tracked.
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	record, err := s.get(ctx, key)
+	if err == nil && !record.Exists {
+		record.Downscaled, err = s.trackedTimes(ctx, key.Namespace)
+	}
+	return record, err
+}
+
+func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	before := s.newest(key).version // somebody in this process may create it meanwhile
@@ -109,7 +118,7 @@ func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 		s.remember(key, reply{lease, versionOf(lease), record.Own})
 		return nil
 	}
-	if _, readErr := s.Read(ctx, key); readErr != nil {
+	if _, readErr := s.get(ctx, key); readErr != nil {
 		return fmt.Errorf("write hold of %s: %w", key, err)
 	}
 	return fmt.Errorf("write hold of %s: %w", key, classify(err))
@@ -141,7 +150,7 @@ func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) erro
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
 		err = fmt.Errorf("remove hold of %s: %w", key, classify(err))
-		if _, readErr := s.Read(ctx, key); readErr != nil {
+		if _, readErr := s.get(ctx, key); readErr != nil {
 			return errors.Join(err, readErr)
 		}
 		return err

@@ -74,9 +74,9 @@ func Admit(s Snapshot, r Request) Verdict {
 		}
 		return Verdict{Because: because}
 	}
-	note := Decrease{Zone: z.Name, UID: z.UID, Version: r.Version, From: r.From, To: r.To, Stage: Admitted, Since: b.Now}
+	note := Decrease{Zone: z.Name, UID: z.UID, Version: r.Version, Generation: z.Generation, From: r.From, To: r.To, Stage: Admitted, Since: b.Now}
 	if len(d.ask) > 0 {
-		note.Stage = Preparing
+		note.Stage, note.Call = Preparing, z.Call
 	}
 	return Verdict{Note: note, Ask: d.ask}
 }
@@ -197,7 +197,7 @@ func (b *board) lastDownscale(z Zone) time.Time {
 	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
 		last = noted
 	}
-	if d := b.Hold.Decrease; d.Zone == z.Name && b.Course(d) == InEffect && d.Since.After(last) {
+	if d := b.Hold.Decrease; d.Zone == z.Name && b.Shrank(d) && d.Since.After(last) {
 		last = d.Since // its end has not been written yet
 	}
 	return last

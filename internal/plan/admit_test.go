@@ -111,7 +111,7 @@ func TestAdmit(t *testing.T) {
 			"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
 		"a decrease that is overtaken by a smaller one has to be undone first": {`
 			hold downscale/zone-a
-			  decrease zone-a from 3 to 1 admitted version=9
+			  decrease zone-a from 3 to 1 admitted version=9 asked
 			zone-a rev=1 prepares
 			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
 			"ZoneShrinking (zone-a from 3 to 1 admitted)"},

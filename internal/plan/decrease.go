@@ -10,14 +10,16 @@ import "time"
 //	             │             │ the update never came
 //	             └──► Undoing ◄┘──────────────────────► none
 type Decrease struct {
-	Zone    string
-	UID     string  // of the StatefulSet
-	Version Version // of the StatefulSet that was judged
-	From    int     // spec.replicas of that one
-	To      int     // what is asked for
-	Stage   Stage
-	Since   time.Time // when it got to its stage
-	Trace   string    // W3C traceparent of the request
+	Zone       string
+	UID        string  // of the StatefulSet
+	Version    Version // of the StatefulSet that was judged
+	Generation int64   // of that one
+	From       int     // its spec.replicas
+	To         int     // what is asked for
+	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
+	Stage      Stage
+	Since      time.Time // when it got to its stage
+	Trace      string    // W3C traceparent of the request
 }
 
 // Stage is how far a decrease has got, as far as somebody has to write it down.
@@ -83,6 +85,21 @@ func (s Snapshot) Course(d Decrease) Course {
 		return Awaited
 	}
 	return Overtaken
+}
+
+// Shrank tells whether an admitted decrease has come into effect, or may have
+// come and been taken back before anybody looked: a StatefulSet whose spec has
+// changed at least twice since it was judged shows neither.
+func (s Snapshot) Shrank(d Decrease) bool {
+	switch s.Course(d) {
+	case InEffect:
+		return true
+	case Overtaken:
+		z, exists := s.Zone(d.Zone)
+		return exists && z.UID == d.UID && d.Stage != Preparing && z.Generation >= d.Generation+2
+	case Unseen, Awaited:
+	}
+	return false
 }
 
 // Moment is a time that somebody wrote on an object. The zero Moment is none.

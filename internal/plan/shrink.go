@@ -35,7 +35,7 @@ func (b *board) adoptDecrease() []Action {
 			continue
 		}
 		return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: Decrease{
-			Zone: z.Name, UID: z.UID, Version: z.Version, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
+			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: z.Generation, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
 		}}}
 	}
 	return nil
@@ -67,7 +67,7 @@ func (b *board) over(d Decrease) bool {
 		return z.surplus.None() && z.Observed
 	case Overtaken:
 		return !exists || z.UID != d.UID || (d.Stage == Undoing && len(b.prepared(d)) == 0) ||
-			(d.Stage == Admitted && !z.Prepares)
+			(d.Stage == Admitted && !d.asks())
 	case Awaited:
 		return d.Stage == Undoing && len(b.prepared(d)) == 0
 	case Unseen:
@@ -75,12 +75,15 @@ func (b *board) over(d Decrease) bool {
 	return false
 }
 
+// asks tells whether pods that leave are asked to prepare.
+func (d Decrease) asks() bool { return d.Call != Call{} }
+
 // prepared returns the pods that may have been asked to prepare and will stay.
 func (b *board) prepared(d Decrease) []Pod {
 	z, _ := b.Zone(d.Zone)
 	var pods []Pod
 	for _, pod := range z.Pods {
-		if z.Prepares && z.Owns(pod.Ordinal) && d.Leaves(z, pod.Ordinal) && pod.Callable() {
+		if d.asks() && z.Owns(pod.Ordinal) && d.Leaves(z, pod.Ordinal) && pod.Callable() {
 			pods = append(pods, pod)
 		}
 	}

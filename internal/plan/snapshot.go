@@ -58,6 +58,7 @@ type Zone struct {
 	Name            string
 	UID             string
 	Version         Version
+	Generation      int64 // how often the spec has changed
 	Replicas        int
 	Start           int // first ordinal
 	UpdateRevision  string

@@ -1,0 +1,77 @@
+package lease_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+)
+
+// tracks lets the server have the predecessor's ConfigMap with this data.
+func (r *room) tracks(data map[string]string) {
+	r.server.meddle(func(q *http.Request) *http.Response {
+		if strings.HasSuffix(q.URL.Path, "/namespaces/team/configmaps/rollout-operator-zone-tracker") {
+			return apitest.Answer(http.StatusOK, &corev1.ConfigMap{Data: data})
+		}
+		return nil
+	})
+}
+
+func TestAGroupWithoutALeaseTakesOverTrackedTimes(t *testing.T) {
+	r := newRoom(t)
+	r.tracks(map[string]string{
+		"zone-a": `{"lastDownscaled":"2026-01-05T11:00:00Z"}`,
+		"zone-b": `{"LastDownscaled":"2026-01-05T13:00:00+02:00"}`,
+	})
+	got, err := r.Read(t.Context(), store)
+	if err != nil || got.Exists {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	eleven := time.Date(2026, 1, 5, 11, 0, 0, 0, time.UTC)
+	if diff := cmp.Diff(map[string]time.Time{"zone-a": eleven, "zone-b": eleven}, got.Downscaled); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestATrackedTimeThatCannotBeReadIsNow(t *testing.T) {
+	for _, text := range []string{"", "yesterday", "{}", "null", `{"lastDownscaled":"yesterday"}`, `{"lastDownscaled":"9999-01-01T00:00:00Z"}`} {
+		r := newRoom(t)
+		r.tracks(map[string]string{"zone-a": text})
+		got, err := r.Read(t.Context(), store)
+		if age := time.Since(got.Downscaled["zone-a"]); err != nil || age < 0 || age > time.Minute {
+			t.Errorf("%s: shrank %s ago, %v", text, age, err)
+		}
+	}
+}
+
+func TestTimesThatMayBeTrackedAreNotGuessed(t *testing.T) {
+	r := newRoom(t)
+	r.server.meddle(func(q *http.Request) *http.Response {
+		if strings.Contains(q.URL.Path, "/configmaps/") {
+			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		return nil
+	})
+	if _, err := r.Read(t.Context(), store); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want that the ConfigMap may not be read", err)
+	}
+}
+
+func TestAGroupWithALeaseAsksNoTracker(t *testing.T) {
+	r := newRoom(t)
+	r.server.change(stored, func(l *coordinationv1.Lease) bool { return true })
+	if _, err := r.Read(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if path := r.server.last(http.MethodGet).path; !strings.Contains(path, "/leases/") || len(r.server.asked()) != 1 {
+		t.Errorf("asked %q, at last %s", r.server.asked(), path)
+	}
+}
