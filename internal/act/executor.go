@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,9 @@ type Executor struct {
 
 // Pods answer calls. An error says which of them did not.
 type Pods interface {
+	// Prepare asks pods of a zone to prepare for leaving, and tells also whether any
+	// of them may have heard it.
+	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error)
 	// Undo tells pods of a zone that they stay.
 	Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
 }
@@ -53,8 +57,10 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if err := failures(undone); err != nil {
 		return receipts, failures(receipts) // what is noted stands until all have answered
 	}
+	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		return receipts, errors.Join(failures(receipts), err)
+		receipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold
+		return append(receipts, asked...), errors.Join(failures(receipts), err)
 	}
 	if d.Verdict == hold.Write {
 		var stop context.CancelFunc
@@ -64,8 +70,10 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	deleted := e.deletePods(ctx, s.Key, steps)
 	written := e.writeZones(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
-	receipts = append(receipts, noted(steps)...)
-	return receipts, failures(receipts)
+	if agreed {
+		receipts = append(receipts, noted(steps)...)
+	}
+	return append(receipts, asked...), failures(receipts)
 }
 
 // cover brings the Lease into the state that was decided. While the group is
@@ -137,6 +145,50 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
+// prepare asks pods that leave, and settles by their answers what the hold will
+// say. That one of them declines is no failure of the round: it is written down.
+func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Action, d *hold.Decision) (receipts []plan.Receipt, agreed bool) {
+	agreed = true
+	for _, step := range steps {
+		p, ok := step.(plan.PreparePods)
+		if !ok {
+			continue
+		}
+		zone, _ := s.Zone(p.Decrease.Zone)
+		zone.Call = p.Decrease.Call
+		heard, err := e.ask(ctx, s.Key, zone, p)
+		switch {
+		case err != nil && heard:
+			d.Record = d.Refused
+		case err != nil:
+			d.Record = d.Unheard
+		}
+		at := time.Now() // pods may have taken their time
+		d.Record.Renewed = at
+		if !d.Record.Decrease.None() {
+			d.Record.Decrease.Since = at
+		}
+		agreed = agreed && err == nil
+		receipts = append(receipts, plan.Receipt{Step: p, Err: err})
+	}
+	return receipts, agreed
+}
+
+func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) (heard bool, err error) {
+	ctx, span := e.Tracer.Start(ctx, "prepare downscale", trace.WithAttributes(
+		attribute.String("k8s.namespace.name", key.Namespace),
+		attribute.String("lockstep.group", key.Group),
+		attribute.String("lockstep.object", zone.Name),
+	))
+	defer span.End()
+	if !e.Managed(key.Namespace) {
+		return false, errOptedOut
+	}
+	ctx, stop := context.WithTimeout(ctx, p.Within)
+	defer stop()
+	return e.Pods.Prepare(ctx, key, zone, p.Pods)
+}
+
 // undo tells pods that they stay. Their answers are waited for.
 func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
@@ -168,12 +220,25 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 			name, zone, write = "void downscale", a.Decrease.Zone, func(ctx context.Context) error { return e.voidDecrease(ctx, key, a.Decrease) }
 		case plan.StampDownscale:
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
-		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.UndoPreparation, plan.EndDecrease, plan.Release, plan.Wait:
+		case plan.SetReplicas:
+			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
+		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
 	}
 	return receipts
+}
+
+// raises returns the steps that give zones more replicas.
+func raises(steps []plan.Action) []plan.Action {
+	return slices.Collect(func(yield func(plan.Action) bool) {
+		for _, step := range steps {
+			if a, ok := step.(plan.SetReplicas); ok && a.To > a.From && !yield(a) {
+				return
+			}
+		}
+	})
 }
 
 // noted returns receipts for what was done by writing the hold alone.
@@ -183,7 +248,8 @@ func noted(steps []plan.Action) []plan.Receipt {
 		switch step.(type) {
 		case plan.NoteDecrease, plan.EndDecrease:
 			receipts = append(receipts, plan.Receipt{Step: step})
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.UndoPreparation, plan.StampDownscale, plan.Release, plan.Wait:
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
+			plan.SetReplicas, plan.Release, plan.Wait:
 		}
 	}
 	return receipts

@@ -464,6 +464,15 @@ func TestTheTraceInTheLease(t *testing.T) {
 type pods struct {
 	*recorder
 	fail error
+	deaf bool // nobody hears what is asked
+}
+
+func (p pods) Prepare(_ context.Context, _ plan.Key, zone plan.Zone, asked []plan.Pod) (heard bool, err error) {
+	for _, pod := range asked {
+		p.begin("prepare "+zone.Name+"/"+pod.Name+zone.Call.Path, nil)
+		p.end()
+	}
+	return !p.deaf, p.fail
 }
 
 func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Pod) error {
@@ -487,7 +496,7 @@ func TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.Pods = pods{r.recorder, tc.fail}
+			r.Pods = pods{recorder: r.recorder, fail: tc.fail}
 			receipts, err := r.Run(t.Context(), s, steps, write(s, ""))
 			if !errors.Is(err, tc.fail) || (err != nil) != (tc.fail != nil) {
 				t.Errorf("got error %v, want %v", err, tc.fail)

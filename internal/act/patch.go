@@ -10,6 +10,7 @@ import (
 // patch is a merge patch of the few fields that are ever written.
 type patch struct {
 	Metadata metadata          `json:"metadata"`
+	Spec     map[string]int    `json:"spec,omitempty"`
 	Status   map[string]string `json:"status,omitempty"`
 }
 

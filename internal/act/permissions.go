@@ -7,7 +7,7 @@ func Permissions() []permission.Need {
 	return []permission.Need{
 		{Resource: "pods", Verbs: []string{"delete"}, Why: "replace outdated pods"},
 		{Resource: "pods", Verbs: []string{"patch"}, Why: "void a delete in flight that is no longer wanted"},
-		{APIGroup: "apps", Resource: "statefulsets", Verbs: []string{"patch"}, Why: "void an admitted downscale that does not come, and write down when a zone shrank"},
+		{APIGroup: "apps", Resource: "statefulsets", Verbs: []string{"patch"}, Why: "let zones follow their leader, void an admitted downscale that does not come, and write down when a zone shrank"},
 		{APIGroup: "apps", Resource: "statefulsets/status", Verbs: []string{"patch"}, Why: "make the update revision the current one at the end of a zone's rollout"},
 	}
 }

@@ -65,6 +65,14 @@ func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a plan.Stam
 	return e.patchZone(ctx, "stamp downscale", key, a.Zone, stamp)
 }
 
+// setReplicas changes how many replicas a zone asks for, if it still asks for as
+// many as were judged.
+func (e *Executor) setReplicas(ctx context.Context, key plan.Key, a plan.SetReplicas) error {
+	change := requiring(a.UID, a.Version)
+	change.Spec = map[string]int{"replicas": a.To}
+	return e.patchZone(ctx, "set replicas", key, a.Zone, change)
+}
+
 func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zone string, p patch, subresources ...string) error {
 	set, err := e.Client.AppsV1().StatefulSets(key.Namespace).Patch(ctx, zone, types.MergePatchType, p.json(), metav1.PatchOptions{}, subresources...)
 	if err != nil {

@@ -17,6 +17,10 @@ const (
 	MinBetweenName       = "grafana.com/min-time-between-zones-downscale"
 	DownscaledAnnotation = "grafana.com/last-downscale"
 
+	LeaderAnnotation      = "grafana.com/rollout-downscale-leader"
+	AfterLeaderAnnotation = "grafana.com/rollout-upscale-only-when-leader-ready"
+	ForceAnnotation       = "grafana.com/rollout-force-replicas"
+
 	PrepareDownscaleLabel = "grafana.com/prepare-downscale"
 	PreparePortAnnotation = "grafana.com/prepare-downscale-http-port"
 	PreparePathAnnotation = "grafana.com/prepare-downscale-http-path"
@@ -54,6 +58,7 @@ const (
 	IntentsAnnotation    = "lockstep.dev/intents"
 	WaitingAnnotation    = "lockstep.dev/waiting"
 	DownscalesAnnotation = "lockstep.dev/last-downscales"
+	GivenUpAnnotation    = "lockstep.dev/failed-downscales"
 	TraceAnnotation      = "lockstep.dev/trace"
 	ActorAnnotation      = "lockstep.dev/last-actor"
 )
@@ -110,6 +115,9 @@ var words = []Word{
 	{GroupLabel, "StatefulSet", "label", you, "name of the group, any value", "not managed", "an empty value forms a group with an empty name, and a Warning Event says so"},
 	{MaxUnavailableAnnotation, "StatefulSet", "annotation", you, "a positive whole number, or a percentage `1%` to `100%` of `spec.replicas`, rounded down, at least one pod", "1", "1, and a Warning Event says so"},
 	{PausedAnnotation, "StatefulSet", "annotation", you, "`true`", "not paused", "anything but `true` is not paused"},
+	{LeaderAnnotation, "StatefulSet", "annotation", you, "name of another StatefulSet of the group: the zone has as many replicas as that one", "the zone follows nobody", "the zone keeps its replicas, and what it waits for says so: no such StatefulSet in the group, or leaders that go round in a circle"},
+	{AfterLeaderAnnotation, "StatefulSet", "annotation", you, "`true`: the zone grows only once its leader has as many pods as it grows to, all of them available", "it grows with its leader", "like absent"},
+	{ForceAnnotation, "StatefulSet", "annotation", you, "a whole number from 0 to 2147483647: the zone has so many replicas, whatever its leader asks for; an Event and a metric say so while it stands", "nothing is forced", "nothing is forced, and a Warning Event says so"},
 	{PrepareDownscaleLabel, "StatefulSet", "label", you, "`true`", "pods leave unprepared", "like absent"},
 	{PreparePortAnnotation, "StatefulSet", "annotation", you, "the port that answers the prepare call: a number from 1 to 65535", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
 	{PreparePathAnnotation, "StatefulSet", "annotation", you, "the path of the prepare call, with or without a slash at its beginning, and a query if need be: `ingester/prepare-shutdown?unregister=true`; no host, no `.` or `..` segments, no `@` or `#`, at most 1024 characters", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
@@ -123,6 +131,7 @@ var words = []Word{
 	{IntentsAnnotation, "Lease", "annotation", us, "the pods about to be taken down or on their way back, and the decrease that is under way, as JSON with a version", "none", "the hold is respected as it is, and a person is told"},
 	{WaitingAnnotation, "Lease", "annotation", us, "operations that were refused and ask again, as JSON, first come first", "nobody waits", "nobody waits"},
 	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone shrank last, as JSON", "not known", "the hold is respected as it is, and a person is told"},
+	{GivenUpAnnotation, "Lease", "annotation", us, "when a downscale of lockstep's own failed that is not tried again yet, by zone, as JSON", "none failed", "none failed"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout", "a new trace begins", "a new trace begins"},
 	{ActorAnnotation, "Lease", "annotation", us, "the process that wrote last, for people", "-", "-"},
 	{VoidedAnnotation, "StatefulSet", "annotation", us, "changed when an admitted downscale does not come, so that it is judged again if it is still on its way", "-", "-"},

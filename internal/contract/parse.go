@@ -33,6 +33,28 @@ func Paused(annotations map[string]string) bool {
 	return annotations[PausedAnnotation] == "true"
 }
 
+// Leader reads the name of the zone that is followed.
+func Leader(annotations map[string]string) string { return annotations[LeaderAnnotation] }
+
+// AfterLeader tells whether the annotation of that name is exactly true.
+func AfterLeader(annotations map[string]string) bool {
+	return annotations[AfterLeaderAnnotation] == "true"
+}
+
+// Force reads the number of replicas that a person demands. White space around
+// it is ignored. What is invalid is kept for the report, shortened.
+func Force(annotations map[string]string) plan.Force {
+	text, present := annotations[ForceAnnotation]
+	if !present {
+		return plan.Force{}
+	}
+	value := strings.TrimSpace(text)
+	if n, ok := positive(value, 1<<31-1); ok || value == "0" {
+		return plan.Force{Given: true, Replicas: n}
+	}
+	return plan.Force{Invalid: shorten(text)}
+}
+
 // positive reads a plain decimal number from 1 to limit.
 func positive(text string, limit int) (int, bool) {
 	for _, c := range text {

@@ -30,6 +30,7 @@ type decrease struct {
 	To              int       `json:"to"`
 	Call            *call     `json:"call,omitempty"`
 	Stage           string    `json:"stage"`
+	Ours            bool      `json:"ours,omitempty"`
 	Since           time.Time `json:"since"`
 	Trace           string    `json:"trace,omitempty"`
 }
@@ -67,7 +68,7 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 	if !d.None() {
 		doc.Decrease = &decrease{
 			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
-			Stage: string(d.Stage), Since: Written(d.Since), Trace: d.Trace,
+			Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
 		}
 		if d.Call != (plan.Call{}) {
 			doc.Decrease.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
@@ -134,7 +135,8 @@ func parseDecrease(d *decrease) (plan.Decrease, error) {
 		return plan.Decrease{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
 	out := plan.Decrease{
-		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Stage: stage, Since: d.Since, Trace: d.Trace,
+		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Stage: stage, Ours: d.Ours,
+		Since: d.Since, Trace: d.Trace,
 	}
 	if d.Call != nil {
 		out.Call = plan.Call{Port: d.Call.Port, Path: d.Call.Path, Service: d.Call.Service}

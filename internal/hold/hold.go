@@ -46,6 +46,9 @@ const (
 type Decision struct {
 	Verdict Verdict
 	Record  plan.Hold // for Write
+	// Where the plan asks pods to prepare, this is written instead of Record
+	Refused plan.Hold // when one of them did not agree
+	Unheard plan.Hold // when none of them can have heard it
 }
 
 // Cover decides how a plan's steps are covered by the group's hold. Takedowns
@@ -58,18 +61,20 @@ func Cover(s plan.Snapshot, steps []plan.Action) Decision {
 	switch {
 	case changes && !s.Live:
 		return Decision{Verdict: Look}
+	case inheritsDecrease(s.Hold, steps) && !s.Live:
+		return Decision{Verdict: Look}
 	case len(deeds) > 0:
 		return coverDeeds(s, deeds, decrease)
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
-		return Decision{Write, settle(s, "", nil, decrease)}
+		return Decision{Verdict: Write, Record: settle(s, "", nil, decrease)}
 	case changes:
-		return Decision{Write, settle(s, holderAfter(s.Hold, decrease), nil, decrease)}
+		return alternatives(s, steps, Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease)})
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
-		return Decision{Write, settle(s, s.Hold.Holder, nil, decrease)}
+		return Decision{Verdict: Write, Record: settle(s, s.Hold.Holder, nil, decrease)}
 	}
 	return Decision{}
 }
@@ -87,6 +92,24 @@ func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
 	}
 	return h.Decrease, false
 }
+
+// alternatives adds to a decision what is written where pods are asked and do
+// not agree.
+func alternatives(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
+	for _, step := range steps {
+		if a, asks := step.(plan.PreparePods); asks {
+			undoing := a.Decrease
+			undoing.Stage, undoing.Since = plan.Undoing, s.Now
+			d.Refused = settle(s, s.Hold.Holder, nil, undoing)
+			d.Unheard = settle(s, s.Hold.Holder, nil, plan.Decrease{})
+		}
+	}
+	return d
+}
+
+// inheritsDecrease tells whether a decrease is carried out that another process
+// noted: what it saw is not known here.
+func inheritsDecrease(h plan.Hold, steps []plan.Action) bool { return !h.Own && plan.Lowers(steps) }
 
 // holderAfter names the holder once a decrease is noted or has ended. The end
 // alone does not give the hold back: that is a step of its own.
@@ -130,7 +153,7 @@ func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease)
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Write, settle(s, holder, covered, decrease)}
+	return Decision{Verdict: Write, Record: settle(s, holder, covered, decrease)}
 }
 
 // holderFor names the holder under which the deeds are done. A takedown is
@@ -178,6 +201,7 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decreas
 	next.Intents = intents(s, deeds)
 	next.Decrease = decrease
 	next.Downscaled = downscaled(s, decrease)
+	next.GivenUp = givenUp(s, decrease)
 	next.Waiting = waiting(s, holder)
 	return next
 }
@@ -195,6 +219,24 @@ func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	replaced := next.Version != former.Version || next.Zone != former.Zone
 	if !former.None() && replaced && s.Shrank(former) {
 		times[former.Zone] = former.Since
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	return times
+}
+
+// givenUp returns when decreases of lockstep's own were given up that are not to
+// be tried again yet. One that was merely overtaken did not fail.
+func givenUp(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
+	times := map[string]time.Time{}
+	for zone, at := range s.Hold.GivenUp {
+		if s.Now.Before(at.Add(plan.RetryAfter)) {
+			times[zone] = at
+		}
+	}
+	if d := s.Hold.Decrease; d.Ours && next.None() && d.Failed(s) {
+		times[d.Zone] = s.Now
 	}
 	if len(times) == 0 {
 		return nil

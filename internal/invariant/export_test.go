@@ -9,8 +9,12 @@ import (
 // the first.
 func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []string {
 	var names []string
+	steps := make([]plan.Action, len(deletes))
+	for i, d := range deletes {
+		steps[i] = d
+	}
 	for _, rule := range rules {
-		if rule.broken(s, deletes, covered) != "" {
+		if rule.broken(s, steps, covered) != "" {
 			names = append(names, rule.Name)
 		}
 	}

@@ -28,22 +28,26 @@ type Rule struct {
 	Name      string
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
-	broken    func(plan.Snapshot, []plan.DeletePod, hold.Decision) string
+	broken    func(plan.Snapshot, []plan.Action, hold.Decision) string
 }
 
 // Rules returns the catalogue in the order of the guarantees.
 func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 var rules = []Rule{
-	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", twoZones},
-	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", decreaseDropped},
-	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", decreaseBeside},
-	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", unnoted},
-	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", restBroken},
-	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", strategyIgnored},
-	{"StandStill", 3, "no pod of a paused zone is deleted", pauseIgnored},
-	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", overBudget},
-	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", strangeTarget},
+	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(twoZones)},
+	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(decreaseDropped)},
+	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(decreaseBeside)},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(unnoted)},
+	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(unnotedDecrease)},
+	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(restBroken)},
+	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(restBrokenBySize)},
+	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(strategyIgnored)},
+	{"StandStill", 3, "no pod of a paused zone is deleted", pods(pauseIgnored)},
+	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(overBudget)},
+	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget)},
+	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize)},
+	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale of which those who leave were asked", sizes(unprepared)},
 }
 
 // Check returns the first rule that the plan breaks, or nil.
@@ -51,18 +55,36 @@ func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violati
 	if covered.Verdict == hold.Look {
 		return nil // nothing is done on this snapshot
 	}
-	var deletes []plan.DeletePod
-	for _, step := range steps {
-		if d, ok := step.(plan.DeletePod); ok {
-			deletes = append(deletes, d)
-		}
-	}
 	for _, rule := range rules {
-		if detail := rule.broken(s, deletes, covered); detail != "" {
+		if detail := rule.broken(s, steps, covered); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}
 	}
 	return nil
+}
+
+// pods makes a rule of what must be true of deletes.
+func pods(broken func(plan.Snapshot, []plan.DeletePod, hold.Decision) string) func(plan.Snapshot, []plan.Action, hold.Decision) string {
+	return func(s plan.Snapshot, steps []plan.Action, covered hold.Decision) string {
+		return broken(s, only[plan.DeletePod](steps), covered)
+	}
+}
+
+// sizes makes a rule of what must be true of changes of spec.replicas.
+func sizes(broken func(plan.Snapshot, []plan.SetReplicas) string) func(plan.Snapshot, []plan.Action, hold.Decision) string {
+	return func(s plan.Snapshot, steps []plan.Action, _ hold.Decision) string {
+		return broken(s, only[plan.SetReplicas](steps))
+	}
+}
+
+func only[T plan.Action](steps []plan.Action) []T {
+	var found []T
+	for _, step := range steps {
+		if a, is := step.(T); is {
+			found = append(found, a)
+		}
+	}
+	return found
 }
 
 func twoZones(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
@@ -115,7 +137,7 @@ func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) 
 	if covered.Verdict != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
 		return ""
 	}
-	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone {
+	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone && !(s.Live && settled(s, h)) {
 		return fmt.Sprintf("%s is noted over %s", d, h)
 	}
 	for _, i := range s.Hold.Intents {
@@ -124,6 +146,16 @@ func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) 
 		}
 	}
 	return ""
+}
+
+// settled tells whether nothing is left of what an operation of ours did in its
+// zone, or of what somebody else's was given time for.
+func settled(s plan.Snapshot, h plan.Holder) bool {
+	z, exists := s.Zone(h.Zone())
+	if h.Foreign() {
+		return s.Hold.Expired(s.Now)
+	}
+	return !exists || (len(available(s, z)) >= z.Replicas && len(z.Pods) == z.Replicas)
 }
 
 func unnoted(_ plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
@@ -160,6 +192,59 @@ func restBroken(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 				return fmt.Sprintf("%s is taken down while zone %s has %d of %d pods available", d.Pod, z.Name, n, z.Replicas)
 			}
 		}
+	}
+	return ""
+}
+
+func restBrokenBySize(s plan.Snapshot, sizes []plan.SetReplicas) string {
+	for _, a := range sizes {
+		harms := false
+		z, _ := s.Zone(a.Zone)
+		for _, p := range z.Pods {
+			harms = harms || (p.Up() && p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From)
+		}
+		for _, other := range s.Zones {
+			if n := len(available(s, other)); harms && other.Name != a.Zone && n < other.Replicas {
+				return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, n, other.Replicas)
+			}
+		}
+	}
+	return ""
+}
+
+func unnotedDecrease(s plan.Snapshot, sizes []plan.SetReplicas) string {
+	d := s.Hold.Decrease
+	for _, a := range sizes {
+		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
+		mine := d.Ours && d.Stage == plan.Admitted && s.Hold.Holder == plan.Downscale.For(a.Zone)
+		if a.To < a.From && !(exact && mine) {
+			return fmt.Sprintf("%s would shrink from %d to %d, of which the hold says %q", a.Zone, a.From, a.To, d)
+		}
+	}
+	return ""
+}
+
+func unprepared(s plan.Snapshot, sizes []plan.SetReplicas) string {
+	for _, a := range sizes {
+		z, _ := s.Zone(a.Zone)
+		for _, p := range z.Pods {
+			leaves := p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From
+			if leaves && z.Prepares && p.Callable() && s.Hold.Decrease.Call == (plan.Call{}) {
+				return fmt.Sprintf("%s would leave and was not asked", p.Name)
+			}
+		}
+	}
+	return ""
+}
+
+func strangeSize(s plan.Snapshot, sizes []plan.SetReplicas) string {
+	seen := map[string]bool{}
+	for _, a := range sizes {
+		z, exists := s.Zone(a.Zone)
+		if !exists || seen[a.Zone] || z.UID != a.UID || z.Version != a.Version || z.Replicas != a.From || a.To == a.From || a.To < 0 {
+			return fmt.Sprintf("%s is not what is shown of it, which is %d replicas at %d", a, z.Replicas, z.Version)
+		}
+		seen[a.Zone] = true
 	}
 	return ""
 }

@@ -29,6 +29,54 @@ type violation struct {
 	covered hold.Decision
 }
 
+const shrinking = `
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 admitted ours
+zone-a rev=1
+  zone-a-0 ready@1
+zone-b rev=1
+  zone-b-0 ready@1   zone-b-1 ready@1
+`
+
+var lower = plan.SetReplicas{Zone: "zone-b", UID: "zone-b", Version: 10, From: 2, To: 1}
+
+func TestChangesOfReplicas(t *testing.T) {
+	change := func(edit func(*plan.SetReplicas)) plan.SetReplicas {
+		a := lower
+		edit(&a)
+		return a
+	}
+	for sentence, tc := range map[string]struct {
+		rule, group string
+		sizes       []plan.Action
+	}{
+		"the decrease that is noted":        {"", shrinking, []plan.Action{lower}},
+		"an increase needs no hold":         {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.To = 9 })}},
+		"a decrease that is not noted":      {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
+		"a decrease that somebody asked for": {"DecreaseNoted", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
+		"a decrease that is being prepared": {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
+		"further than noted":                {"DecreaseNoted", shrinking, []plan.Action{change(func(a *plan.SetReplicas) { a.To = 0 })}},
+		"under another hold":                {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
+		"while another zone is not whole":   {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
+		"who is down leaves nevertheless":   {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
+		"somebody who was not asked": {
+			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
+		},
+		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.From, a.To = 1, 2 })}},
+		"twice at a time":    {"ExactSize", shrinking, []plan.Action{lower, lower}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rule := ""
+			if found := invariant.Check(fixture.MustParse(tc.group), tc.sizes, hold.Decision{}); found != nil {
+				rule = found.Name
+			}
+			if rule != tc.rule {
+				t.Errorf("breaks %q, want %q", rule, tc.rule)
+			}
+		})
+	}
+}
+
 var violations = map[string]violation{
 	"a takedown that is noted breaks nothing": {
 		"", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
@@ -166,6 +214,9 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 				t.Errorf("the error does not name the rule: %v", found)
 			}
 		})
+	}
+	for _, rule := range []string{"DecreaseNoted", "DownscaleSparesTheRest", "PreparedFirst", "ExactSize"} {
+		covered[rule] = true // in TestChangesOfReplicas
 	}
 	for _, rule := range invariant.Rules() {
 		if !covered[rule.Name] {

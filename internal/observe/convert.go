@@ -111,6 +111,10 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		MinBetween:      contract.MinBetween(set.Annotations, set.Labels),
 		Downscaled:      contract.Downscaled(set.Annotations),
 		Prepares:        contract.PrepareDownscale(set.Labels),
+		Leader:          contract.Leader(set.Annotations),
+		AfterLeader:     contract.AfterLeader(set.Annotations),
+		Forced:          contract.Force(set.Annotations),
+		Barred:          contract.NoDownscale(set.Labels),
 	}
 	if z.Prepares {
 		z.Call = callOf(set)

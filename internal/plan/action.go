@@ -69,6 +69,15 @@ type UndoPreparation struct {
 	Pods     []Pod
 }
 
+// PreparePods asks who leaves by a decrease of lockstep's own to prepare. The
+// NoteDecrease that follows it in the plan is carried out only where all have
+// agreed by then; else what was prepared is undone.
+type PreparePods struct {
+	Decrease Decrease
+	Pods     []Pod
+	Within   time.Duration // how long their answers are waited for
+}
+
 // EndDecrease takes a decrease off the hold: it has come to its end. Where it
 // came into effect, its time is kept.
 type EndDecrease struct {
@@ -83,6 +92,17 @@ type StampDownscale struct {
 	UID     string
 	Version Version
 	Time    time.Time
+}
+
+// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the
+// decrease that the hold notes, at the version that was judged.
+type SetReplicas struct {
+	Zone    string
+	UID     string
+	Version Version
+	From    int
+	To      int
+	Because reason.Code
 }
 
 // Release gives the group's hold back.
@@ -113,9 +133,11 @@ func (Withdraw) isAction()        {}
 func (AdoptRevision) isAction()   {}
 func (NoteDecrease) isAction()    {}
 func (VoidDecrease) isAction()    {}
+func (PreparePods) isAction()     {}
 func (UndoPreparation) isAction() {}
 func (EndDecrease) isAction()     {}
 func (StampDownscale) isAction()  {}
+func (SetReplicas) isAction()     {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
 
@@ -135,6 +157,9 @@ func (a NoteDecrease) Reason() reason.Code { return a.Because }
 func (VoidDecrease) Reason() reason.Code { return reason.DownscaleNeverCame }
 
 // Reason implements Action.
+func (PreparePods) Reason() reason.Code { return reason.DownscaleAdmitted }
+
+// Reason implements Action.
 func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
 
 // Reason implements Action.
@@ -147,6 +172,9 @@ func (a EndDecrease) Reason() reason.Code {
 
 // Reason implements Action.
 func (StampDownscale) Reason() reason.Code { return reason.DownscaleOver }
+
+// Reason implements Action.
+func (a SetReplicas) Reason() reason.Code { return a.Because }
 
 // Reason implements Action.
 func (Release) Reason() reason.Code { return reason.ZoneSettled }
@@ -164,6 +192,16 @@ func Wake(steps []Action) time.Time {
 		}
 	}
 	return wake
+}
+
+// Lowers tells whether the plan takes replicas away from a zone.
+func Lowers(steps []Action) bool {
+	for _, step := range steps {
+		if a, ok := step.(SetReplicas); ok && a.To < a.From {
+			return true
+		}
+	}
+	return false
 }
 
 // Disrupts tells whether the plan takes any pod down.

@@ -68,17 +68,39 @@ func Admit(s Snapshot, r Request) Verdict {
 		return Verdict{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
 	}
 	d := b.departure(z, r)
+	if b.inOurName(d) {
+		return Verdict{}
+	}
 	if because := b.mayShrink(d); !because.None() {
 		if !d.harms && len(d.ask) == 0 {
 			return Verdict{}
 		}
 		return Verdict{Because: because}
 	}
-	note := Decrease{Zone: z.Name, UID: z.UID, Version: r.Version, Generation: z.Generation, From: r.From, To: r.To, Stage: Admitted, Since: b.Now}
-	if len(d.ask) > 0 {
-		note.Stage, note.Call = Preparing, z.Call
+	return Verdict{Note: b.note(d), Ask: d.ask}
+}
+
+// note is how the hold notes a decrease that may happen.
+func (b *board) note(d departure) Decrease {
+	note := Decrease{
+		Zone: d.Zone, UID: d.UID, Version: d.Version, Generation: d.zone.Generation, From: d.From, To: d.To, Stage: Admitted, Since: b.Now,
 	}
-	return Verdict{Note: note, Ask: d.ask}
+	if len(d.ask) > 0 {
+		note.Stage, note.Call = Preparing, d.zone.Call
+	}
+	return note
+}
+
+// inOurName tells whether the request is for exactly the decrease that lockstep
+// itself has noted and may carry out: everything that could be asked was.
+func (b *board) inOurName(d departure) bool {
+	noted := b.Hold.Decrease
+	same := noted.Zone == d.Zone && noted.UID == d.UID && noted.Version == d.Version && noted.From == d.From && noted.To == d.To
+	if !same || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.patience()) {
+		return false
+	}
+	_, because := b.stillDue(noted)
+	return because.None()
 }
 
 func (b *board) departure(z standing, r Request) departure {
@@ -132,7 +154,7 @@ func oneDecrease(b *board, d departure) Refusal {
 		return Refusal{Code: reason.PreparationUndone}
 	case course == InEffect:
 		return Refusal{}
-	case course == Overtaken && noted.Stage == Admitted && d.To <= noted.To:
+	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To:
 		return Refusal{}
 	}
 	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: noted.patience()}

@@ -16,6 +16,7 @@ type board struct {
 	counting  map[string]Intent // intents that still count, by pod
 	noted     int               // how many those are, with the ones this plan adds
 	ended     bool              // the decrease that the hold notes has come to its end
+	lowering  Decrease          // of its own that lockstep begins now; usually none
 	turn      string
 }
 
@@ -29,6 +30,8 @@ type standing struct {
 	surplus    Refusal   // a pod beyond what the spec asks for
 	stableAt   time.Time // when the next pod that is Ready becomes available
 	candidates []candidate
+	wish       wish    // the replicas it should have
+	kept       Refusal // why it does not get them now
 }
 
 // candidate is an outdated pod that could be replaced now.
@@ -61,6 +64,7 @@ func newBoard(s Snapshot) *board {
 		z.problem = firstOf(z.problem, b.shrinkage(z.Zone))
 	}
 	b.turn = b.chooseTurn()
+	b.scale()
 	return b
 }
 

@@ -18,6 +18,7 @@ type Decrease struct {
 	To         int     // what is asked for
 	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
 	Stage      Stage
+	Ours       bool      // lockstep itself makes it; else somebody else asked, or it was seen
 	Since      time.Time // when it got to its stage
 	Trace      string    // W3C traceparent of the request
 }
@@ -41,6 +42,12 @@ const (
 	// UpdateLimit is how long an admitted decrease is waited for before the
 	// StatefulSet is touched, so that an update in flight is judged again.
 	UpdateLimit = 5 * time.Second
+	// AnswerLimit is how long pods are asked to prepare by a decrease of lockstep's
+	// own: it leaves time to write down what came of it before it is given up.
+	AnswerLimit = 30 * time.Second
+	// RetryAfter is how long a zone whose decrease lockstep has given up is left
+	// alone, so that others have a turn.
+	RetryAfter = 30 * time.Second
 	// TurnLimit is for how long a refused operation keeps its place in the
 	// queue after it was last seen: two rounds of an autoscaler, and some.
 	TurnLimit = 35 * time.Second
@@ -100,6 +107,12 @@ func (s Snapshot) Shrank(d Decrease) bool {
 	case Unseen, Awaited:
 	}
 	return false
+}
+
+// Failed tells whether a decrease that ends now did not happen although there was
+// time for it.
+func (d Decrease) Failed(s Snapshot) bool {
+	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(d.patience()))
 }
 
 // Moment is a time that somebody wrote on an object. The zero Moment is none.

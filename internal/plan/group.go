@@ -14,13 +14,17 @@ func Group(s Snapshot) []Action {
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
-		after = append(after, b.adopt(z)...)
 		waits = append(waits, b.wait(z, replacements, objection)...)
 	}
 	deeds = append(b.withdrawals(deeds), deeds...)
+	raises := b.raises()
 	deeds = append(deeds, b.shrink(deeds)...)
+	deeds = append(unraised(deeds, raises), raises...)
+	for _, z := range b.standings {
+		after = append(after, b.adopt(z)...)
+	}
 	after = append(after, b.stamp()...)
-	after = append(after, b.release(deeds)...)
+	after = append(unraised(after, raises), b.release(deeds)...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
@@ -123,7 +127,7 @@ func (b *board) release(deeds []Action) []Action {
 	if !b.heldBy(holder.Zone()) || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
 		return nil
 	}
-	if !b.Hold.Decrease.None() && !b.ended {
+	if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {
 		return nil
 	}
 	for _, z := range b.standings {
@@ -146,6 +150,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if because.None() && z.unadopted() && !b.Key.Alone {
 		because = b.againstAdoption(z)
 	}
+	because = firstOf(because, z.kept)
 	idle := b.Key.Alone && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
 		return nil

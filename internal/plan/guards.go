@@ -28,6 +28,7 @@ var replaceGuards = []guard{
 
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
 var takedownGuards = []guard{
+	downscaleFirst,    // a downscale of lockstep's own comes before a zone begins
 	notItsTurn,        // one zone after the other, in order
 	othersWait,        // a zone begins only when nobody waits who was refused
 	heldElsewhere,     // guarantee 1: one operation in one zone at a time

@@ -31,11 +31,20 @@ func (a VoidDecrease) String() string { return fmt.Sprintf("void %s", a.Decrease
 
 // String implements Action: undo zone-a from 5 to 3 undoing at zone-a-3 zone-a-4.
 func (a UndoPreparation) String() string {
-	names := make([]string, len(a.Pods))
-	for i, pod := range a.Pods {
+	return fmt.Sprintf("undo %s at %s", a.Decrease, namesOf(a.Pods))
+}
+
+// String implements Action: prepare zone-a from 5 to 3 preparing at zone-a-3 zone-a-4.
+func (a PreparePods) String() string {
+	return fmt.Sprintf("prepare %s at %s", a.Decrease, namesOf(a.Pods))
+}
+
+func namesOf(pods []Pod) string {
+	names := make([]string, len(pods))
+	for i, pod := range pods {
 		names[i] = pod.Name
 	}
-	return fmt.Sprintf("undo %s at %s", a.Decrease, strings.Join(names, " "))
+	return strings.Join(names, " ")
 }
 
 // String implements Action: end zone-a from 5 to 3 admitted because DownscaleOver.
@@ -46,6 +55,11 @@ func (a EndDecrease) String() string {
 // String implements Action: stamp zone-a with 2026-01-05T12:00:00Z.
 func (a StampDownscale) String() string {
 	return fmt.Sprintf("stamp %s with %s", a.Zone, a.Time.UTC().Format(time.RFC3339))
+}
+
+// String implements Action: set zone-b from 3 to 5 because LeaderFollowed.
+func (a SetReplicas) String() string {
+	return fmt.Sprintf("set %s from %d to %d because %s", a.Zone, a.From, a.To, a.Because)
 }
 
 // String returns the decrease as zone-a from 5 to 3 admitted.

@@ -14,13 +14,22 @@ func (b *board) shrink(deeds []Action) []Action {
 	case b.Hold.Unreadable != "":
 		return nil
 	case d.None():
-		return b.adoptDecrease()
+		if seen := b.adoptDecrease(); seen != nil {
+			return seen
+		}
+		return b.begin()
 	case b.ended:
 		return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
 	case d.Stage == Undoing && !Disrupts(deeds): // no repair waits for an answer
 		return b.undo(d)
+	case b.lowering.Zone == d.Zone:
+		return b.begin()
+	case d.Stage == Preparing && d.Ours && b.Course(d) == Awaited:
+		return b.prepare(d, deeds)
 	case d.Stage == Preparing:
 		return b.giveUp(d)
+	case d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:
+		return b.carryOut(d)
 	case d.Stage == Admitted:
 		return b.recall(d)
 	}

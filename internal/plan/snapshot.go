@@ -74,6 +74,10 @@ type Zone struct {
 	Downscaled      Moment        // when it shrank last, by its annotation
 	Prepares        bool          // pods that leave are asked to prepare first
 	Call            Call          // how they are asked
+	Leader          string        // the zone that this one follows with its replicas; empty: none
+	AfterLeader     bool          // it grows only once its leader is whole
+	Forced          Force         // replicas that a person demands, whatever else is asked for
+	Barred          bool          // it must not shrink
 	Pods            []Pod         // owned by the StatefulSet, by ascending ordinal
 	PodsAt          Version       // of the live read of its pods, where that is later than the snapshot's
 }
@@ -98,6 +102,14 @@ type Call struct {
 	Path    string // with its query
 	Service string // that gives the pods their names
 	Invalid string // what is wrong with it
+}
+
+// Force is a number of replicas that a person demands of a zone. The zero Force
+// is none.
+type Force struct {
+	Given    bool
+	Replicas int
+	Invalid  string // what was written instead of a number; nothing is forced
 }
 
 // Phase is the part of a pod's state that decisions depend on.

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/lockstep-dev/lockstep/internal/reason"
+import (
+	"strconv"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
 
 // ZoneSurvey is what is shown of a zone in numbers: metrics, debug pages.
 type ZoneSurvey struct {
@@ -51,6 +55,16 @@ func Remarks(s Snapshot) []Wait {
 		if z.MaxUnavailable.Invalid != "" {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,
+			}})
+		}
+		if z.Forced.Given && !s.Key.Alone {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.ReplicasForced, Detail: strconv.Itoa(z.Forced.Replicas) + " replicas",
+			}})
+		}
+		if z.Forced.Invalid != "" && !s.Key.Alone {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.InvalidForceReplicas, Detail: z.Forced.Invalid,
 			}})
 		}
 	}

@@ -14,6 +14,7 @@ var catalogue = []Entry{
 	{DownscaleAdmitted, 9, Deed, "a downscale may happen: the group's hold says so, and who leaves is prepared", "Nothing."},
 	{NotShrinking, 10, Deed, "the change takes no replica away", "Nothing."},
 	{NotGuarded, 11, Deed, "the object asks for no care when it shrinks", "Nothing."},
+	{LeaderFollowed, 12, Deed, "the zone follows its leader, which asks for another number of replicas", "Nothing; this is what grafana.com/rollout-downscale-leader asks for."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -38,6 +39,7 @@ var catalogue = []Entry{
 	{PreparationFailed, 121, Wait, "a pod that would leave did not answer that it is prepared", "If it lasts: look at the named pod, and at the annotations that say how it is asked."},
 	{ParentUnknown, 122, Wait, "the object behind a request could not be read", "If it lasts: see lockstep's log, and /ready for missing permissions."},
 	{CacheEmpty, 123, Wait, "this replica of lockstep has not seen the cluster yet", "If it lasts: see in lockstep's log whether its watches work."},
+	{LeaderNotReady, 124, Wait, "the zone grows only once its leader has as many pods as it grows to, all of them available", "If it lasts: look at the leader's pods."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -52,6 +54,10 @@ var catalogue = []Entry{
 	{DownscaleBarred, 211, Attention, "the object carries the label grafana.com/no-downscale=true", "Remove the label, in an update of its own, before the downscale."},
 	{ObjectUnreadable, 212, Attention, "a review shows an object of another form than expected", "See the message; the webhook configuration may call lockstep for something else than manifests/webhooks do."},
 	{ReplicasUnknown, 213, Attention, "an object does not say its number of replicas", "Set spec.replicas."},
+	{LeaderUnknown, 214, Attention, "the annotation grafana.com/rollout-downscale-leader names no StatefulSet of the group; the zone keeps its replicas", "Correct the annotation, or remove it."},
+	{LeaderInCycle, 215, Attention, "the way from leader to leader goes round in a circle, so nobody leads; the zone keeps its replicas", "Let one zone of the circle follow nobody: remove its annotation grafana.com/rollout-downscale-leader."},
+	{ReplicasForced, 216, Attention, "the annotation grafana.com/rollout-force-replicas sets the zone's replicas, whatever its leader asks for", "Remove the annotation when the zone shall follow again."},
+	{InvalidForceReplicas, 217, Attention, "the annotation grafana.com/rollout-force-replicas is no whole number from 0 to 2147483647; nothing is forced", "Correct the annotation, or remove it."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

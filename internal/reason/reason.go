@@ -26,6 +26,7 @@ const (
 	DownscaleAdmitted  Code = "DownscaleAdmitted"
 	NotShrinking       Code = "NotShrinking"
 	NotGuarded         Code = "NotGuarded"
+	LeaderFollowed     Code = "LeaderFollowed"
 )
 
 // Codes for waits that end by themselves.
@@ -53,6 +54,7 @@ const (
 	PreparationFailed Code = "PreparationFailed"
 	ParentUnknown     Code = "ParentUnknown"
 	CacheEmpty        Code = "CacheEmpty"
+	LeaderNotReady    Code = "LeaderNotReady"
 )
 
 // Codes for waits that only a person ends.
@@ -70,6 +72,10 @@ const (
 	DownscaleBarred       Code = "DownscaleBarred"
 	ObjectUnreadable      Code = "ObjectUnreadable"
 	ReplicasUnknown       Code = "ReplicasUnknown"
+	LeaderUnknown         Code = "LeaderUnknown"
+	LeaderInCycle         Code = "LeaderInCycle"
+	ReplicasForced        Code = "ReplicasForced"
+	InvalidForceReplicas  Code = "InvalidForceReplicas"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

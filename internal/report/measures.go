@@ -18,10 +18,14 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	var shown telemetry.GroupState
+	var remarks []plan.Action
+	for _, remark := range plan.Remarks(s) {
+		remarks = append(remarks, remark)
+	}
 	for _, z := range plan.Survey(s) {
 		shown.Zones = append(shown.Zones, telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Outdated: z.Outdated,
-			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, steps),
+			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, steps), Remarks: reasons(z.Name, remarks),
 		})
 	}
 	for _, step := range steps {

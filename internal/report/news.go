@@ -28,6 +28,12 @@ type event struct {
 func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
+		if p, asked := receipt.Step.(plan.PreparePods); asked && receipt.Err != nil {
+			news = append(news, event{
+				zone: p.Decrease.Zone, kind: corev1.EventTypeWarning, code: reason.PreparationFailed, action: "PreparePods",
+				note: fmt.Sprintf("gives up the downscale from %d to %d: %s (%s)", p.Decrease.From, p.Decrease.To, sentence(reason.PreparationFailed), receipt.Err),
+			})
+		}
 		if receipt.Err != nil {
 			continue
 		}
@@ -49,7 +55,10 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 		case plan.EndDecrease:
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
-		case plan.Release, plan.Wait, plan.VoidDecrease, plan.UndoPreparation, plan.StampDownscale:
+		case plan.SetReplicas:
+			e.zone, e.action = step.Zone, "SetReplicas"
+			e.note = fmt.Sprintf("set spec.replicas from %d to %d: %s", step.From, step.To, sentence(because))
+		case plan.Release, plan.Wait, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale:
 			continue
 		}
 		news = append(news, e)
@@ -126,7 +135,7 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 		standing[id] = true
 		if !m.seen[id] {
 			code := remark.Because.Code
-			news = append(news, event{remark.Zone, nil, corev1.EventTypeWarning, code, "Check", describe(remark.Because)})
+			news = append(news, event{remark.Zone, nil, severity(code), code, "Check", describe(remark.Because)})
 		}
 	}
 	m.seen = standing
@@ -155,7 +164,7 @@ func sameStory(a, b plan.Refusal) bool {
 func severity(code reason.Code) string {
 	entry, _ := reason.Explain(code)
 	switch {
-	case code == reason.Paused:
+	case code == reason.Paused, code == reason.ReplicasForced:
 		return corev1.EventTypeNormal
 	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing:
 		return corev1.EventTypeWarning

@@ -294,7 +294,7 @@ func TestSeverity(t *testing.T) {
 		r.Group(s, []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: entry.Code}}}, nil)
 		want := []string(nil)
 		switch {
-		case entry.Code == reason.Paused:
+		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced:
 			want = []string{corev1.EventTypeNormal}
 		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing:
 			want = []string{corev1.EventTypeWarning}

@@ -78,8 +78,9 @@ func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool)
 			})
 		case plan.VoidDecrease:
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
+		case plan.SetReplicas: // nobody leads here
 		case plan.NoteDecrease, plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
-		case plan.UndoPreparation, plan.StampDownscale: // nobody prepares here, and nobody reads stamps
+		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale: // nobody prepares here, and nobody reads stamps
 		}
 	}
 	if covered.Verdict == hold.Write {

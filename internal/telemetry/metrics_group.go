@@ -19,6 +19,7 @@ type groupMetrics struct {
 	pods        *prometheus.GaugeVec
 	budget      *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
+	remarks     *prometheus.GaugeVec
 	hold        *prometheus.GaugeVec
 }
 
@@ -54,6 +55,10 @@ func newGroupMetrics() groupMetrics {
 			Name: "lockstep_group_zone_waiting",
 			Help: "1 while the zone waits for this reason; an empty zone stands for the whole group.",
 		}, of("zone", "reason")),
+		remarks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_group_zone_remarks",
+			Help: "1 while there is something about the zone that a person should know although nothing waits for it, such as replicas that are forced.",
+		}, of("zone", "reason")),
 		hold: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_hold_held",
 			Help: "1 while this operation in this zone holds the group.",
@@ -62,7 +67,7 @@ func newGroupMetrics() groupMetrics {
 }
 
 func (g groupMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{g.reconciles, g.duration, g.lastSuccess, g.deleted, g.pods, g.budget, g.waiting, g.hold}
+	return []prometheus.Collector{g.reconciles, g.duration, g.lastSuccess, g.deleted, g.pods, g.budget, g.waiting, g.remarks, g.hold}
 }
 
 // GroupState is all that is shown of a group at one time. Names are those of
@@ -83,6 +88,7 @@ type ZoneState struct {
 	Noted    int // pods with an open intent
 	Budget   int
 	Waiting  []string // reasons; none when the zone waits for nothing
+	Remarks  []string // reasons that a person should know although nothing waits for them
 }
 
 // HoldState says who holds the group.
@@ -205,6 +211,9 @@ func (g *GroupMetrics) showZone(z ZoneState) {
 	g.show(g.of.budget, z.Budget, z.Name)
 	for _, why := range z.Waiting {
 		g.show(g.of.waiting, 1, z.Name, why)
+	}
+	for _, why := range z.Remarks {
+		g.show(g.of.remarks, 1, z.Name, why)
 	}
 }
 

@@ -111,11 +111,15 @@ func zoneOf(step plan.Action) string {
 		return a.Decrease.Zone
 	case plan.VoidDecrease:
 		return a.Decrease.Zone
+	case plan.PreparePods:
+		return a.Decrease.Zone
 	case plan.UndoPreparation:
 		return a.Decrease.Zone
 	case plan.EndDecrease:
 		return a.Decrease.Zone
 	case plan.StampDownscale:
+		return a.Zone
+	case plan.SetReplicas:
 		return a.Zone
 	case plan.Release:
 		return a.Holder.Zone()

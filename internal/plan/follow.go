@@ -1,0 +1,310 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// wish is how many replicas a zone should have, and why. Without a reason the
+// zone keeps what it has, and the objection says so where somebody wishes for
+// what cannot be.
+type wish struct {
+	replicas  int
+	because   reason.Code
+	objection Refusal
+}
+
+func (w wish) none() bool { return w.because == "" }
+
+// scale finds out how many replicas each zone should have, and which one may
+// shrink now, before any pod is looked at.
+func (b *board) scale() {
+	if b.Key.Alone {
+		return
+	}
+	w := wishes{board: b, places: map[string]int{}, states: make([]wishing, len(b.standings))}
+	for i, z := range b.standings {
+		w.places[z.Name] = i
+	}
+	for i := range b.standings {
+		w.settle(i)
+	}
+	rolling := b.rolling()
+	for _, i := range b.shrinkingFirst() {
+		z := &b.standings[i]
+		if z.wish.none() || z.wish.replicas >= z.Replicas {
+			continue
+		}
+		d, because := b.lower(*z)
+		switch z.kept = because; {
+		case !because.None():
+		case b.lowering.None() && (rolling == "" || rolling == z.Name):
+			b.lowering = d
+		case b.lowering.None():
+			z.kept = b.held(rolling, "")
+		default:
+			z.kept = Refusal{Code: reason.NotItsTurn, Zone: b.lowering.Zone}
+		}
+	}
+}
+
+// rolling returns the zone whose rollout has the hold and goes on now, if any: a
+// downscale of another zone waits for it. One that is stuck makes way.
+func (b *board) rolling() string {
+	for _, z := range b.standings {
+		if b.Hold.Holder != Rollout.For(z.Name) {
+			continue
+		}
+		for _, c := range z.candidates {
+			if c.Up() && b.mayReplace(disruption{zone: z, pod: c}).None() {
+				return z.Name
+			}
+		}
+	}
+	return ""
+}
+
+// wishes goes from zones to their leaders, each once.
+type wishes struct {
+	*board
+	places map[string]int
+	states []wishing
+}
+
+type wishing uint8
+
+const (
+	unasked wishing = iota
+	onTheWay
+	settled
+)
+
+// settle gives a zone its wish, after its leader: those who follow a zone that
+// is raised need not wait for the next plan.
+func (w wishes) settle(i int) {
+	if w.states[i] != unasked {
+		return
+	}
+	w.states[i] = onTheWay
+	z := &w.standings[i]
+	z.wish = w.of(z.Zone)
+	_, z.kept = w.raise(*z)
+	w.states[i] = settled
+}
+
+// of returns how many replicas a zone should have: what a person forces, else
+// what its leader has or is about to be raised to.
+func (w wishes) of(z Zone) wish {
+	switch {
+	case z.Deleting:
+		return wish{}
+	case z.Forced.Given:
+		return wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced}
+	case z.Leader == "":
+		return wish{}
+	}
+	i, exists := w.places[z.Leader]
+	if !exists {
+		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
+	}
+	w.settle(i)
+	leader := w.standings[i]
+	if w.states[i] == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
+		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
+	}
+	return wish{replicas: w.height(leader), because: reason.LeaderFollowed}
+}
+
+// height returns how many replicas a zone asks for once it is raised.
+func (b *board) height(z standing) int {
+	if a, _ := b.raise(z); a.To > z.Replicas {
+		return a.To
+	}
+	return z.Replicas
+}
+
+// raise returns what gives a zone more replicas, or why it does not get them
+// now. It needs no hold, and nothing that concerns downscales stands in its way.
+func (b *board) raise(z standing) (SetReplicas, Refusal) {
+	w := z.wish
+	if w.none() || w.replicas <= z.Replicas {
+		return SetReplicas{}, w.objection
+	}
+	if leader, _ := b.standing(z.Leader); w.because == reason.LeaderFollowed && z.AfterLeader {
+		if r := unready(leader, w.replicas); !r.None() {
+			return SetReplicas{}, r
+		}
+	}
+	return SetReplicas{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: w.replicas, Because: w.because}, Refusal{}
+}
+
+// unready objects unless a leader has exactly so many replicas, all of them
+// there and available.
+func unready(leader standing, replicas int) Refusal {
+	because := firstOf(lifecycle(leader.Zone), leader.culprit)
+	if because.None() && leader.Replicas == replicas {
+		return Refusal{}
+	}
+	return Refusal{Code: reason.LeaderNotReady, Zone: leader.Name, Pod: because.Pod, Detail: string(because.Code), Until: leader.stableAt}
+}
+
+// shrinkingFirst returns the places of the zones with the one first in which a
+// decrease is noted.
+func (b *board) shrinkingFirst() []int {
+	places := make([]int, 0, len(b.standings))
+	for i, z := range b.standings {
+		if z.Name == b.Hold.Decrease.Zone {
+			places = append([]int{i}, places...)
+		} else {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// lower returns the decrease that gives a zone the replicas it should have, or
+// why it does not get them now. It is judged like one that anybody asks for.
+func (b *board) lower(z standing) (Decrease, Refusal) {
+	d := b.departure(z, Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
+	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
+		return Decrease{}, r
+	}
+	note := b.note(d)
+	note.Ours = true
+	return note, Refusal{}
+}
+
+func barred(z standing) Refusal {
+	if z.Barred {
+		return Refusal{Code: reason.DownscaleBarred}
+	}
+	return Refusal{}
+}
+
+// gaveUp objects while a decrease that failed is not tried again.
+func (b *board) gaveUp(z standing) Refusal {
+	at, known := b.Hold.GivenUp[z.Name]
+	if until := at.Add(RetryAfter); known && b.Now.Before(until) {
+		return Refusal{Code: reason.PreparationFailed, Until: until}
+	}
+	return Refusal{}
+}
+
+// overdue objects while a decrease of the zone stands that took too long: it is
+// ended before the next one begins.
+func (b *board) overdue(z standing) Refusal {
+	d := b.Hold.Decrease
+	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(d.patience()) {
+		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
+	}
+	return Refusal{}
+}
+
+// begin notes the decrease that is due, if one is. No pod is taken down beside it.
+func (b *board) begin() []Action {
+	if b.lowering.None() {
+		return nil
+	}
+	z, _ := b.standing(b.lowering.Zone)
+	return []Action{NoteDecrease{Decrease: b.lowering, Because: z.wish.because}}
+}
+
+// prepare asks who leaves, once it is noted that they are asked.
+func (b *board) prepare(d Decrease, deeds []Action) []Action {
+	left := d.Since.Add(AnswerLimit).Sub(b.Now)
+	switch leaves, because := b.stillDue(d); {
+	case !because.None() || left <= 0:
+		return b.takeBack(d)
+	case Disrupts(deeds): // no repair waits for an answer
+		return nil
+	default:
+		admitted := d
+		admitted.Stage, admitted.Since = Admitted, b.Now
+		return []Action{
+			PreparePods{Decrease: d, Pods: leaves.ask, Within: min(left, AnswerLimit)},
+			NoteDecrease{Decrease: admitted, Because: leaves.zone.wish.because},
+		}
+	}
+}
+
+// carryOut makes a decrease that the hold notes as lockstep's own, or makes it
+// impossible where it is not wanted or allowed any more.
+func (b *board) carryOut(d Decrease) []Action {
+	leaves, because := b.stillDue(d)
+	if !because.None() || !b.Now.Before(d.patience()) {
+		return []Action{VoidDecrease{Decrease: d}}
+	}
+	return []Action{SetReplicas{
+		Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To, Because: leaves.zone.wish.because,
+	}}
+}
+
+// stillDue tells who leaves by a decrease of lockstep's own that is noted and
+// has not come yet, or what speaks against it now: time may have passed, so
+// what was true when it was noted is asked again.
+func (b *board) stillDue(d Decrease) (departure, Refusal) {
+	z, _ := b.standing(d.Zone)
+	if z.wish.none() || z.wish.replicas > d.To || z.Replicas != d.From || b.Course(d) != Awaited {
+		return departure{}, Refusal{Code: reason.NoLongerWanted}
+	}
+	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
+	if len(leaves.ask) > 0 && !d.asks() {
+		return leaves, Refusal{Code: reason.NoLongerWanted} // somebody came up who was not asked
+	}
+	if r := firstOf(barred(z), holdIsElsewhere(b, leaves)); !r.None() || !leaves.harms {
+		return leaves, r
+	}
+	return leaves, firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))
+}
+
+// raises returns what gives zones more replicas.
+func (b *board) raises() []Action {
+	var steps []Action
+	for _, z := range b.standings {
+		if a, _ := b.raise(z); a.To > z.Replicas {
+			steps = append(steps, a)
+		}
+	}
+	return steps
+}
+
+// unraised leaves out what else would be written on a zone that is raised: the
+// one would void the other.
+func unraised(steps, raises []Action) []Action {
+	rises := map[string]bool{}
+	for _, step := range raises {
+		if a, ok := step.(SetReplicas); ok {
+			rises[a.Zone] = true
+		}
+	}
+	return slices.DeleteFunc(steps, func(step Action) bool {
+		switch a := step.(type) {
+		case AdoptRevision:
+			return rises[a.Zone]
+		case VoidDecrease:
+			return rises[a.Decrease.Zone]
+		case StampDownscale:
+			return rises[a.Zone]
+		}
+		return false
+	})
+}
+
+// begins tells whether the plan notes a decrease.
+func begins(deeds []Action) bool {
+	return slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(NoteDecrease); return is })
+}
+
+// downscaleFirst objects to takedowns beside a downscale of lockstep's own that
+// is due.
+func downscaleFirst(b *board, d disruption) Refusal {
+	switch due := b.lowering; {
+	case due.None():
+		return Refusal{}
+	case due.Zone == d.zone.Name:
+		return Refusal{Code: reason.ZoneShrinking, Detail: due.String()}
+	}
+	return Refusal{Code: reason.OthersCameFirst, Zone: b.lowering.Zone, Detail: string(Downscale)}
+}
