@@ -533,3 +533,97 @@ func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 		}
 	}
 }
+
+func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
+	r := newRoom(t)
+	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
+	lower := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
+	if _, err := r.Run(t.Context(), group(), []plan.Action{raise, lower}, hold.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i, want := range []string{
+		`{"metadata":{"uid":"uid-of-zone-a","resourceVersion":"10"},"spec":{"replicas":5}}`,
+		`{"metadata":{"uid":"uid-of-zone-b","resourceVersion":"11"},"spec":{"replicas":0}}`,
+	} {
+		if r.bodies[i] != want {
+			t.Errorf("sent %s, want %s", r.bodies[i], want)
+		}
+	}
+	if missing, _ := r.Fresh.Behind(group()); missing == "" {
+		t.Error("a view without what was written is as new as any")
+	}
+}
+
+func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
+	r := newRoom(t)
+	r.refuses = func(what string) int32 {
+		if what == newLease {
+			return http.StatusInternalServerError
+		}
+		return 0
+	}
+	s := group()
+	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	lower := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
+	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), lower, raise}, write(s, "rollout/zone-a", "zone-a-0"))
+	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(raise) {
+		t.Errorf("receipts %v, error %v; want the raise alone, and the error of the hold", receipts, err)
+	}
+	if diff := cmp.Diff([]string{newLease, "GET " + theLease, "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWhoLeavesIsAskedBeforeTheHoldSaysSo(t *testing.T) {
+	s := group()
+	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
+	steps := []plan.Action{
+		plan.PreparePods{Decrease: asked, Pods: s.Zones[0].Pods[1:], Within: time.Second},
+		plan.NoteDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
+	}
+	noting := func(stage plan.Stage) plan.Hold {
+		record := write(s, "downscale/zone-a").Record
+		if stage != "" {
+			record.Decrease = fixture.Shrinking("zone-a", 2, 1, stage)
+		}
+		return record
+	}
+	for sentence, tc := range map[string]struct {
+		pods  pods
+		noted string // what the hold says then
+		done  int    // receipts without an error
+	}{
+		"all agree":       {pods{}, `\"stage\":\"admitted\"`, 2},
+		"one declines":    {pods{fail: errors.New("no")}, `\"stage\":\"undoing\"`, 0},
+		"nobody heard it": {pods{fail: errors.New("no"), deaf: true}, "", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			tc.pods.recorder = r.recorder
+			r.Pods = tc.pods
+			d := hold.Decision{Verdict: hold.Write, Record: noting(plan.Admitted), Refused: noting(plan.Undoing), Unheard: noting("")}
+			receipts, err := r.Run(t.Context(), s, steps, d)
+			if err != nil {
+				t.Errorf("that somebody declines is an error of the round: %v", err)
+			}
+			done := 0
+			for _, receipt := range receipts {
+				if receipt.Err == nil {
+					done++
+				}
+			}
+			if done != tc.done {
+				t.Errorf("%d steps done, want %d: %v", done, tc.done, receipts)
+			}
+			if diff := cmp.Diff([]string{"prepare zone-a/zone-a-1/prepare", newLease}, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if body := r.bodies[1]; !strings.Contains(body, tc.noted) || (tc.noted == "") == strings.Contains(body, "decrease") {
+				t.Errorf("the hold says %s, want %s", body, tc.noted)
+			}
+		})
+	}
+}

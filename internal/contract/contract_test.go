@@ -46,6 +46,33 @@ func TestMaxUnavailable(t *testing.T) {
 	}
 }
 
+func TestForce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want plan.Force
+	}{
+		"a number is one":                    {"3", plan.Force{Given: true, Replicas: 3}},
+		"zero is a number":                   {"0", plan.Force{Given: true}},
+		"white space around it is ignored":   {" 3\n", plan.Force{Given: true, Replicas: 3}},
+		"the largest number is one":          {"2147483647", plan.Force{Given: true, Replicas: 1<<31 - 1}},
+		"a number beyond 32 bits is invalid": {"2147483648", plan.Force{Invalid: `"2147483648"`}},
+		"a negative number is invalid":       {"-1", plan.Force{Invalid: `"-1"`}},
+		"a sign is invalid":                  {"+1", plan.Force{Invalid: `"+1"`}},
+		"a fraction is invalid":              {"1.5", plan.Force{Invalid: `"1.5"`}},
+		"nothing is invalid":                 {"", plan.Force{Invalid: `""`}},
+		"a line break is shown":              {"1\nlevel=info", plan.Force{Invalid: `"1\nlevel=info"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := contract.Force(map[string]string{contract.ForceAnnotation: tc.text}); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+	if got := contract.Force(nil); got != (plan.Force{}) {
+		t.Errorf("without the annotation: got %v", got)
+	}
+}
+
 func TestABudgetReadsAsItIsPrinted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		read := contract.MaxUnavailable(map[string]string{contract.MaxUnavailableAnnotation: rapid.String().Draw(t, "text")})

@@ -66,6 +66,7 @@ func decreases() *rapid.Generator[plan.Decrease] {
 			Version: plan.Version(rapid.Uint64().Draw(t, "version")), From: to + rapid.IntRange(1, 9).Draw(t, "by"), To: to,
 			Generation: rapid.Int64().Draw(t, "generation"),
 			Call:       plan.Call{Port: rapid.Int().Draw(t, "port"), Path: rapid.String().Draw(t, "path"), Service: rapid.String().Draw(t, "service")},
+			Ours:       rapid.Bool().Draw(t, "ours"),
 			Stage:      rapid.SampledFrom([]plan.Stage{plan.Preparing, plan.Admitted, plan.Undoing}).Draw(t, "stage"),
 			Since:      time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "since")).UTC(), Trace: rapid.String().Draw(t, "trace"),
 		}

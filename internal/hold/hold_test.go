@@ -82,6 +82,15 @@ func TestCover(t *testing.T) {
 		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
+		// Downscales of lockstep's own
+		"one that is due is looked at before it is noted":         {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"after the look one that is due is noted":                 {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that this process noted is carried out":              {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
+		"one that another process noted is looked at":             {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"one that another process noted is then carried out":      {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
+		"replicas that are added need no hold, whoever has it":    {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
+		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
+
 		// Giving back and removing
 		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
 		"a hold without Lease is nothing":               {done, "as it is"},
@@ -242,5 +251,56 @@ zone-b rev=2
 	got := hold.Admit(s, note)
 	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWhatIsWrittenWherePodsDoNotAgree(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-a
+  decrease zone-a from 2 to 1 preparing ours since=3s
+zone-a rev=2 force=1 prepares
+  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
+`)
+	d := hold.Cover(s, plan.Group(s))
+	for what, tc := range map[string]struct {
+		record plan.Hold
+		want   string
+		failed bool
+	}{
+		"all agree":       {d.Record, "zone-a from 2 to 1 admitted", false},
+		"one declines":    {d.Refused, "zone-a from 2 to 1 undoing", false},
+		"nobody heard it": {d.Unheard, "", true},
+	} {
+		noted := ""
+		if !tc.record.Decrease.None() {
+			noted = tc.record.Decrease.String()
+		}
+		_, failed := tc.record.GivenUp["zone-a"]
+		if noted != tc.want || failed != tc.failed || tc.record.Holder != "downscale/zone-a" {
+			t.Errorf("%s: %s notes %q, given up: %t; want %q, %t", what, tc.record.Holder, noted, failed, tc.want, tc.failed)
+		}
+	}
+}
+
+func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
+	const group = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
+	for sentence, tc := range map[string]struct {
+		hold string
+		want bool
+	}{
+		"one that did not get through":    {"decrease zone-a from 2 to 1 admitted ours since=5s", true},
+		"one that was undone":             {"decrease zone-a from 2 to 1 undoing ours", true},
+		"one that was merely overtaken":   {"decrease zone-a from 2 to 1 admitted ours since=4s", false},
+		"one that somebody else wanted":   {"decrease zone-a from 2 to 1 admitted since=5s", false},
+		"one that failed a moment ago":    {"failed zone-a 29s ago\n decrease zone-a from 2 to 1 admitted since=5s", true},
+		"one that failed some time ago":   {"failed zone-a 30s ago\n decrease zone-a from 2 to 1 admitted since=5s", false},
+		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
+	} {
+		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + group)
+		d := hold.Cover(s, plan.Group(s))
+		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Verdict != hold.Write {
+			t.Errorf("%s: remembered %t, want %t (%s)", sentence, remembered, tc.want, fixture.Decision(d))
+		}
 	}
 }

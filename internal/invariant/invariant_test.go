@@ -50,15 +50,15 @@ func TestChangesOfReplicas(t *testing.T) {
 		rule, group string
 		sizes       []plan.Action
 	}{
-		"the decrease that is noted":        {"", shrinking, []plan.Action{lower}},
-		"an increase needs no hold":         {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.To = 9 })}},
-		"a decrease that is not noted":      {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
+		"the decrease that is noted":         {"", shrinking, []plan.Action{lower}},
+		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.To = 9 })}},
+		"a decrease that is not noted":       {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
 		"a decrease that somebody asked for": {"DecreaseNoted", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
-		"a decrease that is being prepared": {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
-		"further than noted":                {"DecreaseNoted", shrinking, []plan.Action{change(func(a *plan.SetReplicas) { a.To = 0 })}},
-		"under another hold":                {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
-		"while another zone is not whole":   {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
-		"who is down leaves nevertheless":   {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
+		"a decrease that is being prepared":  {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
+		"further than noted":                 {"DecreaseNoted", shrinking, []plan.Action{change(func(a *plan.SetReplicas) { a.To = 0 })}},
+		"under another hold":                 {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
+		"while another zone is not whole":    {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
+		"who is down leaves nevertheless":    {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
 		"somebody who was not asked": {
 			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
 		},

@@ -153,6 +153,11 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a number of pods at a time":               {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
 		"a percentage of pods at a time":           {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
 		"nonsense instead of a number":             {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
+		"a leader":                                 {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
+		"a leader that is waited for":              {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
+		"replicas that are forced":                 {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
+		"nonsense that is forced":                  {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
+		"a label against shrinking":                {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
 		"no annotations and labels at all":         {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
 		"a version that is no number":              {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
 	} {

@@ -200,6 +200,44 @@ func TestAdmit(t *testing.T) {
 			zone-a rev=1 prepares
 			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3 onHost=yes`,
 			"PodOnHostNetwork zone-a-2"},
+		"what lockstep has noted as its own needs no second note": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted ours
+			zone-a rev=1 leader=zone-b
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"yes"},
+		"what lockstep has noted as its own and is not wanted any more is refused": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted ours
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"ZoneShrinking (zone-a from 3 to 2 admitted)"},
+		"what lockstep has noted as its own is refused once another zone is not whole": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted ours
+			zone-a rev=1 leader=zone-b
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 starting@1`,
+			"ZoneShrinking (zone-a from 3 to 2 admitted)"},
+		"another decrease than lockstep's own is refused": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 1 admitted ours
+			zone-a rev=1 leader=zone-b
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"ZoneShrinking (zone-a from 3 to 1 admitted)"},
+		"what lockstep still prepares is refused": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 preparing ours
+			zone-a rev=1 leader=zone-b
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"ZoneShrinking (zone-a from 3 to 2 preparing)"},
 		"an object that has moved on is judged anew": {`
 			zone-a rev=1 version=11
 			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,

@@ -410,3 +410,34 @@ func TestARolloutsHoldIsNeverCalledStale(t *testing.T) {
 		}
 	}
 }
+
+// A tenant may write as many zones as he likes.
+func TestALongChainOfLeadersIsFollowedAtOnce(t *testing.T) {
+	const zones = 300
+	parts := []fixture.Part{fixture.Zone("zone-0", "1", fixture.Pods("1", "1"))}
+	for i := 1; i < zones; i++ {
+		parts = append(parts, fixture.Zone(fmt.Sprintf("zone-%d", i), "1", fixture.Pods("1"), fixture.Follows(fmt.Sprintf("zone-%d", i-1))))
+	}
+	began := time.Now()
+	raised := 0
+	for _, step := range plan.Group(fixture.Group(parts...)) {
+		if a, ok := step.(plan.SetReplicas); ok && a.To == 2 {
+			raised++
+		}
+	}
+	if took := time.Since(began); raised != zones-1 || took > 5*time.Second {
+		t.Errorf("%d zones are raised, want %d; it took %s", raised, zones-1, took)
+	}
+}
+
+func TestRemarksTellWhatIsForced(t *testing.T) {
+	s := fixture.MustParse("zone-a rev=1 force=2\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 force=many\n zone-b-0 ready@1\n")
+	var got []string
+	for _, remark := range plan.Remarks(s) {
+		got = append(got, remark.String())
+	}
+	want := []string{"wait zone-a because ReplicasForced (2 replicas)", "wait zone-b because InvalidForceReplicas (many)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

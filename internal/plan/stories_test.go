@@ -54,6 +54,36 @@ var stories = map[string]func(*fixture.Story){
 		}
 		s.ToTheEnd()
 	},
+	"followers-grow-and-shrink-with-their-leader": func(s *fixture.Story) {
+		lead(s)
+		s.Tell("zone-a is scaled to 5")
+		s.World.Zone("zone-a", func(z *plan.Zone) { z.Replicas, z.Observed = 5, false })
+		s.ToTheEnd()
+		s.Tell("2 replicas of zone-a are forced")
+		s.World.Zone("zone-a", func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 2} })
+		s.ToTheEnd()
+	},
+	"a-follower-shrinks-between-the-zones-of-a-rollout": func(s *fixture.Story) {
+		lead(s)
+		ask(s, "2")
+		s.Until(pods("2", 1))
+		s.Tell("2 replicas of zone-b are forced")
+		s.World.Zone("zone-b", func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 2} })
+		s.ToTheEnd()
+	},
+	"a-pod-declines-and-later-agrees-to-leave": func(s *fixture.Story) {
+		s.World.Zones(fixture.Prepares())
+		for _, pod := range []string{"zone-b-1", "zone-b-2"} {
+			s.World.Pod(pod, func(p *plan.Pod) { p.IP = "10.0.0.1" })
+		}
+		s.Tell("1 replica of zone-b is forced, and zone-b-1 declines")
+		s.World.Declining["zone-b-1"] = true
+		s.World.Zone("zone-b", func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 1} })
+		s.Until(func(s plan.Snapshot) bool { return len(s.Hold.GivenUp) > 0 })
+		s.Tell("zone-b-1 will agree")
+		s.World.Declining["zone-b-1"] = false
+		s.ToTheEnd()
+	},
 	"two-broken-zones-heal": func(s *fixture.Story) {
 		s.Tell("revision 2 breaks a pod of zone-a and a pod of zone-b")
 		s.World.Bad["2"] = true
@@ -99,6 +129,12 @@ func threeByThree() plan.Snapshot {
 		fixture.Zone("zone-b", "1", fixture.Pods("1", "1", "1")),
 		fixture.Zone("zone-c", "1", fixture.Pods("1", "1", "1")),
 	)
+}
+
+// lead makes zone-a the leader of zone-b, and that one of zone-c.
+func lead(s *fixture.Story) {
+	s.World.Zone("zone-b", func(z *plan.Zone) { z.Leader = "zone-a" })
+	s.World.Zone("zone-c", func(z *plan.Zone) { z.Leader = "zone-b" })
 }
 
 // ask changes the template of every zone.

@@ -1,0 +1,268 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	leaderAnnotation      = "grafana.com/rollout-downscale-leader"
+	afterLeaderAnnotation = "grafana.com/rollout-upscale-only-when-leader-ready"
+	forceAnnotation       = "grafana.com/rollout-force-replicas"
+	apartAnnotation       = "grafana.com/min-time-between-zones-downscale"
+)
+
+// noted sets an annotation of the StatefulSet itself.
+func noted(key, value string) option {
+	return func(s *appsv1.StatefulSet) { set(&s.Annotations, key, value) }
+}
+
+func follows(leader string) option { return noted(leaderAnnotation, leader) }
+
+// forced demands a number of replicas; the empty text demands none.
+func forced(text string) option { return noted(forceAnnotation, text) }
+
+// ungated is a managed scene without webhooks whose decreases are judged all the
+// same: nobody but lockstep may make any.
+func ungated(t *testing.T) *scene {
+	t.Helper()
+	s := managed(t)
+	s.rules.guarded = true
+	return s
+}
+
+// sized waits until zones are whole with so many replicas, and the group is free.
+func (s *scene) sized(want map[string]int32) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("zones have %v replicas", want), func(now present) error {
+		for name, n := range want {
+			if got := *now.sets[name].Spec.Replicas; got != n {
+				return fmt.Errorf("%s has %d", name, got)
+			}
+		}
+		return nil
+	})
+	s.settled()
+}
+
+// everywhere tries something in two namespaces at once, with and without webhooks.
+func everywhere(t *testing.T, try func(*scene)) {
+	for name, begin := range map[string]func(*testing.T) *scene{"with webhooks": guarded, "without webhooks": ungated} {
+		for _, namespace := range []string{"one", "another"} {
+			t.Run(name+", "+namespace, func(t *testing.T) {
+				t.Parallel()
+				try(begin(t))
+			})
+		}
+	}
+}
+
+func TestZonesFollowTheirLeaderUpAndDown(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")), zone("zone-c", 2, follows("zone-b")))
+		began := time.Now()
+		s.change("zone-a", forced("4"))
+		s.sized(map[string]int32{"zone-a": 4, "zone-b": 4, "zone-c": 4})
+		s.change("zone-a", forced("1"))
+		s.sized(map[string]int32{"zone-a": 1, "zone-b": 1, "zone-c": 1})
+		if took := time.Since(began); took > 2*soon {
+			s.t.Errorf("took %s, at most %s wanted", took, 2*soon)
+		}
+		s.awaitEvent("Normal", "LeaderFollowed", "zone-c")
+		s.awaitEvent("Normal", "ReplicasForced", "zone-a")
+	})
+}
+
+func TestAFollowerGrowsThoughNobodyMayShrink(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.create(zone("zone-a", 1, noted(apartAnnotation, "often")), zone("zone-b", 1, follows("zone-a")), zone("zone-c", 3, follows("zone-c")))
+	s.change("zone-a", forced("3"), noted(downscaledAnnotation, "yesterday"))
+	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
+	s.change("zone-a", forced("1"))
+	s.awaitWaiting("InvalidDownscaleTime", "zone-a")
+}
+
+func TestAFollowerShrinksNoSoonerThanTheMinimumTime(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		apart := noted(apartAnnotation, "20s") // which the judge knows as well
+		s.create(zone("zone-a", 3, apart), zone("zone-b", 3, follows("zone-a"), apart))
+		s.change("zone-a", forced("2"))
+		s.eventually("zone-a has shrunk", func(now present) error {
+			if n := *now.sets["zone-a"].Spec.Replicas; n != 2 {
+				return fmt.Errorf("it has %d replicas", n)
+			}
+			return nil
+		})
+		s.awaitWaiting("DownscaleTooSoon", "zone-b")
+		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+	})
+}
+
+func TestALeaderThatIsNoneIsNamedAndKeepsNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.create(
+		zone("zone-a", 2), zone("zone-b", 1, follows("zone-a")), zone("zone-c", 1, follows("zone-x")),
+		zone("zone-d", 1, follows("zone-e")), zone("zone-e", 3, follows("zone-d")), zone("zone-f", 1, follows("zone-f")),
+	)
+	s.sized(map[string]int32{"zone-b": 2})
+	s.awaitEvent("Warning", "LeaderUnknown", "zone-c")
+	for _, name := range []string{"zone-d", "zone-e", "zone-f"} {
+		s.awaitEvent("Warning", "LeaderInCycle", name)
+		s.awaitWaiting("LeaderInCycle", name)
+	}
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 1, "zone-d": 1, "zone-e": 3, "zone-f": 1})
+	for _, name := range []string{"zone-c", "zone-e", "zone-f"} {
+		s.change(name, follows("zone-a"))
+	}
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2, "zone-d": 2, "zone-e": 2, "zone-f": 2})
+}
+
+func TestReplicasThatAreForcedAreVisibleWhileTheyStand(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")))
+	s.change("zone-b", forced("many"))
+	s.awaitEvent("Warning", "InvalidForceReplicas", "zone-b")
+	s.change("zone-b", forced("3"))
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 3})
+	s.awaitEvent("Normal", "ReplicasForced", "zone-b")
+	s.awaitRemark("ReplicasForced", "zone-b", true)
+	s.change("zone-b", forced(""))
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+	s.awaitRemark("ReplicasForced", "zone-b", false)
+}
+
+// awaitRemark waits until the metrics say, or do not say, that much about a zone.
+func (s *scene) awaitRemark(reason, zone string, stands bool) {
+	s.t.Helper()
+	series := fmt.Sprintf(`lockstep_group_zone_remarks{group="store",namespace=%q,reason=%q,zone=%q} 1`, s.name, reason, zone)
+	s.eventually(fmt.Sprintf("metrics with %s: %t", series, stands), func(present) error {
+		if _, metrics := s.operator.get("/metrics"); strings.Contains(metrics, series) != stands {
+			return errors.New("not so")
+		}
+		return nil
+	})
+}
+
+func TestACarefulFollowerGrowsOnceItsLeaderIsWhole(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.begin(zone("zone-a", 1, gated()), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
+	s.isBroken("zone-a-0")
+	s.gate("zone-a-0", corev1.ConditionTrue)
+	s.settled()
+	s.change("zone-a", forced("2"))
+	s.awaitWaiting("LeaderNotReady", "zone-b")
+	s.stays("zone-b waits for zone-a-1", aWhile, func(now present) error {
+		if n := *now.sets["zone-b"].Spec.Replicas; n != 1 {
+			return fmt.Errorf("it has %d replicas", n)
+		}
+		return nil
+	})
+	s.isBroken("zone-a-1")
+	s.gate("zone-a-1", corev1.ConditionTrue)
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+}
+
+// A followed zone belongs to its leader: what a person writes there is set back,
+// once.
+func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")))
+		before := s.witness.now().sets["zone-b"].Generation
+		if err := s.scaleBy(scaled, "zone-b", 2); err != nil {
+			s.t.Fatal(err)
+		}
+		twice := func(now present) error {
+			if edits := now.sets["zone-b"].Generation - before; edits != 2 {
+				return fmt.Errorf("its spec has changed %d times", edits)
+			}
+			return nil
+		}
+		s.eventually("zone-b is set back", twice)
+		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+		s.stays("zone-b is left alone", aWhile, twice)
+	})
+}
+
+func TestARolloutAndFollowersGetAlong(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.create(zone("zone-a", 3), zone("zone-b", 3, follows("zone-a")), zone("zone-c", 3, follows("zone-a")))
+		s.changeAll(version(2), readyAfter(short))
+		s.awaitDeletions(2)
+		s.change("zone-a", forced("2"))
+		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2})
+		s.change("zone-a", forced("4"), version(3))
+		s.sized(map[string]int32{"zone-a": 4, "zone-b": 4, "zone-c": 4})
+	})
+}
+
+// answersLike lets the pods of a scene answer like that.
+func (s *scene) answersLike(answer func(method, pod string) int) {
+	s.t.Helper()
+	needsNetwork(s.t)
+	v, err := theVoices()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v.mu.Lock()
+	v.answers[s.name] = answer
+	v.mu.Unlock()
+}
+
+func TestFollowersArePreparedOnceBeforeTheyLeave(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.answersLike(nil)
+		s.create(zone("zone-a", 4, prepares), zone("zone-b", 4, prepares, follows("zone-a")))
+		s.change("zone-a", forced("2"))
+		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+		for _, pod := range []string{"zone-a-2", "zone-a-3", "zone-b-2", "zone-b-3"} {
+			if heard := s.heardBy(pod); heard != "POST 200" && !(strings.HasPrefix(heard, "POST 200, ") && strings.HasSuffix(heard, "POST 200")) {
+				s.t.Errorf("%s heard %q", pod, heard)
+			}
+		}
+		for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1"} {
+			if heard := s.heardBy(pod); heard != "" {
+				s.t.Errorf("%s stays and heard %q", pod, heard)
+			}
+		}
+	})
+}
+
+func TestAFollowerWhosePodDeclinesGivesOthersATurn(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.patience = longPatience
+	var agrees atomic.Bool
+	s.answersLike(func(method, pod string) int {
+		if method == http.MethodPost && pod == "zone-b-1" && !agrees.Load() {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	s.create(zone("zone-a", 3, forced("3")), zone("zone-b", 3, prepares, follows("zone-a")))
+	s.change("zone-b", forced("1"))
+	s.awaitEvent("Warning", "PreparationFailed", "zone-b")
+	s.nobodyIsPreparedInVain("zone-b-1", "zone-b-2")
+	s.change("zone-a", version(2))
+	s.eventually("zone-a rolls although zone-b wants to shrink", func(now present) error { return finished(now, "zone-a") })
+	agrees.Store(true)
+	s.sized(map[string]int32{"zone-a": 3, "zone-b": 1})
+	s.leftPrepared("zone-b-1")
+	s.leftPrepared("zone-b-2")
+}
