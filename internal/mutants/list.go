@@ -10,6 +10,7 @@ const (
 	admit     = "internal/plan/admit.go"
 	decrease  = "internal/plan/decrease.go"
 	shrink    = "internal/plan/shrink.go"
+	follow    = "internal/plan/follow.go"
 	cover     = "internal/hold/hold.go"
 	known     = "internal/freshness/known.go"
 	check     = "internal/invariant/invariant.go"
@@ -329,5 +330,97 @@ var all = []Mutant{
 		Name:  "downscale taken off the hold before all pods have answered",
 		Edits: []Edit{{executor, "if err := failures(undone); err != nil {", "if err := failures(undone); false && err != nil {"}},
 		Test:  "internal/act TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered", Rule: "POST leases",
+	},
+
+	// scaling
+	{
+		Name:  "own downscale carried out although another zone is not whole",
+		Edits: []Edit{{follow, "\treturn leaves, firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "own downscale begun beside a takedown",
+		Edits: []Edit{{guards, "\tdownscaleFirst,    // a downscale of lockstep's own comes before a zone begins\n", ""}},
+		Test:  explore + "a downscale of our own beside a rollout", Rule: "NotedFirst",
+	},
+	{
+		Name:  "own downscale begun while the rollout of another zone goes on",
+		Edits: []Edit{{follow, "\t\t\tif c.Up() && b.mayReplace(", "\t\t\tif false && b.mayReplace("}},
+		Test:  scenarios + "a-rollout-that-has-the-hold-goes-on-before-a-follower-shrinks", Rule: "a-rollout-that-has-the-hold",
+	},
+	{
+		Name:  "own downscale noted while the hold is given back",
+		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
+		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "write free",
+	},
+	{
+		Name:  "downscale that somebody else asked for carried out",
+		Edits: []Edit{{shrink, "\tcase d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.Course(d) == Awaited:\n"}},
+		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DecreaseNoted",
+	},
+	{
+		Name:  "own downscale of another process carried out without a look",
+		Edits: []Edit{{cover, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
+		Test:  "internal/hold TestCover", Rule: `want "look live"`,
+	},
+	{
+		Name:  "own downscale carried out long after it was judged",
+		Edits: []Edit{{follow, "if !because.None() || !b.Now.Before(d.patience()) {", "if !because.None() {"}},
+		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
+	},
+	{
+		Name:  "own downscale carried out although nobody wants it any more",
+		Edits: []Edit{{follow, "if z.wish.none() || z.wish.replicas > d.To ||", "if"}},
+		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
+	},
+	{
+		Name:  "own downscale takes along who was not asked",
+		Edits: []Edit{{follow, "if len(leaves.ask) > 0 && !d.asks() {", "if false {"}},
+		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
+	},
+	{
+		Name:  "own downscale tried again at once after it failed",
+		Edits: []Edit{{follow, "known && b.Now.Before(until)", "known && false"}},
+		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
+	},
+	{
+		Name:  "own downscale of a zone that must not shrink",
+		Edits: []Edit{{follow, "if z.Barred {", "if false {"}},
+		Test:  scenarios + "a-zone-that-must-not-shrink-says-so", Rule: "no-downscale binds our own",
+	},
+	{
+		Name:  "own downscale not known to the webhook",
+		Edits: []Edit{{admit, "\tif b.inOurName(d) {\n\t\treturn Verdict{}\n\t}\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
+	},
+	{
+		Name:  "own downscale known to the webhook whatever is asked for",
+		Edits: []Edit{{admit, "noted.From == d.From && noted.To == d.To", "noted.From == d.From"}},
+		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
+	},
+	{
+		Name:  "careful follower grows before its leader",
+		Edits: []Edit{{follow, "if because.None() && leader.Replicas == replicas {", "if leader.Replicas == replicas {"}},
+		Test:  scenarios + "a-careful-follower-waits-for-its-leader", Rule: "LeaderNotReady",
+	},
+	{
+		Name:  "follower waits a plan for its leader's raise",
+		Edits: []Edit{{follow, "\treturn wish{replicas: w.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
+	},
+	{
+		Name:  "forced replicas count less than the leader's",
+		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn wish{replicas", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn wish{replicas"}},
+		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
+	},
+	{
+		Name:  "replicas not added when the hold cannot be written",
+		Edits: []Edit{{executor, "\t\treceipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold\n", ""}},
+		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
+	},
+	{
+		Name:  "downscale admitted although somebody declined",
+		Edits: []Edit{{executor, "\t\t\td.Record = d.Refused\n", ""}},
+		Test:  "internal/act TestWhoLeavesIsAskedBeforeTheHoldSaysSo", Rule: "one_declines",
 	},
 }

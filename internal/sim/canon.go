@@ -166,7 +166,7 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 }
 
 func (s *step) ofZone(zone int, list *mentions) {
-	if (s.kind == adopt || s.kind == void) && int(s.target) == zone {
+	if (s.kind == adopt || s.kind == void || s.kind == size) && int(s.target) == zone {
 		list.add(&s.version)
 	}
 }

@@ -57,6 +57,7 @@ const (
 	RollingUpdate // another update strategy: the StatefulSet controller replaces pods itself
 	OnDelete
 	Shrink // to Value replicas, through admission
+	Force  // Value replicas, which lockstep sets by itself
 )
 
 // Edit is one change of a zone by a user.
@@ -84,6 +85,8 @@ func (e Edit) String() string {
 		return "set " + zone + " to OnDelete"
 	case Shrink:
 		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
+	case Force:
+		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
@@ -133,7 +136,7 @@ func (c Config) validate() error {
 	}
 	for _, track := range c.Tracks {
 		for _, e := range track {
-			if e.Zone < 0 || e.Zone >= c.Zones || ((e.Kind == Scale || e.Kind == Shrink) && (e.Value < 0 || e.Value > maxPods)) {
+			if e.Zone < 0 || e.Zone >= c.Zones || ((e.Kind == Scale || e.Kind == Shrink || e.Kind == Force) && (e.Value < 0 || e.Value > maxPods)) {
 				return fmt.Errorf("explore: edit %+v is outside of the world", e)
 			}
 		}

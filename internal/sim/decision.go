@@ -53,7 +53,7 @@ func (e *explorer) ponder(v *view) *decision {
 		return d
 	}
 	d.beside = v.beside(d.steps)
-	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.NoteDecrease); return is })
+	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
 	if covered.Verdict == hold.Write {
 		d.record = v.written(covered.Record)
 		d.claims = covered.Record.Own
@@ -78,7 +78,8 @@ func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool)
 			})
 		case plan.VoidDecrease:
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
-		case plan.SetReplicas: // nobody leads here
+		case plan.SetReplicas:
+			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
 		case plan.NoteDecrease, plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale: // nobody prepares here, and nobody reads stamps
 		}

@@ -30,6 +30,7 @@ const (
 	decreasesJudgedAgain
 	decreasesNeverCame
 	decreasesSeen
+	decreasesOfOurOwn
 	allDimensions
 )
 
@@ -58,6 +59,7 @@ var dimensionNames = [allDimensions]string{
 	decreasesJudgedAgain:             "a downscale is admitted, overtaken and judged again",
 	decreasesNeverCame:               "a downscale is admitted and never happens",
 	decreasesSeen:                    "a downscale that nobody admitted is seen",
+	decreasesOfOurOwn:                "lockstep itself makes a downscale",
 }
 
 // dimensions is a set of them.

@@ -59,11 +59,18 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 // unnoted tells whether a step is a takedown that can succeed and that the
 // Lease does not account for.
 func (w *world) unnoted(s step) bool {
+	if s.kind == size {
+		a := asker{at: approved, zone: s.target, to: s.born, version: s.version, shown: ^slots(0)}
+		return a.unnoted(w)
+	}
 	p := w.pods[s.target]
 	return s.kind == remove && s.up && p.born == s.born && p.version == s.version && !w.notes(s)
 }
 
 func (w *world) says(who string, s step) string {
+	if s.kind == size {
+		return fmt.Sprintf("%s may still set %s to %d, of which the Lease says %v", who, zoneNames[s.target], s.born, w.lease)
+	}
 	return fmt.Sprintf("%s may still delete %s, of which the Lease says %v", who, podNames[s.target], w.lease)
 }
 

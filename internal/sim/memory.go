@@ -181,7 +181,7 @@ func (m *memory) repeats(s step) bool {
 	switch s.kind {
 	case touch, remove:
 		return m.moved[s.target] > 0 && s.version <= m.moved[s.target]
-	case adopt, void:
+	case adopt, void, size:
 		return s.version < m.written[s.target]
 	case write:
 	}

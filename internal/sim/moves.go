@@ -64,6 +64,8 @@ func (z *zone) apply(e Edit) {
 		z.rolling, z.observed = true, false
 	case OnDelete:
 		z.rolling, z.observed = false, false
+	case Force:
+		z.forced = uint8(e.Value) + 1
 	case Shrink: // goes through admission
 	}
 }

@@ -115,7 +115,7 @@ func (e *explorer) answer(w *world, n, i int, done bool) {
 	case s.kind == write:
 		o.known, o.own = w.lease, o.claims
 		o.record, o.claims = lease{}, false
-	case done && (s.kind == adopt || s.kind == void):
+	case done && (s.kind == adopt || s.kind == void || s.kind == size):
 		o.memory.written[s.target] = w.zones[s.target].version
 	case done:
 		o.memory.moved[s.target] = s.version

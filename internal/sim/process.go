@@ -52,8 +52,8 @@ const maxSteps = maxSlots + 1 + maxZones
 // step is one request that an operator is going to send.
 type step struct {
 	kind    stepKind
-	target  uint8 // slot, or zone for adopt
-	born    uint8 // or the revision for adopt
+	target  uint8 // slot, or zone for adopt, void and size
+	born    uint8 // or the revision for adopt, or the replicas for size
 	version uint8
 	up      bool
 }
@@ -66,6 +66,7 @@ const (
 	remove
 	adopt
 	void
+	size
 )
 
 // request is a step on its way, with all that its fate depends on.
@@ -81,7 +82,7 @@ func (o *operator) request(i int) request {
 	switch r.kind {
 	case write:
 		r.record = o.record
-	case remove:
+	case remove, size:
 		r.evidence = o.evidence
 	case touch, adopt, void:
 	}

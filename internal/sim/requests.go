@@ -22,8 +22,32 @@ func (e *explorer) carryOut(m *move, r request) bool {
 		return m.next.adoptRevision(r.step)
 	case void:
 		return m.next.touchZone(r.step)
+	case size:
+		return e.resize(m, r)
 	}
 	return false
+}
+
+// resize changes the replicas of a zone, if it is the one that was judged, and
+// judges a decrease.
+func (e *explorer) resize(m *move, r request) bool {
+	before := *m
+	z := &m.next.zones[r.target]
+	if z.version != r.version {
+		return false
+	}
+	a := asker{zone: r.target, to: r.born, shown: r.evidence.shown &^ r.evidence.before}
+	harms := a.harms(&before.next)
+	z.version++
+	z.replicas, z.observed = r.born, false
+	if r.born < before.next.zones[r.target].replicas {
+		m.covers |= one(decreasesOfOurOwn)
+	}
+	if harms {
+		z.harmed = true
+		m.rule, m.how = e.judgeHarm(&before.next, &a)
+	}
+	return true
 }
 
 func (w *world) touchZone(s step) bool {
@@ -127,6 +151,8 @@ func (r request) describe(w *world) string {
 		return plan.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
 	case void:
 		return "touch " + zoneNames[r.target]
+	case size:
+		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.born)
 	}
 	return "nothing"
 }
@@ -144,6 +170,8 @@ func (r request) onItsWay() string {
 		return ", its adoption of " + zoneNames[r.target] + " on its way"
 	case void:
 		return ", its touch of " + zoneNames[r.target] + " on its way"
+	case size:
+		return ", its change of " + zoneNames[r.target] + " on its way"
 	}
 	return ""
 }

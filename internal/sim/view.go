@@ -63,6 +63,9 @@ func (v *view) zone(n int, c Config) plan.Zone {
 		UpdateRevision: numbers[z.seenRevision], CurrentRevision: numbers[z.current], Observed: z.observed,
 		OnDelete: !z.rolling, Paused: z.paused, MaxUnavailable: plan.Budget{Pods: c.Budget},
 	}
+	if z.forced > 0 {
+		out.Forced = plan.Force{Given: true, Replicas: int(z.forced) - 1}
+	}
 	for slot := n * maxPods; slot < (n+1)*maxPods; slot++ {
 		if p := v.pods[slot]; p.exists() {
 			out.Pods = append(out.Pods, plan.Pod{
@@ -115,7 +118,7 @@ func (d decrease) noted() plan.Decrease {
 	}
 	name := zoneNames[d.zone-1]
 	out := plan.Decrease{
-		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: plan.Admitted, Since: today,
+		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: plan.Admitted, Ours: d.ours, Since: today,
 	}
 	if d.overdue {
 		out.Since = today.Add(-plan.UpdateLimit)
@@ -135,7 +138,7 @@ func (v *view) written(h plan.Hold) lease {
 	}
 	if d := h.Decrease; !d.None() {
 		l.decrease = decrease{
-			zone: uint8(zoneNumber(d.Zone)) + 1, judged: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today),
+			zone: uint8(zoneNumber(d.Zone)) + 1, judged: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today), ours: d.Ours,
 		}
 	}
 	for _, i := range h.Intents {

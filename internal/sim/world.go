@@ -61,6 +61,7 @@ type zone struct {
 	seenReplicas uint8
 	current      uint8 // status.currentRevision
 	harmed       bool  // by a decrease that was admitted, until no pod is too many
+	forced       uint8 // the replicas that are forced plus one; zero: none
 }
 
 type zones [maxZones]zone
@@ -81,6 +82,7 @@ type decrease struct {
 	judged   uint8 // version of the zone
 	from, to uint8
 	overdue  bool // its update has been waited for long enough
+	ours     bool // lockstep itself makes it
 }
 
 // Holders that are none of ours.
@@ -165,7 +167,8 @@ func (w *world) reached(c Config) bool {
 		}
 	}
 	for n := range c.Zones {
-		if z := w.zones[n]; !z.observed || z.current != z.revision {
+		z := w.zones[n]
+		if !z.observed || z.current != z.revision || (z.forced > 0 && z.replicas != z.forced-1) {
 			return false
 		}
 	}

@@ -100,6 +100,30 @@ var worlds = []*spot{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Shrink, 0, 1}}},
 	}},
+	{name: "a downscale of our own beside a rollout", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Force, 0, 0}}},
+	}},
+	{name: "a downscale of our own and back while requests come late", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Late: 1,
+		Tracks: [][]Edit{{{Force, 0, 1}, {Force, 0, 2}}},
+	}},
+	{name: "two downscales of our own while the operator dies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, Late: 1,
+		Tracks: [][]Edit{{{Force, 0, 0}}, {{Force, 1, 0}}},
+	}},
+	{name: "a downscale of our own and a crash", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Crashes: 1, Kills: 1,
+		Tracks: [][]Edit{{{Force, 0, 0}}},
+	}},
+	{name: "downscales of our own and of others", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Lost: 1,
+		Tracks: [][]Edit{{{Force, 0, 0}}, {{Shrink, 1, 0}}},
+	}},
+	{name: "two operators and a downscale of our own", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Force, 0, 0}}},
+	}},
 
 	{name: "three zones", wide: true, config: Config{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2, 2},
