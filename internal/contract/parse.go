@@ -33,8 +33,13 @@ func Paused(annotations map[string]string) bool {
 	return annotations[PausedAnnotation] == "true"
 }
 
-// Leader reads the name of the zone that is followed.
-func Leader(annotations map[string]string) string { return annotations[LeaderAnnotation] }
+// Leader reads the name of the zone that is followed. What is too long to be a
+// name is cut short and remains too long.
+func Leader(annotations map[string]string) string {
+	const longest = 253
+	name := annotations[LeaderAnnotation]
+	return name[:min(len(name), longest+1)]
+}
 
 // AfterLeader tells whether the annotation of that name is exactly true.
 func AfterLeader(annotations map[string]string) bool {

@@ -137,6 +137,9 @@ func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) 
 	if covered.Verdict != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
 		return ""
 	}
+	if h := covered.Record.Holder; h != plan.Downscale.For(d.Zone) {
+		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
+	}
 	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone && !(s.Live && settled(s, h)) {
 		return fmt.Sprintf("%s is noted over %s", d, h)
 	}

@@ -341,7 +341,7 @@ var all = []Mutant{
 	{
 		Name:  "own downscale begun beside a takedown",
 		Edits: []Edit{{guards, "\tdownscaleFirst,    // a downscale of lockstep's own comes before a zone begins\n", ""}},
-		Test:  explore + "a downscale of our own beside a rollout", Rule: "NotedFirst",
+		Test:  explore + "a downscale of our own beside a rollout", Rule: "OneZoneAtATime",
 	},
 	{
 		Name:  "own downscale begun while the rollout of another zone goes on",
@@ -351,7 +351,7 @@ var all = []Mutant{
 	{
 		Name:  "own downscale noted while the hold is given back",
 		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
-		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "write free",
+		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{
 		Name:  "downscale that somebody else asked for carried out",

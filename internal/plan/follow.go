@@ -215,6 +215,8 @@ func (b *board) begin() []Action {
 func (b *board) prepare(d Decrease, deeds []Action) []Action {
 	left := d.Since.Add(AnswerLimit).Sub(b.Now)
 	switch leaves, because := b.stillDue(d); {
+	case (!because.None() || left <= 0) && !b.Hold.Own && b.Now.Before(d.patience()):
+		return nil // another process may still be asking
 	case !because.None() || left <= 0:
 		return b.takeBack(d)
 	case Disrupts(deeds): // no repair waits for an answer
@@ -287,6 +289,7 @@ func unraised(steps, raises []Action) []Action {
 			return rises[a.Decrease.Zone]
 		case StampDownscale:
 			return rises[a.Zone]
+		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas, Release, Wait:
 		}
 		return false
 	})

@@ -155,7 +155,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}
-	because.Until = earlier(because.Until, z.stableAt)
+	because.Until = earlier(earlier(because.Until, z.kept.Until), z.stableAt)
 	return []Action{Wait{Zone: z.Name, Because: because}}
 }
 

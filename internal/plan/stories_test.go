@@ -31,13 +31,13 @@ var stories = map[string]func(*fixture.Story){
 	},
 	"reverted-midway": func(s *fixture.Story) {
 		ask(s, "2")
-		s.Until(pods("2", 4))
+		s.Until(updated(4))
 		ask(s, "1")
 		s.ToTheEnd()
 	},
 	"paused-and-resumed": func(s *fixture.Story) {
 		ask(s, "2")
-		s.Until(pods("2", 2))
+		s.Until(updated(2))
 		s.Tell("zone-a is paused while a pod of it is down")
 		s.World.Zone("zone-a", func(z *plan.Zone) { z.Paused = true })
 		s.ToTheEnd()
@@ -47,7 +47,7 @@ var stories = map[string]func(*fixture.Story){
 	},
 	"scaled-to-nothing-midway": func(s *fixture.Story) {
 		ask(s, "2")
-		s.Until(pods("2", 1))
+		s.Until(updated(1))
 		s.Tell("zone-a and zone-b are scaled to 0")
 		for _, zone := range []string{"zone-a", "zone-b"} {
 			s.World.Zone(zone, func(z *plan.Zone) { z.Replicas, z.Observed = 0, false })
@@ -66,7 +66,7 @@ var stories = map[string]func(*fixture.Story){
 	"a-follower-shrinks-between-the-zones-of-a-rollout": func(s *fixture.Story) {
 		lead(s)
 		ask(s, "2")
-		s.Until(pods("2", 1))
+		s.Until(updated(1))
 		s.Tell("2 replicas of zone-b are forced")
 		s.World.Zone("zone-b", func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 2} })
 		s.ToTheEnd()
@@ -143,13 +143,13 @@ func ask(s *fixture.Story, revision string) {
 	s.World.Zones(func(z *plan.Zone) { z.UpdateRevision = revision })
 }
 
-// pods is reached when that many pods run a revision.
-func pods(revision string, n int) func(plan.Snapshot) bool {
+// updated is reached when that many pods run revision 2.
+func updated(n int) func(plan.Snapshot) bool {
 	return func(s plan.Snapshot) bool {
 		count := 0
 		for _, z := range s.Zones {
 			for _, p := range z.Pods {
-				if p.Revision == revision {
+				if p.Revision == "2" {
 					count++
 				}
 			}
