@@ -180,6 +180,19 @@ func TestACarefulFollowerGrowsOnceItsLeaderIsWhole(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 }
 
+func TestAFollowerThatMustNotShrinkKeepsNobodyFromRolling(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	barred := func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "true") }
+	s.create(zone("zone-a", 2), zone("zone-b", 3, barred))
+	s.change("zone-b", follows("zone-a"))
+	s.awaitWaiting("DownscaleBarred", "zone-b")
+	s.changeAll(version(2))
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 3})
+	s.change("zone-b", func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "") })
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+}
+
 // A followed zone belongs to its leader: what a person writes there is set back,
 // once.
 func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {

@@ -61,6 +61,11 @@
 // ZonesAt lie between (memory.go). What caches have got to in the meantime of
 // what a look showed is forgotten, since views do not go back.
 //
+// Downscales. A user asks for one through admission, makes one without asking, or
+// forces a number of replicas, which lockstep notes and sets by itself: then the
+// change of the zone is a request like a delete, judged by RestIsWhole and
+// OneZoneAtATime, and by NoLostIntent while it is under way. Nobody prepares here.
+//
 // Symmetry. Equal up to renumbering is equal, and so is equal up to the order
 // of operators. Zones and pods are not interchangeable: the planner takes them
 // in the order of their names. Decisions are remembered by all that planner and
