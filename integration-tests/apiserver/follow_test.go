@@ -59,6 +59,7 @@ func (s *scene) sized(want map[string]int32) {
 
 // everywhere tries something in two namespaces at once, with and without webhooks.
 func everywhere(t *testing.T, try func(*scene)) {
+	t.Helper()
 	for name, begin := range map[string]func(*testing.T) *scene{"with webhooks": guarded, "without webhooks": ungated} {
 		for _, namespace := range []string{"one", "another"} {
 			t.Run(name+", "+namespace, func(t *testing.T) {

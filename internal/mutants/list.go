@@ -374,6 +374,11 @@ var all = []Mutant{
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
+		Name:  "own downscale carried out under whatever hold there is",
+		Edits: []Edit{{follow, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
+		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
+	},
+	{
 		Name:  "own downscale takes along who was not asked",
 		Edits: []Edit{{follow, "if len(leaves.ask) > 0 && !d.asks() {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",

@@ -157,7 +157,7 @@ func oneDecrease(b *board, d departure) Refusal {
 	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To:
 		return Refusal{}
 	}
-	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: noted.patience()}
+	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(noted.patience())}
 }
 
 func preparable(_ *board, d departure) Refusal {

@@ -248,6 +248,9 @@ func (b *board) carryOut(d Decrease) []Action {
 // what was true when it was noted is asked again.
 func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	z, _ := b.standing(d.Zone)
+	if b.Hold.Holder != Downscale.For(d.Zone) {
+		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
+	}
 	if z.wish.none() || z.wish.replicas > d.To || z.Replicas != d.From || b.Course(d) != Awaited {
 		return departure{}, Refusal{Code: reason.NoLongerWanted}
 	}

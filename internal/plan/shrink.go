@@ -145,10 +145,18 @@ func (b *board) shrinkage(zone Zone) Refusal {
 		return Refusal{}
 	}
 	r := Refusal{Code: reason.ZoneShrinking, Detail: fmt.Sprintf("%d to %d, %s", d.From, d.To, d.Stage)}
-	if end := d.patience(); end.After(b.Now) && b.Course(d) != InEffect {
-		r.Until = end
+	if b.Course(d) != InEffect {
+		r.Until = b.later(d.patience())
 	}
 	return r
+}
+
+// later returns a time that has not come yet, or else the zero time.
+func (b *board) later(t time.Time) time.Time {
+	if t.After(b.Now) {
+		return t
+	}
+	return time.Time{}
 }
 
 // patience returns when a stage that does not end by itself is ended, or the
