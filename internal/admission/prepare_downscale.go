@@ -221,9 +221,13 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 		if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
 			return errTakenBack
 		}
-		record.Decrease.Stage, record.Decrease.Since = next, time.Now()
-		if next == nothing {
+		switch next {
+		case nothing:
 			record.Decrease = plan.Decrease{}
+		case plan.Undoing:
+			record.Decrease = record.Decrease.TakenBack(time.Now())
+		default:
+			record.Decrease.Stage, record.Decrease.Since = next, time.Now()
 		}
 		return nil
 	})
@@ -238,8 +242,7 @@ func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan
 			return errTakenBack
 		}
 		record.Exists, record.Holder = true, plan.Downscale.For(note.Zone)
-		record.Decrease = note
-		record.Decrease.Stage, record.Decrease.Since = plan.Undoing, time.Now()
+		record.Decrease = note.TakenBack(time.Now())
 		record.Renewed, record.Duration = time.Now(), hold.Duration
 		return nil
 	})

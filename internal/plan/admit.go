@@ -77,6 +77,8 @@ func Admit(s Snapshot, r Request) Verdict {
 	note := Decrease{Zone: z.Name, UID: z.UID, Version: r.Version, Generation: z.Generation, From: r.From, To: r.To, Stage: Admitted, Since: b.Now}
 	if len(d.ask) > 0 {
 		note.Stage, note.Call = Preparing, z.Call
+	} else if former := b.Hold.Decrease; former.Zone == z.Name && b.Course(former) == Overtaken {
+		note.Call = former.Call // who was asked for the former one leaves by this one, or is told to stay
 	}
 	return Verdict{Note: note, Ask: d.ask}
 }
@@ -120,7 +122,8 @@ func judgedAnew(_ *board, d departure) Refusal {
 }
 
 // oneDecrease lets a decrease follow one that is in effect, and replace one
-// whose update was overtaken if all who were prepared for that one leave now.
+// whose update was overtaken if all who were prepared for that one leave now and
+// are asked in the same way.
 func oneDecrease(b *board, d departure) Refusal {
 	noted := b.Hold.Decrease
 	if noted.Zone != d.Zone || b.ended {
@@ -132,7 +135,7 @@ func oneDecrease(b *board, d departure) Refusal {
 		return Refusal{Code: reason.PreparationUndone}
 	case course == InEffect:
 		return Refusal{}
-	case course == Overtaken && noted.Stage == Admitted && d.To <= noted.To:
+	case course == Overtaken && noted.Stage == Admitted && d.To <= noted.To && (len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call):
 		return Refusal{}
 	}
 	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: noted.patience()}
