@@ -214,7 +214,7 @@ func TestTheCertificateOfTheWebhooksIsSharedInjectedAndRotated(t *testing.T) {
 	})
 	rotations, callers := 10, 1
 	if everyFault() {
-		rotations, callers = 100, 2 // about 200 reviews a second
+		rotations, callers = 100, 4 // 200 reviews a second and more
 	}
 	calls := s.callAllTheTime(operators, callers)
 	s.pointToAService(operators)
