@@ -11,19 +11,41 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 )
 
-const guarantees = "../docs/guarantees.md"
+const (
+	guarantees = "../docs/guarantees.md"
+	matrix     = "../docs/webhooks.md"
+)
 
-// What docs/guarantees.md says of tests is true as long as the tests it names
-// exist, here or in the suites.
+var testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+
+// What these pages say of tests is true as long as the tests they name exist,
+// here or in the suites.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	exists := testNames(t)
-	named := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`").FindAllStringSubmatch(read(t, guarantees), -1)
-	if len(named) == 0 {
-		t.Fatalf("%s names no tests", guarantees)
+	for _, page := range []string{guarantees, matrix} {
+		named := testName.FindAllStringSubmatch(read(t, page), -1)
+		if len(named) == 0 {
+			t.Fatalf("%s names no tests", page)
+		}
+		for _, match := range named {
+			if !exists[match[1]] {
+				t.Errorf("%s names %s, which does not exist", page, match[1])
+			}
+		}
 	}
-	for _, match := range named {
-		if !exists[match[1]] {
-			t.Errorf("%s names %s, which does not exist", guarantees, match[1])
+}
+
+// A cell without a test is a claim.
+func TestTheMatrixNamesATestInEveryCell(t *testing.T) {
+	for _, row := range []string{"API server slow", "operator away", "no leader", "cache not synced", "certificate expired"} {
+		_, text, found := strings.Cut(read(t, matrix), "\n| "+row+" |")
+		if !found {
+			t.Fatalf("%s has no row %q", matrix, row)
+		}
+		for i, column := range []string{"rollout", "downscale"} {
+			if cell := strings.Split(text, "|")[i]; !testName.MatchString(cell) {
+				t.Errorf("%s, %s: no test in %q", row, column, cell)
+			}
 		}
 	}
 }

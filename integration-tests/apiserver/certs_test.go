@@ -35,6 +35,7 @@ func (s *scene) withWebhooks() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.mayEverywhere("lockstep-webhooks") // the binding of the manifest is another scene's when that applies it
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Namespace: s.name, Verb: "update", Resource: "secrets", Name: certificate},
 		{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"},
@@ -90,13 +91,21 @@ func (s *scene) startWithWebhooks(n int, more ...string) []*operator {
 // webhookAddress is where an operator serves webhooks.
 func webhookAddress(t *testing.T, o *operator) string {
 	t.Helper()
-	for line := range strings.Lines(o.Logs()) {
+	address := addressIn(o.Logs(), "serving webhooks")
+	if address == "" {
+		t.Fatalf("it does not say where it serves webhooks:\n%s", o.Logs())
+	}
+	return address
+}
+
+// addressIn is the address in the first line of a log with that message.
+func addressIn(log, message string) string {
+	for line := range strings.Lines(log) {
 		var entry struct{ Msg, Address string }
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving webhooks" {
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == message {
 			return entry.Address
 		}
 	}
-	t.Fatalf("it does not say where it serves webhooks:\n%s", o.Logs())
 	return ""
 }
 
@@ -205,7 +214,7 @@ func TestTheCertificateOfTheWebhooksIsSharedInjectedAndRotated(t *testing.T) {
 	})
 	rotations, callers := 10, 1
 	if everyFault() {
-		rotations, callers = 100, 2 // about 200 reviews a second
+		rotations, callers = 100, 4 // 200 reviews a second and more
 	}
 	calls := s.callAllTheTime(operators, callers)
 	s.pointToAService(operators)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
@@ -14,25 +13,11 @@ import (
 // and whose pods answer. What starts the operator again comes along.
 func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 	t.Helper()
-	needsNetwork(t)
-	if _, err := theVoices(); err != nil {
-		t.Fatal(err)
-	}
-	s := unmanaged(t)
-	s.rules.guarded = true
-	s.withRole()
-	s.withCertificate()
-	proxy, kubeconfig := s.proxied()
-	var present atomic.Pointer[operator]
-	start := func() *operator {
-		op := s.startOperatorWith(kubeconfig, append(serveWebhooks(), "-webhooks.update-ca-bundle=false", withoutElection)...)
-		present.Store(op)
-		return op
-	}
-	s.wantOneCA([]*operator{start()})
-	s.guardedAt(s.balance(func(int) string { return webhookAddress(t, present.Load()) }), s.secret().Data["ca"])
-	s.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
-	return s, proxy, start
+	c := onTrial(t, withoutElection)
+	c.start()
+	c.isAsked()
+	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	return c.scene, c.proxy, c.start
 }
 
 // writesOfADownscale are those of one without a crash, numbered from its beginning.

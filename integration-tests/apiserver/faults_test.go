@@ -214,20 +214,7 @@ func (s *scene) managesByLabel() {
 	s.t.Helper()
 	s.withRole()
 	s.own = judge.Operator{User: user(s.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), Home: s.name}
-	bindings := s.world.admin.RbacV1().ClusterRoleBindings()
-	_, err := bindings.Create(s.t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: s.name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: s.name}},
-	}, createOptions)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		if err := bindings.Delete(context.WithoutCancel(s.t.Context()), s.name, deleteOptions); err != nil {
-			s.t.Error(err)
-		}
-	})
+	s.mayEverywhere(account)
 	s.eventually("the API server has heard of the binding", func(present) error {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: s.own.User, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
@@ -237,5 +224,24 @@ func (s *scene) managesByLabel() {
 			err = fmt.Errorf("not allowed: %s", answer.Status.Reason)
 		}
 		return err
+	})
+}
+
+// mayEverywhere gives the scene's operator what a ClusterRole grants.
+func (s *scene) mayEverywhere(role string) {
+	s.t.Helper()
+	bindings, name := s.world.admin.RbacV1().ClusterRoleBindings(), s.name+"-"+role
+	_, err := bindings.Create(s.t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: s.name}},
+	}, createOptions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := bindings.Delete(context.WithoutCancel(s.t.Context()), name, deleteOptions); err != nil {
+			s.t.Error(err)
+		}
 	})
 }

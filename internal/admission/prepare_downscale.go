@@ -58,6 +58,8 @@ const (
 	attempts = 3
 	// detached bounds what is written when nobody waits for the answer any more.
 	detached = 5 * time.Second
+	// noteLimit bounds how long a refusal waits for the note of who was refused.
+	noteLimit = time.Second
 )
 
 // Judge implements Judge.
@@ -145,12 +147,26 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		case reason.ClassOf(err) == reason.Moved:
 			continue
 		case err != nil:
+			p.forgo(ctx, key, v.Note)
 			return p.Doubt(ParentUnknown, "the hold could not be written: "+err.Error())
 		}
 		leave()
 		return p.prepare(ctx, key, c, live, v)
 	}
 	return p.refused(c, plan.Refusal{Code: reason.GroupHeld})
+}
+
+// forgo takes back a note that nobody rests on: its write was not answered, and may
+// have been carried out all the same. Where it is not seen yet, whoever leads
+// finds it.
+func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, note plan.Decrease) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
+	go func() {
+		defer stop()
+		if err := p.stage(ctx, key, note, nothing); err != nil {
+			p.Log.WithContext(ctx).WithError(err).Debug("a note that came too late is taken back by whoever leads")
+		}
+	}()
 }
 
 // refusal is what the caches object. What they cannot know is not refused yet.
@@ -205,9 +221,13 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 		if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
 			return errTakenBack
 		}
-		record.Decrease.Stage, record.Decrease.Since = next, time.Now()
-		if next == nothing {
+		switch next {
+		case nothing:
 			record.Decrease = plan.Decrease{}
+		case plan.Undoing:
+			record.Decrease = record.Decrease.TakenBack(time.Now())
+		default:
+			record.Decrease.Stage, record.Decrease.Since = next, time.Now()
 		}
 		return nil
 	})
@@ -222,8 +242,7 @@ func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan
 			return errTakenBack
 		}
 		record.Exists, record.Holder = true, plan.Downscale.For(note.Zone)
-		record.Decrease = note
-		record.Decrease.Stage, record.Decrease.Since = plan.Undoing, time.Now()
+		record.Decrease = note.TakenBack(time.Now())
 		record.Renewed, record.Duration = time.Now(), hold.Duration
 		return nil
 	})
@@ -298,6 +317,8 @@ func (p *PrepareDownscale) queue(ctx context.Context, key plan.Key, zone string)
 		return
 	}
 	record.Waiting, record.Own = queue, false
+	ctx, stop := context.WithTimeout(ctx, noteLimit)
+	defer stop()
 	if err := p.Holds.Write(ctx, key, record); err != nil {
 		p.Log.WithContext(ctx).WithError(err).Debug("who waits is not noted")
 	}

@@ -98,7 +98,7 @@ const (
 	noTick      = "there is no tick: every change is acted on when it is seen"
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
-	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker"
+	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
 

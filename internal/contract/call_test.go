@@ -119,6 +119,26 @@ func TestNoHostilePathNamesAHost(t *testing.T) {
 	}
 }
 
+// A call that is stored somewhere is as good as the annotations it was made of.
+func TestAValidCallIsOneThatAnnotationsCanAskFor(t *testing.T) {
+	for _, path := range append(hostile.Paths(), "x", "/x", "x?y", strings.Repeat("x", 1024)) {
+		asked, err := prepare("80", path)
+		if err == nil && !asked.Valid() {
+			t.Errorf("%q can be asked for and is not valid", path)
+		}
+		before, query, _ := strings.Cut(path, "?")
+		stored := contract.Call{Port: 80, Path: before, Query: query}
+		if again, err := prepare("80", stored.RequestURI()); stored.Valid() && (err != nil || again != stored) {
+			t.Errorf("%q is valid and would be asked for as %+v, %v", path, again, err)
+		}
+	}
+	for _, port := range []int{-1, 0, 65536} {
+		if (contract.Call{Port: port, Path: "/x"}).Valid() {
+			t.Errorf("port %d is valid", port)
+		}
+	}
+}
+
 // lawful states what holds of any two texts: they are refused in a line that can
 // be shown to people, or they are a call to the host they are sent to.
 func lawful(t *testing.T, port, path string) {

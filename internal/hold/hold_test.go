@@ -222,9 +222,9 @@ zone-b rev=2
 // says so. Two changes of the spec since the yes may have been just that.
 func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 	for noted, kept := range map[string]bool{
-		"admitted version=9 since=10s\nzone-b rev=2 edits=2": true,
-		"undoing version=9 since=10s\nzone-b rev=2 edits=2":  true,
-		"admitted version=9 since=10s\nzone-b rev=2 edits=1": false, // of somebody else, instead of the decrease
+		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
+		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
+		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the decrease
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -273,12 +274,22 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	var noted, times error
 	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
-	if err := cmp.Or(noted, times); err != nil {
+	if err := cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil {
 		h.Unreadable = err.Error()
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
+}
+
+// wrongCall objects to a call that no annotation can have asked for: whoever may
+// write Leases in a namespace can put any text there.
+func wrongCall(c plan.Call) error {
+	path, query, _ := strings.Cut(c.Path, "?")
+	if c == (plan.Call{}) || (contract.Call{Port: c.Port, Path: path, Query: query}).Valid() {
+		return nil
+	}
+	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
 }
 
 func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor string) *coordinationv1.Lease {

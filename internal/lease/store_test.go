@@ -626,3 +626,29 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 		}
 	})
 }
+
+// Whoever may write Leases in a namespace must not make lockstep call what no
+// annotation could have made it call.
+func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
+	for call, readable := range map[string]bool{
+		`{"port":80,"path":"/x?y=z","service":"s"}`:        true,
+		`{"port":0,"path":"/x","service":"s"}`:             false,
+		`{"port":80,"path":"x","service":"s"}`:             false,
+		`{"port":80,"path":"//host/x","service":"s"}`:      false,
+		`{"port":80,"path":"/x\r\nHost: y","service":"s"}`: false,
+		`{"port":80,"path":"/x@host","service":"s"}`:       false,
+		`{"port":80,"path":"/a/../b?c=d","service":"s"}`:   false,
+		`{"port":80,"path":"","service":"s"}`:              false,
+		`{"port":70000,"path":"/x","service":"s"}`:         false,
+	} {
+		r := newRoom(t)
+		r.server.change(stored, func(l *coordinationv1.Lease) bool {
+			l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"z","uid":"u","resourceVersion":"1","from":2,"to":1,` +
+				`"stage":"undoing","since":"2026-01-05T12:00:00Z","call":` + call + `}}`}
+			return true
+		})
+		if got := r.read(); (got.Unreadable == "") != readable {
+			t.Errorf("%s: unreadable because %q", call, got.Unreadable)
+		}
+	}
+}

@@ -15,11 +15,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/apitest"
 )
 
+// written is when the predecessor wrote the ConfigMap last.
+var written = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+
 // tracks lets the server have the predecessor's ConfigMap with this data.
 func (r *room) tracks(data map[string]string) {
 	r.server.meddle(func(q *http.Request) *http.Response {
 		if strings.HasSuffix(q.URL.Path, "/namespaces/team/configmaps/rollout-operator-zone-tracker") {
-			return apitest.Answer(http.StatusOK, &corev1.ConfigMap{Data: data})
+			return apitest.Answer(http.StatusOK, &corev1.ConfigMap{Data: data, ObjectMeta: metav1.ObjectMeta{
+				CreationTimestamp: metav1.NewTime(written.Add(-time.Hour)),
+				ManagedFields:     []metav1.ManagedFieldsEntry{{Manager: "a"}, {Manager: "b", Time: new(metav1.NewTime(written))}},
+			}})
 		}
 		return nil
 	})
@@ -35,19 +41,26 @@ func TestAGroupWithoutALeaseTakesOverTrackedTimes(t *testing.T) {
 	if err != nil || got.Exists {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	eleven := time.Date(2026, 1, 5, 11, 0, 0, 0, time.UTC)
+	eleven := written.Add(-time.Hour)
 	if diff := cmp.Diff(map[string]time.Time{"zone-a": eleven, "zone-b": eleven}, got.Downscaled); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestATrackedTimeThatCannotBeReadIsNow(t *testing.T) {
-	for _, text := range []string{"", "yesterday", "{}", "null", `{"lastDownscaled":"yesterday"}`, `{"lastDownscaled":"9999-01-01T00:00:00Z"}`} {
+// Whatever the text is, it stays the same time, and one that a Lease can carry.
+func TestATrackedTimeThatCannotBeIsThatOfTheConfigMap(t *testing.T) {
+	for _, text := range []string{
+		"", "yesterday", "{}", "null", `{"lastDownscaled":"yesterday"}`,
+		`{"lastDownscaled":"9999-12-31T23:59:59-23:00"}`, `{"lastDownscaled":"0000-01-01T00:00:00+01:00"}`,
+	} {
 		r := newRoom(t)
 		r.tracks(map[string]string{"zone-a": text})
 		got, err := r.Read(t.Context(), store)
-		if age := time.Since(got.Downscaled["zone-a"]); err != nil || age < 0 || age > time.Minute {
-			t.Errorf("%s: shrank %s ago, %v", text, age, err)
+		if at := got.Downscaled["zone-a"]; err != nil || !at.Equal(written) {
+			t.Errorf("%s: shrank at %s, %v", text, at, err)
+		}
+		if err := r.Write(t.Context(), store, got); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

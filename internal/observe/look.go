@@ -31,11 +31,15 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 }
 
 // LiveUnder reads StatefulSets and pods of a group from the API server, each of
-// them consistently, in no order. The record of the hold was known before. What
+// them consistently, in no order unless a decrease is noted. The record of the hold was known before. What
 // is decided under it needs its compare-and-swap, which fails where the hold has
 // changed since (ADR 13).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
-	sets, pods, err := o.liveGroup(ctx, key)
+	expected := o.cachedSelectors(key)
+	if !held.Decrease.None() {
+		expected = nil // a decrease has ended when pods that were listed after its zone show it
+	}
+	sets, pods, err := o.liveGroup(ctx, key, expected)
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
@@ -57,14 +61,14 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 	return s, nil
 }
 
-// liveGroup lists StatefulSets and, by the selectors that the cache shows, pods
-// at the same time, then the pods of selectors that the cache did not show.
-func (o *Observer) liveGroup(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, map[string]podList, error) {
+// liveGroup lists StatefulSets and, by the selectors that are expected, pods at the
+// same time, then the pods of selectors that were not.
+func (o *Observer) liveGroup(ctx context.Context, key plan.Key, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
 	var sets *appsv1.StatefulSetList
 	var failed error
 	var listing sync.WaitGroup
 	listing.Go(func() { sets, failed = o.liveSets(ctx, key) })
-	pods, err := o.livePods(ctx, key, o.cachedSelectors(key))
+	pods, err := o.livePods(ctx, key, expected)
 	listing.Wait()
 	if err := errors.Join(failed, err); err != nil {
 		return nil, nil, err

@@ -33,7 +33,7 @@ type faultFinder struct {
 	show     func(kind string, n int)
 
 	wake chan struct{}
-	told map[cabundle.Fault]bool
+	told map[cabundle.Fault]bool // but for what is said about them
 }
 
 // newFaultFinder returns one that looks as soon as it watches.
@@ -103,10 +103,12 @@ func (f *faultFinder) tell(found []cabundle.Fault) {
 	count, now := map[cabundle.FaultKind]int{}, map[cabundle.Fault]bool{}
 	for _, fault := range found {
 		count[fault.Kind]++
-		now[fault] = true
-		if !f.told[fault] {
-			f.log.WithFields(logrus.Fields{"configuration": fault.Key.String(), "fault": string(fault.Kind)}).
-				Warn("API servers may get no answer from lockstep: " + fault.What)
+		known := fault
+		known.What = ""
+		now[known] = true
+		if !f.told[known] {
+			f.log.WithFields(logrus.Fields{"configuration": fault.Key.String(), "webhook": fault.Webhook, "fault": string(fault.Kind)}).
+				Warn("API servers may get no answer from lockstep, the webhook " + fault.What)
 		}
 	}
 	for _, kind := range cabundle.FaultKinds() {

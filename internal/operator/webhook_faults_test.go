@@ -65,6 +65,8 @@ func TestAFaultThatLastsIsToldOnceAndShownUntilItEnds(t *testing.T) {
 		states("before the caches are filled", map[string]int{}, 0, 0)
 		there.unknown, there.faults = nil, []cabundle.Fault{path}
 		states("a fault", counts(path), logrus.WarnLevel, 1)
+		path.What = "in other words"
+		there.faults = []cabundle.Fault{path}
 		states("the same one", counts(path), logrus.WarnLevel, 1)
 		there.faults = []cabundle.Fault{path, bundle}
 		states("another one", counts(path, bundle), logrus.WarnLevel, 2)

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // trialLimit bounds one request of a trial: the API server may wait 10 s for a
 // webhook.
 const trialLimit = 15 * time.Second
 
-// trial asks the API server for decreases in a dry run, to see that it asks us:
-// what no configuration shows, such as a Service without endpoints, a network
-// policy, a selector that misses a namespace. Both requests are ones that we
-// refuse, whatever the state of the cluster. They need no right that package act
-// does not have anyway.
+// trial asks the API server for decreases in a dry run, to see that it can ask us:
+// what no configuration shows, such as a Service without endpoints, or a network
+// policy. A webhook whose failures are ignored shows nothing that way. Both requests
+// are ones that we refuse, whatever the state of the cluster. They need no right
+// that package act does not have anyway.
 type trial struct {
 	client kubernetes.Interface
 	// hooks are our webhooks of a kind that call a path.
@@ -66,30 +66,13 @@ func (t trial) try(ctx context.Context, kind cabundle.Kind, path, patch string) 
 	defer cancel()
 	_, err := t.client.AppsV1().StatefulSets(set.namespace).Patch(ctx, set.name, types.MergePatchType,
 		fmt.Appendf(nil, patch, set.replicas-1), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	if what := verdict(err, hooks); what != "" {
-		about := fmt.Sprintf("webhook %s %s; a dry run of shrinking %s in %s showed it", hooks[0].Name, what, set.name, set.namespace)
-		return []cabundle.Fault{{Kind: cabundle.FaultUnasked, Key: hooks[0].Key, What: about}}
+	for _, hook := range hooks {
+		if err != nil && strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", hook.Name)) {
+			about := fmt.Sprintf("cannot be called, as a dry run of shrinking %s in %s showed: %s", set.name, set.namespace, err)
+			return []cabundle.Fault{{Kind: cabundle.FaultUnheard, Key: hook.Key, Webhook: hook.Name, What: about}}
+		}
 	}
-	return nil
-}
-
-// verdict says what is wrong by the answer to a decrease that one of the webhooks
-// refuses when it is asked. Others may have refused it before.
-func verdict(answer error, hooks []cabundle.Hook) string {
-	named := func(what string) bool {
-		return answer != nil && slices.ContainsFunc(hooks, func(hook cabundle.Hook) bool {
-			return strings.Contains(answer.Error(), what+` "`+hook.Name+`"`)
-		})
-	}
-	switch {
-	case named("admission webhook"):
-		return ""
-	case named("failed calling webhook"):
-		return "cannot be called: " + answer.Error()
-	case answer == nil, apierrors.IsConflict(answer) && !strings.Contains(answer.Error(), "admission webhook"):
-		return "is not asked: see whether its rules and namespaceSelector match, and whether API servers reach the Service"
-	}
-	return ""
+	return nil // it was asked, or need not be here: nothing says which
 }
 
 // trial makes one that asks about what this process knows.
@@ -100,7 +83,9 @@ func (w *webhooks) trial() trial {
 // guarded finds a StatefulSet of a group that would be refused to shrink.
 func (w *webhooks) guarded(path string) (triedSet, bool) {
 	observer := w.operator.observer
-	for _, key := range observer.Groups("") {
+	groups := observer.Groups("")
+	slices.SortFunc(groups, func(a, b plan.Key) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range groups {
 		for _, zone := range observer.Cached(key).Zones {
 			set, known := observer.Set(key.Namespace, zone.Name)
 			if known && zone.Replicas > 0 && (path == prepareDownscalePath || set.NoDownscale) {

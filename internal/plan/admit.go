@@ -87,6 +87,8 @@ func (b *board) note(d departure) Decrease {
 	}
 	if len(d.ask) > 0 {
 		note.Stage, note.Call = Preparing, d.zone.Call
+	} else if former := b.Hold.Decrease; former.Zone == d.Zone && b.Course(former) == Overtaken {
+		note.Call = former.Call // who was asked for the former one leaves by this one, or is told to stay
 	}
 	return note
 }
@@ -142,7 +144,8 @@ func judgedAnew(_ *board, d departure) Refusal {
 }
 
 // oneDecrease lets a decrease follow one that is in effect, and replace one
-// whose update was overtaken if all who were prepared for that one leave now.
+// whose update was overtaken if all who were prepared for that one leave now and
+// are asked in the same way.
 func oneDecrease(b *board, d departure) Refusal {
 	noted := b.Hold.Decrease
 	if noted.Zone != d.Zone || b.ended {
@@ -154,7 +157,7 @@ func oneDecrease(b *board, d departure) Refusal {
 		return Refusal{Code: reason.PreparationUndone}
 	case course == InEffect:
 		return Refusal{}
-	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To:
+	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && (len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call):
 		return Refusal{}
 	}
 	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(noted.patience())}

@@ -115,6 +115,12 @@ func TestAdmit(t *testing.T) {
 			zone-a rev=1 prepares
 			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
 			"ZoneShrinking (zone-a from 3 to 1 admitted)"},
+		"who was asked in another way is told to stay first": {`
+			hold downscale/zone-a
+			  decrease zone-a from 3 to 2 admitted version=9 asked path=/former
+			zone-a rev=1 prepares
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
+			"ZoneShrinking (zone-a from 3 to 2 admitted)"},
 		"nobody is prepared while others are told that they stay": {`
 			hold downscale/zone-a
 			  decrease zone-a from 3 to 2 undoing version=9
@@ -259,6 +265,19 @@ func TestAdmit(t *testing.T) {
 				t.Errorf("%s\ngot  %s\nwant %s", fixture.PrintSnapshot(s), got, tc.want)
 			}
 		})
+	}
+}
+
+// A pod that was prepared and cannot be asked again, since it is leaving, may
+// come back: the next decrease goes on knowing how it was asked.
+func TestADecreaseThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
+	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
+	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
+		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")
+		v := plan.Admit(s, plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
+		if !v.Allowed() || v.Note.Stage != plan.Admitted || v.Note.Call != s.Hold.Decrease.Call {
+			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Note.Call, s.Hold.Decrease.Call)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ type Decrease struct {
 	Zone       string
 	UID        string  // of the StatefulSet
 	Version    Version // of the StatefulSet that was judged
-	Generation int64   // of that one
+	Generation int64   // of that one; 0: nobody has said yes
 	From       int     // its spec.replicas
 	To         int     // what is asked for
 	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
@@ -61,6 +61,16 @@ func (d Decrease) Leaves(z Zone, ordinal int) bool {
 	return ordinal >= z.Start+d.To && ordinal < z.Start+d.From
 }
 
+// TakenBack returns the decrease at the stage in which its preparation is undone.
+// One that nobody has said yes to cannot have come into effect.
+func (d Decrease) TakenBack(at time.Time) Decrease {
+	if d.Stage == Preparing {
+		d.Generation = 0
+	}
+	d.Stage, d.Since = Undoing, at
+	return d
+}
+
 // Course is what a snapshot shows of a decrease.
 type Course int
 
@@ -103,7 +113,7 @@ func (s Snapshot) Shrank(d Decrease) bool {
 		return true
 	case Overtaken:
 		z, exists := s.Zone(d.Zone)
-		return exists && z.UID == d.UID && d.Stage != Preparing && z.Generation >= d.Generation+2
+		return exists && z.UID == d.UID && d.Stage != Preparing && d.Generation > 0 && z.Generation >= d.Generation+2
 	case Unseen, Awaited:
 	}
 	return false

@@ -134,8 +134,7 @@ func (b *board) recall(d Decrease) []Action {
 }
 
 func (b *board) takeBack(d Decrease) []Action {
-	d.Stage, d.Since = Undoing, b.Now
-	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleNeverCame}}
+	return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.DownscaleNeverCame}}
 }
 
 // shrinkage says why a zone in which a decrease is noted is not whole.

@@ -26,20 +26,21 @@ const (
 	FaultService FaultKind = "service" // a Service of another namespace than the operator's
 	FaultPort    FaultKind = "port"    // a port that the Service does not have
 	FaultPath    FaultKind = "path"    // a path that is not served
-	FaultUnasked FaultKind = "unasked" // a request passed it by; no configuration shows this
+	FaultUnheard FaultKind = "unheard" // API servers cannot call it; no configuration shows this
 )
 
 // FaultKinds are all kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultUnasked}
+	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultUnheard}
 }
 
 // Fault is why API servers, by what a configuration says, will not get an answer
 // to one of its webhooks.
 type Fault struct {
-	Kind FaultKind
-	Key  Key
-	What string // with what to do
+	Kind    FaultKind
+	Key     Key
+	Webhook string // its name
+	What    string // with what to do
 }
 
 // Faults returns what is wrong with our configurations as the caches show them.
@@ -76,7 +77,7 @@ func (c *configuration) faults(at Endpoint, bundle []byte) []Fault {
 	var all []Fault
 	for _, hook := range c.hooks {
 		object := func(kind FaultKind, format string, about ...any) {
-			all = append(all, Fault{kind, c.key, fmt.Sprintf("webhook %s ", hook.name) + fmt.Sprintf(format, about...)})
+			all = append(all, Fault{kind, c.key, hook.name, fmt.Sprintf(format, about...)})
 		}
 		if len(bundle) > 0 && !bytes.Equal(hook.client.CABundle, bundle) {
 			object(FaultBundle, "does not have the CA of the certificate; the leader writes it, if RBAC lets it patch the configuration")

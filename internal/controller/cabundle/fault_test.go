@@ -75,11 +75,11 @@ func TestAFaultSaysWhereItIsAndWhatToDo(t *testing.T) {
 		p.all()
 		var got []string
 		for _, fault := range p.Faults(endpoint) {
-			got = append(got, fault.Key.String()+": "+fault.What)
+			got = append(got, fault.Key.String()+" "+fault.Webhook+": "+fault.What)
 		}
 		want := []string{
-			"MutatingWebhookConfiguration x: webhook x.lockstep.dev names the Service team/x, which cannot lead to lockstep's pods; name lockstep-system/lockstep",
-			`MutatingWebhookConfiguration x: webhook x.lockstep.dev names the path "/none"; served are /yes, /no`,
+			"MutatingWebhookConfiguration x x.lockstep.dev: names the Service team/x, which cannot lead to lockstep's pods; name lockstep-system/lockstep",
+			`MutatingWebhookConfiguration x x.lockstep.dev: names the path "/none"; served are /yes, /no`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			p.Errorf("-want +got:\n%s", diff)

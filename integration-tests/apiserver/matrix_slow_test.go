@@ -1,0 +1,133 @@
+package apiserver_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+)
+
+const (
+	// slow is how late an API server is that is slow, with each answer.
+	slow = 700 * time.Millisecond
+	// webhookTimeout is how long the API server waits for a webhook.
+	webhookTimeout = 10 * time.Second
+	// almostTimeout is before a webhook gives up, which it does in time.
+	almostTimeout = 8 * time.Second
+)
+
+// late holds back every request.
+func late(d time.Duration) faultproxy.Script {
+	return func(faultproxy.Request) faultproxy.Fault { return faultproxy.Held(d) }
+}
+
+func TestARolloutGoesOnSlowlyWhileTheAPIServerIsSlow(t *testing.T) {
+	t.Parallel()
+	c := onTrial(t)
+	c.rules.grace, c.patience = defaultGrace+slow, longPatience
+	c.start()
+	c.create(zone("zone-a", 2), zone("zone-b", 1))
+	c.proxy.Play(late(slow))
+	began := time.Now()
+	c.changeAll(version(2))
+	c.settled()
+	c.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0")
+	const least = 3 * 2 * slow // three pods, each of which is noted and then deleted
+	if took := time.Since(began); took < least {
+		t.Errorf("took %s, at least %s wanted: nothing was slow", took, least)
+	}
+}
+
+// guardedBehindProxy is a trial that is asked about downscales of two zones of
+// the default group, and of a Deployment.
+func guardedBehindProxy(t *testing.T) *trial {
+	t.Helper()
+	c := onTrial(t)
+	c.patience = longPatience
+	c.start()
+	c.isAsked()
+	c.barsToo(c.secret().Data["ca"])
+	return c
+}
+
+// answeredInTime measures an answer.
+func (c *trial) answeredInTime(least time.Duration, request func() error) error {
+	c.t.Helper()
+	began := time.Now()
+	err := request()
+	if took := time.Since(began); took < least || took >= webhookTimeout {
+		c.t.Errorf("answered after %s, want %s to %s", took, least, webhookTimeout)
+	}
+	return err
+}
+
+func TestADownscaleIsAdmittedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
+	t.Parallel()
+	c := guardedBehindProxy(t)
+	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	c.proxy.Play(late(slow))
+	const least = 3 * slow // a look, a note before who leaves is asked, and one after that
+	if err := c.answeredInTime(least, func() error { return c.scaleBy(scaled, "zone-a", -1) }); err != nil {
+		t.Error(err)
+	}
+	c.keepsBarred(patched, scaled)
+	c.settled()
+	c.leftPrepared("zone-a-2")
+	c.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+}
+
+func TestADownscaleIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
+	t.Parallel()
+	c := guardedBehindProxy(t)
+	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	c.proxy.Play(late(webhookTimeout))
+	err := c.answeredInTime(almostTimeout, func() error { return c.scaleBy(scaled, "zone-a", -1) })
+	c.refuses(err, apierrors.IsTooManyRequests, "the API server did not show the group")
+	c.leftNothing()
+	c.keepsBarred(patched)
+	c.proxy.Play(nil)
+	c.shrinksAtLast(scaled, "zone-a")
+	c.settled()
+	c.leftPrepared("zone-a-2")
+}
+
+// The note that a zone shrinks may be written and its answer come too late. It is
+// taken back. That touches the zone, so the API server may ask anew by itself.
+func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
+	t.Parallel()
+	c := guardedBehindProxy(t)
+	c.create(zone("zone-a", 3), zone("zone-b", 2))
+	c.proxy.Play(answersNotesLate())
+	err := c.answeredInTime(almostTimeout, func() error { return c.scaleBy(scaled, "zone-a", -1) })
+	want, noted := int32(2), int32(2) // what was noted too late, and then the one that came
+	if apierrors.IsTooManyRequests(err) {
+		want, noted = 3, 1
+	} else if err != nil {
+		t.Error(err)
+	}
+	c.settled()
+	if n := *c.witness.now().sets["zone-a"].Spec.Replicas; n != want {
+		t.Errorf("zone-a has %d replicas, want %d: %v", n, want, err)
+	}
+	if n := *c.lease(theLease).Spec.LeaseTransitions; n != noted {
+		t.Errorf("the hold was taken %d times, want %d: %v", n, noted, err)
+	}
+	c.shrinksAtLast(scaled, "zone-a")
+	c.settled()
+}
+
+// answersNotesLate lets the first note in a Lease be written and not be answered
+// while anybody waits.
+func answersNotesLate() faultproxy.Script {
+	var noted atomic.Bool
+	return func(r faultproxy.Request) faultproxy.Fault {
+		if r.Kind == faultproxy.Write && r.Resource == "leases" && r.Method != http.MethodDelete && noted.CompareAndSwap(false, true) {
+			return faultproxy.CrashAfter(func() { time.Sleep(webhookTimeout) })
+		}
+		return faultproxy.Fault{}
+	}
+}

@@ -1,0 +1,80 @@
+package admission_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// slow stores holds, and answers when the deadline of who writes is over.
+type slow struct {
+	mu     sync.Mutex
+	record plan.Hold
+	writes int
+}
+
+func (s *slow) Cached(plan.Key) plan.Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = record
+	if s.writes++; s.writes == 1 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+// shrinking is a decrease of zone-a as the API server shows it.
+func shrinking() admission.Change {
+	zone := admission.Object{UID: "uid-a", Version: "7"}
+	return admission.Change{
+		Group: "apps", Resource: "statefulsets", Namespace: "team", Name: "zone-a", Old: zone, New: zone, From: new(int32(3)), To: new(int32(2)),
+	}
+}
+
+func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		holds := &slow{}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: holds, Pods: obedient{}, Log: silent()}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
+			t.Errorf("got %+v, want a refusal for now", v)
+		}
+		synctest.Wait()
+		if held := holds.Cached(plan.Key{}); !held.Decrease.None() || holds.writes != 2 {
+			t.Errorf("after %d writes the hold notes %+v", holds.writes, held.Decrease)
+		}
+	})
+}
+
+func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := rolling()
+		group.Hold.Exists = true
+		holds := &slow{record: group.Hold}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: obedient{}, Log: silent()}
+		began := time.Now()
+		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
+			t.Errorf("got %+v, want a refusal for now", v)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the refusal took %s", took)
+		}
+		if holds.writes != 1 {
+			t.Errorf("%d writes, want the note", holds.writes)
+		}
+	})
+}
