@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // NoDownscale tells whether labels forbid to take replicas away.
@@ -19,6 +21,12 @@ type Call struct {
 	Port  int
 	Path  string // begins with exactly one slash
 	Query string // without the question mark
+}
+
+// CallOf returns a call as the planner carries it.
+func CallOf(c plan.Call) Call {
+	path, query, _ := strings.Cut(c.Path, "?")
+	return Call{Port: c.Port, Path: path, Query: query}
 }
 
 // RequestURI returns path and query as they stand in a request line.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -18,7 +17,7 @@ type Zones struct{ Caller *Caller }
 // did not, in a way that can be put to a person; heard tells whether any of the
 // pods may have got the call.
 func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
-	results := z.Caller.Prepare(ctx, callOf(zone), podsOf(key, zone, pods))
+	results := z.Caller.Prepare(ctx, contract.CallOf(zone.Call), podsOf(key, zone, pods))
 	for _, r := range results {
 		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}
@@ -34,7 +33,7 @@ var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http
 // Undo tells pods of a zone that they stay, for no longer than ctx allows. Who does
 // not know the call has nothing to undo, and who may not be called was not asked.
 func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
-	results := z.Caller.UndoWithin(ctx, callOf(zone), podsOf(key, zone, pods))
+	results := z.Caller.UndoWithin(ctx, contract.CallOf(zone.Call), podsOf(key, zone, pods))
 	for _, r := range results {
 		uncalled := r.Outcome == Refused && r.Why != BadCall
 		if r.Outcome != Answered && !uncalled && !slices.Contains(undoesNothing, r.Status) {
@@ -42,11 +41,6 @@ func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []pl
 		}
 	}
 	return nil
-}
-
-func callOf(zone plan.Zone) contract.Call {
-	path, query, _ := strings.Cut(zone.Call.Path, "?")
-	return contract.Call{Port: zone.Call.Port, Path: path, Query: query}
 }
 
 func podsOf(key plan.Key, zone plan.Zone, pods []plan.Pod) []Pod {

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -285,8 +284,7 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 // wrongCall objects to a call that no annotation can have asked for: whoever may
 // write Leases in a namespace can put any text there.
 func wrongCall(c plan.Call) error {
-	path, query, _ := strings.Cut(c.Path, "?")
-	if c == (plan.Call{}) || (contract.Call{Port: c.Port, Path: path, Query: query}).Valid() {
+	if c == (plan.Call{}) || contract.CallOf(c).Valid() {
 		return nil
 	}
 	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
