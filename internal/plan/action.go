@@ -105,6 +105,32 @@ type SetReplicas struct {
 	Because reason.Code
 }
 
+// ReportReplicas writes into the status of a resource how many replicas those have
+// that take over its replicas. It requires the UID and the resourceVersion.
+type ReportReplicas struct {
+	Zone      string // one of those
+	Reference Reference
+	UID       string
+	Version   string
+	From      int
+	To        int
+}
+
+// TellPods tells pods of a zone with a delay that they will leave, or that they
+// stay. Their answers are not waited for: they are in a later snapshot.
+type TellPods struct {
+	Zone    string
+	Message Message
+	Pods    []Pod
+}
+
+// NoteAgreed writes into the hold which pods of a zone agreed to leave after the
+// delay: whoever leads next need not wait for them anew.
+type NoteAgreed struct {
+	Zone   string
+	Agreed []Stretch
+}
+
 // Release gives the group's hold back.
 type Release struct {
 	Holder Holder
@@ -138,6 +164,9 @@ func (UndoPreparation) isAction() {}
 func (EndDecrease) isAction()     {}
 func (StampDownscale) isAction()  {}
 func (SetReplicas) isAction()     {}
+func (ReportReplicas) isAction()  {}
+func (TellPods) isAction()        {}
+func (NoteAgreed) isAction()      {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
 
@@ -175,6 +204,15 @@ func (StampDownscale) Reason() reason.Code { return reason.DownscaleOver }
 
 // Reason implements Action.
 func (a SetReplicas) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (ReportReplicas) Reason() reason.Code { return reason.ReferenceMirrored }
+
+// Reason implements Action.
+func (TellPods) Reason() reason.Code { return reason.DownscaleDelayed }
+
+// Reason implements Action.
+func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Reason implements Action.
 func (Release) Reason() reason.Code { return reason.ZoneSettled }

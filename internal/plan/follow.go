@@ -292,7 +292,8 @@ func unraised(steps, raises []Action) []Action {
 			return rises[a.Decrease.Zone]
 		case StampDownscale:
 			return rises[a.Zone]
-		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas, Release, Wait:
+		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas,
+			ReportReplicas, TellPods, NoteAgreed, Release, Wait:
 		}
 		return false
 	})

@@ -62,6 +62,37 @@ func (a SetReplicas) String() string {
 	return fmt.Sprintf("set %s from %d to %d because %s", a.Zone, a.From, a.To, a.Because)
 }
 
+// String implements Action: report 5 to ReplicaTemplate.rollout-operator.grafana.com web for zone-a.
+func (a ReportReplicas) String() string {
+	return fmt.Sprintf("report %d to %s for %s", a.To, a.Reference, a.Zone)
+}
+
+// String returns the reference as ReplicaTemplate.rollout-operator.grafana.com web.
+func (r Reference) String() string {
+	kind := r.Kind
+	if r.APIGroup != "" {
+		kind += "." + r.APIGroup
+	}
+	return kind + " " + r.Name
+}
+
+// String implements Action: tell leave to zone-a-3 zone-a-4.
+func (a TellPods) String() string { return fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods)) }
+
+// String implements Action: note agreed zone-a 3 to 5 since 2026-01-05T12:00:00Z.
+func (a NoteAgreed) String() string {
+	parts := make([]string, len(a.Agreed))
+	for i, stretch := range a.Agreed {
+		parts[i] = stretch.String()
+	}
+	return strings.TrimSpace(fmt.Sprintf("note agreed %s %s", a.Zone, strings.Join(parts, ", ")))
+}
+
+// String returns the stretch as 3 to 5 since 2026-01-05T12:00:00Z.
+func (s Stretch) String() string {
+	return fmt.Sprintf("%d to %d since %s", s.From, s.To, s.Since.UTC().Format(time.RFC3339))
+}
+
 // String returns the decrease as zone-a from 5 to 3 admitted.
 func (d Decrease) String() string {
 	return fmt.Sprintf("%s from %d to %d %s", d.Zone, d.From, d.To, d.Stage)

@@ -15,6 +15,7 @@ var catalogue = []Entry{
 	{NotShrinking, 10, Deed, "the change takes no replica away", "Nothing."},
 	{NotGuarded, 11, Deed, "the object asks for no care when it shrinks", "Nothing."},
 	{LeaderFollowed, 12, Deed, "the zone follows its leader, which asks for another number of replicas", "Nothing; this is what grafana.com/rollout-downscale-leader asks for."},
+	{ReferenceMirrored, 13, Deed, "the zone takes over the replicas of the resource that its annotations name", "Nothing; this is what grafana.com/rollout-mirror-replicas-from-resource-name asks for."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -40,6 +41,9 @@ var catalogue = []Entry{
 	{ParentUnknown, 122, Wait, "the object behind a request could not be read", "If it lasts: see lockstep's log, and /ready for missing permissions."},
 	{CacheEmpty, 123, Wait, "this replica of lockstep has not seen the cluster yet", "If it lasts: see in lockstep's log whether its watches work."},
 	{LeaderNotReady, 124, Wait, "the zone grows only once its leader has as many pods as it grows to, all of them available", "If it lasts: look at the leader's pods."},
+	{DownscaleDelayed, 125, Wait, "who leaves has not been ready to leave for as long as grafana.com/rollout-delayed-downscale asks for", nothing},
+	{PodNotAgreed, 126, Wait, "a pod that leaves has not said yet that it is ready to; neither it nor any pod before it leaves", "If it lasts: look at the pod's logs, and whether it answers POST at the path of grafana.com/rollout-prepare-delayed-downscale-url with a timestamp."},
+	{ReferenceUnseen, 127, Wait, "the resource whose replicas the zone takes over has not been read yet", nothing},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -58,6 +62,13 @@ var catalogue = []Entry{
 	{LeaderInCycle, 215, Attention, "the way from leader to leader goes round in a circle, so nobody leads; the zone keeps its replicas", "Let one zone of the circle follow nobody: remove its annotation grafana.com/rollout-downscale-leader."},
 	{ReplicasForced, 216, Attention, "the annotation grafana.com/rollout-force-replicas sets the zone's replicas, whatever its leader asks for", "Remove the annotation when the zone shall follow again."},
 	{InvalidForceReplicas, 217, Attention, "the annotation grafana.com/rollout-force-replicas is no whole number from 0 to 2147483647; nothing is forced", "Correct the annotation, or remove it."},
+	{ReferenceMissing, 218, Attention, "the resource whose replicas the zone takes over does not exist; the zone keeps its replicas", "Create it, or correct the annotation grafana.com/rollout-mirror-replicas-from-resource-name."},
+	{ReferenceKindUnknown, 219, Attention, "the API server has no resource of the kind whose replicas the zone takes over, or it has no scale subresource; the zone keeps its replicas", "Install the kind's CRD, or correct the annotations grafana.com/rollout-mirror-replicas-from-resource-kind and -api-version."},
+	{ReferenceForbidden, 220, Attention, "lockstep may not read or write the kind of resource whose replicas the zone takes over", "Give it the right: a ClusterRole with the label lockstep.dev/aggregate-to-references=true (docs/scaling.md)."},
+	{ReferenceUnreadable, 221, Attention, "the resource whose replicas the zone takes over does not say how many that are; the zone keeps its replicas", "Set the replicas of the resource to a number from 0 on."},
+	{InvalidReference, 222, Attention, "the annotations that name the resource whose replicas the zone takes over are incomplete or wrong; the zone keeps its replicas", "Correct the annotations that begin with grafana.com/rollout-mirror-replicas-from-resource."},
+	{InvalidDelay, 223, Attention, "the annotations for delayed downscales are incomplete or wrong; the zone grows and does not shrink", "Correct grafana.com/rollout-delayed-downscale and grafana.com/rollout-prepare-delayed-downscale-url, or remove both."},
+	{ReplicasOutOfRange, 224, Attention, "the zone should get more replicas than any cluster has pods; it keeps what it has", "Ask for at most 100,000 replicas."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -27,6 +27,7 @@ const (
 	NotShrinking       Code = "NotShrinking"
 	NotGuarded         Code = "NotGuarded"
 	LeaderFollowed     Code = "LeaderFollowed"
+	ReferenceMirrored  Code = "ReferenceMirrored"
 )
 
 // Codes for waits that end by themselves.
@@ -55,6 +56,9 @@ const (
 	ParentUnknown     Code = "ParentUnknown"
 	CacheEmpty        Code = "CacheEmpty"
 	LeaderNotReady    Code = "LeaderNotReady"
+	DownscaleDelayed  Code = "DownscaleDelayed"
+	PodNotAgreed      Code = "PodNotAgreed"
+	ReferenceUnseen   Code = "ReferenceUnseen"
 )
 
 // Codes for waits that only a person ends.
@@ -76,6 +80,13 @@ const (
 	LeaderInCycle         Code = "LeaderInCycle"
 	ReplicasForced        Code = "ReplicasForced"
 	InvalidForceReplicas  Code = "InvalidForceReplicas"
+	ReferenceMissing      Code = "ReferenceMissing"
+	ReferenceKindUnknown  Code = "ReferenceKindUnknown"
+	ReferenceForbidden    Code = "ReferenceForbidden"
+	ReferenceUnreadable   Code = "ReferenceUnreadable"
+	InvalidReference      Code = "InvalidReference"
+	InvalidDelay          Code = "InvalidDelay"
+	ReplicasOutOfRange    Code = "ReplicasOutOfRange"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -121,6 +121,12 @@ func zoneOf(step plan.Action) string {
 		return a.Zone
 	case plan.SetReplicas:
 		return a.Zone
+	case plan.ReportReplicas:
+		return a.Zone
+	case plan.TellPods:
+		return a.Zone
+	case plan.NoteAgreed:
+		return a.Zone
 	case plan.Release:
 		return a.Holder.Zone()
 	case plan.Wait:
