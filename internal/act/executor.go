@@ -11,7 +11,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -26,13 +28,23 @@ const parallelDeletes = 10
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
 type Executor struct {
-	Client  kubernetes.Interface
-	Holds   *lease.Store
-	Fresh   *freshness.Log
-	Tracer  trace.Tracer
-	Pods    Pods
-	Managed func(namespace string) bool // asked before every single write
-	DryRun  bool                        // decide and report, write nothing
+	Client     kubernetes.Interface
+	Metadata   metadataclient.Interface // writes to resources of any kind
+	References References
+	Holds      *lease.Store
+	Fresh      *freshness.Log
+	Tracer     trace.Tracer
+	Pods       Pods
+	Managed    func(namespace string) bool // asked before every single write
+	DryRun     bool                        // decide and report, write nothing
+}
+
+// References are resources whose replicas zones take over.
+type References interface {
+	// Resource returns what serves the kind of a reference now.
+	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
+	// Reported hears what was written into the status of a resource, and when.
+	Reported(namespace string, report plan.ReportReplicas, at time.Time)
 }
 
 // Pods answer calls. An error says which of them did not.
@@ -59,7 +71,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		receipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold
+		receipts = append(receipts, e.write(ctx, s.Key, unheld(steps))...)
 		return append(receipts, asked...), errors.Join(failures(receipts), err)
 	}
 	if d.Verdict == hold.Write {
@@ -68,7 +80,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		defer stop()
 	}
 	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.writeZones(ctx, s.Key, steps)
+	written := e.write(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
@@ -207,8 +219,9 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// writeZones carries out what is written on StatefulSets, one after the other.
-func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// write carries out what is written on StatefulSets, and on the resources whose
+// replicas they take over, one after the other.
+func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		var name, zone string
@@ -222,8 +235,10 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
 		case plan.SetReplicas:
 			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
+		case plan.ReportReplicas:
+			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -231,14 +246,19 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// raises returns the steps that give zones more replicas.
-func raises(steps []plan.Action) []plan.Action {
-	return slices.Collect(func(yield func(plan.Action) bool) {
-		for _, step := range steps {
-			if a, ok := step.(plan.SetReplicas); ok && a.To > a.From && !yield(a) {
-				return
-			}
+// unheld returns the steps that need no hold: they give zones more replicas, or
+// only say how many there are.
+func unheld(steps []plan.Action) []plan.Action {
+	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
+		switch a := step.(type) {
+		case plan.SetReplicas:
+			return a.To <= a.From
+		case plan.ReportReplicas:
+			return false
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation,
+			plan.EndDecrease, plan.StampDownscale, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 		}
+		return true
 	})
 }
 

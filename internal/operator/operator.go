@@ -26,6 +26,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -44,6 +45,7 @@ type Operator struct {
 	access     *access.Review
 	holds      *lease.Store
 	pods       hook.Zones
+	references *reference.Book
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	controller *group.Controller
@@ -92,7 +94,10 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	watched := observe.Options{Namespace: only, Selector: selector}
+	o.references = reference.New(reference.Options{
+		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
+	})
+	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -105,7 +110,8 @@ func (o *Operator) assemble() error {
 	o.controller = &group.Controller{
 		Observer: o.observer,
 		Executor: &act.Executor{
-			Client: o.clients.work, Holds: o.holds, Pods: o.pods, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+			Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Pods: o.pods,
+			Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
 		},
 		Reporter: o.reporter,
 		Holds:    o.holds,
@@ -178,6 +184,7 @@ func (o *Operator) listen(ctx context.Context) ([]*server.Server, error) {
 func (o *Operator) watch(ctx context.Context) {
 	var watches sync.WaitGroup
 	watches.Go(func() { o.observer.Run(ctx) })
+	watches.Go(func() { o.references.Run(ctx) })
 	if o.webhooks != nil {
 		watches.Go(func() { o.webhooks.watch(ctx) })
 	}
