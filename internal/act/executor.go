@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -51,7 +50,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	receipts := e.withdraw(ctx, s.Key, steps)
+	raises, steps := uncovered(steps)
+	receipts := e.writeZones(ctx, s.Key, raises)
+	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
 	if err := failures(undone); err != nil {
@@ -59,14 +60,11 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		receipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold
+		err = errors.Join(err, e.undoAnew(ctx, s, asked, err))
 		return append(receipts, asked...), errors.Join(failures(receipts), err)
 	}
-	if d.Verdict == hold.Write {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, hold.Deadline(d.Record))
-		defer stop()
-	}
+	ctx, stop := within(ctx, s.Hold, steps, d)
+	defer stop()
 	deleted := e.deletePods(ctx, s.Key, steps)
 	written := e.writeZones(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
@@ -156,12 +154,9 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 		}
 		zone, _ := s.Zone(p.Decrease.Zone)
 		zone.Call = p.Decrease.Call
-		heard, err := e.ask(ctx, s.Key, zone, p)
-		switch {
-		case err != nil && heard:
+		err := e.ask(ctx, s.Key, zone, p)
+		if err != nil {
 			d.Record = d.Refused
-		case err != nil:
-			d.Record = d.Unheard
 		}
 		at := time.Now() // pods may have taken their time
 		d.Record.Renewed = at
@@ -174,7 +169,7 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 	return receipts, agreed
 }
 
-func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) (heard bool, err error) {
+func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) error {
 	ctx, span := e.Tracer.Start(ctx, "prepare downscale", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
 		attribute.String("lockstep.group", key.Group),
@@ -182,11 +177,41 @@ func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan
 	))
 	defer span.End()
 	if !e.Managed(key.Namespace) {
-		return false, errOptedOut
+		return errOptedOut
 	}
 	ctx, stop := context.WithTimeout(ctx, p.Within)
 	defer stop()
-	return e.Pods.Prepare(ctx, key, zone, p.Pods)
+	_, err := e.Pods.Prepare(ctx, key, zone, p.Pods)
+	return err
+}
+
+// undoAnew notes that pods are to be told to stay which were asked to leave under
+// a note that somebody else has taken back meanwhile: they may have heard him
+// first.
+func (e *Executor) undoAnew(ctx context.Context, s plan.Snapshot, asked []plan.Receipt, because error) error {
+	if len(asked) == 0 || reason.ClassOf(because) != reason.Moved {
+		return nil // whoever leads finds the note as it stands
+	}
+	p, _ := asked[0].Step.(plan.PreparePods)
+	record, possible := hold.UndoAnew(e.Holds.Cached(s.Key), p.Decrease, time.Now())
+	if !possible {
+		return nil
+	}
+	record.Own = false // whoever goes on looks first
+	return e.request(ctx, "undo preparation anew", s.Key, p.Decrease.Zone, func(ctx context.Context) error {
+		return e.Holds.Write(ctx, s.Key, record)
+	})
+}
+
+// within ends requests in time where the hold covers them.
+func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+	switch {
+	case d.Verdict == hold.Write:
+		return context.WithDeadline(ctx, hold.Deadline(d.Record))
+	case plan.Lowers(steps):
+		return context.WithDeadline(ctx, hold.Deadline(held))
+	}
+	return context.WithCancel(ctx)
 }
 
 // undo tells pods that they stay. Their answers are waited for.
@@ -231,15 +256,17 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// raises returns the steps that give zones more replicas.
-func raises(steps []plan.Action) []plan.Action {
-	return slices.Collect(func(yield func(plan.Action) bool) {
-		for _, step := range steps {
-			if a, ok := step.(plan.SetReplicas); ok && a.To > a.From && !yield(a) {
-				return
-			}
+// uncovered tells the steps that give zones more replicas from all others: they
+// need no hold, and wait for nobody's answer.
+func uncovered(steps []plan.Action) (raises, others []plan.Action) {
+	for _, step := range steps {
+		if a, ok := step.(plan.SetReplicas); ok && a.To > a.From {
+			raises = append(raises, step)
+		} else {
+			others = append(others, step)
 		}
-	})
+	}
+	return raises, others
 }
 
 // noted returns receipts for what was done by writing the hold alone.
