@@ -11,6 +11,7 @@ const (
 	decrease  = "internal/plan/decrease.go"
 	shrink    = "internal/plan/shrink.go"
 	follow    = "internal/plan/follow.go"
+	mirror    = "internal/plan/mirror.go"
 	cover     = "internal/hold/hold.go"
 	known     = "internal/freshness/known.go"
 	check     = "internal/invariant/invariant.go"
@@ -415,7 +416,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "forced replicas count less than the leader's",
-		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn wish{replicas", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn wish{replicas"}},
+		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn within(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn within("}},
 		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
 	},
 	{
@@ -442,5 +443,25 @@ var all = []Mutant{
 		Name:  "a withdrawn wish counts as a failure",
 		Edits: []Edit{{shrink, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {shrink, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
 		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
+	},
+	{
+		Name:  "leader counts before what is mirrored",
+		Edits: []Edit{{follow, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
+	},
+	{
+		Name:  "any number of replicas is taken over",
+		Edits: []Edit{{follow, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
+		Test:  scenarios + "a-number-that-cannot-be-meant-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
+	},
+	{
+		Name:  "resource told of its first zone alone",
+		Edits: []Edit{{mirror, "(least < 0 || z.Replicas < least)", "least < 0"}},
+		Test:  scenarios + "the-resource-is-told-the-smallest-number", Rule: "report ",
+	},
+	{
+		Name:  "two writers of a report answer each other",
+		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
+		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
 	},
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -97,17 +98,36 @@ func (w wishes) settle(i int) {
 	w.states[i] = settled
 }
 
+// MaxReplicas is the most that lockstep gives a zone: more pods than a cluster
+// carries. A number beyond it is a mistake, and whoever made it is told.
+const MaxReplicas = 100_000
+
 // of returns how many replicas a zone should have: what a person forces, else
-// what its leader has or is about to be raised to.
+// what the resource asks for that it mirrors, else what its leader has or is about
+// to be raised to.
 func (w wishes) of(z Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
 	case z.Forced.Given:
-		return wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced}
-	case z.Leader == "":
-		return wish{}
+		return within(wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced})
+	case z.Mirror.Asked():
+		return within(mirrored(z.Mirror))
+	case z.Leader != "":
+		return within(w.following(z))
 	}
+	return wish{}
+}
+
+// within objects to a number that cannot be meant.
+func within(w wish) wish {
+	if w.replicas <= MaxReplicas {
+		return w
+	}
+	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
+}
+
+func (w wishes) following(z Zone) wish {
 	i, exists := w.places[z.Leader]
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}

@@ -24,6 +24,7 @@ func Group(s Snapshot) []Action {
 		after = append(after, b.adopt(z)...)
 	}
 	after = append(after, b.stamp()...)
+	after = append(after, b.reports()...)
 	after = append(unraised(after, raises), b.release(deeds)...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()
@@ -151,6 +152,9 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 		because = b.againstAdoption(z)
 	}
 	because = z.foremost(because)
+	if z.reports() {
+		because = firstOf(because, b.contested(z.Mirror))
+	}
 	idle := b.Key.Alone && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
