@@ -57,6 +57,7 @@ var house = map[string]room{
 	"internal/access":    {floor: 3, uses: outside},
 	"internal/certs":     {floor: 3, uses: outside},
 	"internal/hook":      {floor: 3, uses: outside},
+	"internal/reference": {floor: 3, uses: outside},
 	"internal/telemetry": {floor: 3, uses: outside},
 
 	// The judge knows what it judges: plans, and what the hold says about them.

@@ -21,6 +21,11 @@ const (
 	AfterLeaderAnnotation = "grafana.com/rollout-upscale-only-when-leader-ready"
 	ForceAnnotation       = "grafana.com/rollout-force-replicas"
 
+	MirrorNameAnnotation       = "grafana.com/rollout-mirror-replicas-from-resource-name"
+	MirrorKindAnnotation       = "grafana.com/rollout-mirror-replicas-from-resource-kind"
+	MirrorAPIVersionAnnotation = "grafana.com/rollout-mirror-replicas-from-resource-api-version"
+	MirrorWriteBackAnnotation  = "grafana.com/rollout-mirror-replicas-from-resource-write-back"
+
 	PrepareDownscaleLabel = "grafana.com/prepare-downscale"
 	PreparePortAnnotation = "grafana.com/prepare-downscale-http-port"
 	PreparePathAnnotation = "grafana.com/prepare-downscale-http-path"
@@ -118,6 +123,10 @@ var words = []Word{
 	{LeaderAnnotation, "StatefulSet", "annotation", you, "name of another StatefulSet of the group: the zone has as many replicas as that one", "the zone follows nobody", "the zone keeps its replicas, and what it waits for says so: no such StatefulSet in the group, or leaders that go round in a circle"},
 	{AfterLeaderAnnotation, "StatefulSet", "annotation", you, "`true`: the zone grows only once its leader has as many pods as it grows to, all of them available", "it grows with its leader", "like absent"},
 	{ForceAnnotation, "StatefulSet", "annotation", you, "a whole number from 0 to 2147483647: the zone has so many replicas, whatever its leader asks for; an Event and a metric say so while it stands", "nothing is forced", "nothing is forced, and a Warning Event says so"},
+	{MirrorNameAnnotation, "StatefulSet", "annotation", you, "name of an object with a scale subresource in the same namespace: the zone has as many replicas as that asks for", "no replicas are taken over", "the zone keeps its replicas, and what it waits for says what is wrong; so it is where only one of name and kind is there"},
+	{MirrorKindAnnotation, "StatefulSet", "annotation", you, "kind of that object, like `ReplicaTemplate`", "no replicas are taken over", "as for the name"},
+	{MirrorAPIVersionAnnotation, "StatefulSet", "annotation", you, "its group and version, like `rollout-operator.grafana.com/v1`; only the group counts", "the core group of Kubernetes", "as for the name"},
+	{MirrorWriteBackAnnotation, "StatefulSet", "annotation", you, "`true` or `false` (`1`, `t`, `0`, `f` and the like): whether the status of that object says how many replicas there are", "it says so, unless it is of a kind of Kubernetes' own, whose status belongs to its controller", "like `false`"},
 	{PrepareDownscaleLabel, "StatefulSet", "label", you, "`true`", "pods leave unprepared", "like absent"},
 	{PreparePortAnnotation, "StatefulSet", "annotation", you, "the port that answers the prepare call: a number from 1 to 65535", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
 	{PreparePathAnnotation, "StatefulSet", "annotation", you, "the path of the prepare call, with or without a slash at its beginning, and a query if need be: `ingester/prepare-shutdown?unregister=true`; no host, no `.` or `..` segments, no `@` or `#`, at most 1024 characters", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
