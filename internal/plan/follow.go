@@ -12,6 +12,7 @@ import (
 // what cannot be.
 type wish struct {
 	replicas  int
+	asked     int // replicas, had nobody to wait who leaves
 	because   reason.Code
 	objection Refusal
 }
@@ -89,7 +90,7 @@ func (w wishes) settle(i int) {
 	}
 	w.states[i] = onTheWay
 	z := &w.standings[i]
-	z.wish = w.of(z.Zone)
+	z.wish = w.delayed(z.Zone, w.of(z.Zone))
 	_, z.kept = w.raise(*z)
 	w.states[i] = settled
 }
@@ -102,6 +103,8 @@ func (w wishes) of(z Zone) wish {
 		return wish{}
 	case z.Forced.Given:
 		return wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced}
+	case z.Mirror.Asked():
+		return mirrored(z)
 	case z.Leader == "":
 		return wish{}
 	}
@@ -115,6 +118,17 @@ func (w wishes) of(z Zone) wish {
 		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
 	return wish{replicas: w.height(leader), because: reason.LeaderFollowed}
+}
+
+// mirrored returns how many replicas the resource asks for.
+func mirrored(z Zone) wish {
+	switch {
+	case z.Mirror.Invalid != "":
+		return wish{objection: Refusal{Code: reason.InvalidReference, Detail: z.Mirror.Invalid}}
+	case !z.Mirror.Scale.Trouble.None():
+		return wish{objection: z.Mirror.Scale.Trouble}
+	}
+	return wish{replicas: z.Mirror.Scale.Replicas, because: reason.ReferenceMirrored}
 }
 
 // height returns how many replicas a zone asks for once it is raised.
