@@ -53,6 +53,10 @@ type holds interface {
 	Forget(plan.Key)
 }
 
+type told interface {
+	Forget(plan.Key)
+}
+
 // Controller reconciles one group at a time per call; calls for different
 // groups may run concurrently.
 type Controller struct {
@@ -60,6 +64,7 @@ type Controller struct {
 	Executor executor
 	Reporter reporter
 	Holds    holds
+	Told     told
 	Fresh    *freshness.Log
 	Log      *logrus.Logger
 
@@ -220,6 +225,7 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 func (c *Controller) Forget(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Holds.Forget(key)
+	c.Told.Forget(key)
 	c.Fresh.Forget(key)
 	c.trouble.forget(key)
 }
