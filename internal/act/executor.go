@@ -30,6 +30,7 @@ type Executor struct {
 	Fresh   *freshness.Log
 	Tracer  trace.Tracer
 	Pods    Pods
+	Told    Told                        // whoever tells pods that they leave or stay
 	Managed func(namespace string) bool // asked before every single write
 	DryRun  bool                        // decide and report, write nothing
 }
@@ -41,6 +42,11 @@ type Pods interface {
 	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error)
 	// Undo tells pods of a zone that they stay.
 	Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
+}
+
+// Told takes messages for pods of zones with a delay. Nobody waits for answers.
+type Told interface {
+	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
 }
 
 // Run carries out one plan that was made from s and is covered by d. The
@@ -55,8 +61,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
-	if err := failures(undone); err != nil {
-		return receipts, failures(receipts) // what is noted stands until all have answered
+	if failures(undone) != nil { // what is noted of the decrease stands until all have answered
+		told, err := e.tellNoted(ctx, s, steps)
+		return append(receipts, told...), errors.Join(failures(receipts), err)
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
@@ -71,7 +78,33 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
 	}
+	receipts = append(receipts, e.tell(ctx, s, steps)...)
 	return append(receipts, asked...), failures(receipts)
+}
+
+// tellNoted notes who agreed to leave, and tells pods what they are told after
+// that, where nothing else of a plan is carried out.
+func (e *Executor) tellNoted(ctx context.Context, s plan.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
+	if err := e.cover(ctx, s, hold.Noting(s, steps)); err != nil {
+		return nil, err
+	}
+	return e.tell(ctx, s, steps), nil
+}
+
+// tell hands messages over. It comes after the hold was written: who is told to
+// stay must not be noted as about to leave any more.
+func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		a, is := step.(plan.TellPods)
+		if !is || ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
+			continue
+		}
+		zone, _ := s.Zone(a.Zone)
+		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
+		receipts = append(receipts, plan.Receipt{Step: a})
+	}
+	return receipts
 }
 
 // cover brings the Lease into the state that was decided. While the group is
@@ -206,7 +239,7 @@ func (e *Executor) undoAnew(ctx context.Context, s plan.Snapshot, asked []plan.R
 // within ends requests in time where the hold covers them.
 func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
-	case d.Verdict == hold.Write:
+	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
 		return context.WithDeadline(ctx, hold.Deadline(d.Record))
 	case plan.Lowers(steps):
 		return context.WithDeadline(ctx, hold.Deadline(held))
@@ -274,10 +307,10 @@ func noted(steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		switch step.(type) {
-		case plan.NoteDecrease, plan.EndDecrease:
+		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed:
 			receipts = append(receipts, plan.Receipt{Step: step})
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.Release, plan.Wait:
 		}
 	}
 	return receipts

@@ -54,6 +54,10 @@ type Decision struct {
 // be, and needs no cover in a zone that does not have the hold: its delete
 // requires the very version that was seen to be down.
 func Cover(s plan.Snapshot, steps []plan.Action) Decision {
+	return withAgreed(s, steps, cover(s, steps))
+}
+
+func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	deeds := deletions(steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {

@@ -416,7 +416,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "forced replicas count less than the leader's",
-		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn within(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn within("}},
+		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
 		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
 	},
 	{

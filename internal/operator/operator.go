@@ -44,6 +44,7 @@ type Operator struct {
 	access     *access.Review
 	holds      *lease.Store
 	pods       hook.Zones
+	messages   *hook.Messages
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	controller *group.Controller
@@ -92,7 +93,8 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	watched := observe.Options{Namespace: only, Selector: selector}
+	o.messages = o.tellPods()
+	watched := observe.Options{Namespace: only, Selector: selector, Told: o.messages}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -105,10 +107,11 @@ func (o *Operator) assemble() error {
 	o.controller = &group.Controller{
 		Observer: o.observer,
 		Executor: &act.Executor{
-			Client: o.clients.work, Holds: o.holds, Pods: o.pods, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+			Client: o.clients.work, Holds: o.holds, Pods: o.pods, Told: o.messages, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
 		},
 		Reporter: o.reporter,
 		Holds:    o.holds,
+		Told:     o.messages,
 		Fresh:    fresh,
 		Log:      o.log,
 	}
@@ -270,6 +273,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 		l.Add(key)
 	}
 	l.Run(ctx)
+	o.messages.Stop() // before anybody else leads and tells the same pods
 	o.forgetAll()
 }
 

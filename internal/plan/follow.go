@@ -13,6 +13,7 @@ import (
 // what cannot be.
 type wish struct {
 	replicas  int
+	asked     int // replicas, had nobody to wait who leaves
 	because   reason.Code
 	objection Refusal
 }
@@ -93,7 +94,7 @@ func (w wishes) settle(i int) {
 	}
 	w.states[i] = onTheWay
 	z := &w.standings[i]
-	z.wish = w.of(z.Zone)
+	z.wish = w.delayed(z.Zone, w.of(z.Zone))
 	_, z.kept = w.raise(*z)
 	w.states[i] = settled
 }
@@ -110,17 +111,17 @@ func (w wishes) of(z Zone) wish {
 	case z.Deleting:
 		return wish{}
 	case z.Forced.Given:
-		return within(wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced})
+		return plausible(wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced})
 	case z.Mirror.Asked():
-		return within(mirrored(z.Mirror))
+		return plausible(mirrored(z.Mirror))
 	case z.Leader != "":
-		return within(w.following(z))
+		return plausible(w.following(z))
 	}
 	return wish{}
 }
 
-// within objects to a number that cannot be meant.
-func within(w wish) wish {
+// plausible objects to a number that cannot be meant.
+func plausible(w wish) wish {
 	if w.replicas <= MaxReplicas {
 		return w
 	}

@@ -26,6 +26,7 @@ func Group(s Snapshot) []Action {
 	after = append(after, b.stamp()...)
 	after = append(after, b.reports()...)
 	after = append(unraised(after, raises), b.release(deeds)...)
+	after = append(after, b.tell()...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
