@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +34,7 @@ type Executor struct {
 	Fresh      *freshness.Log
 	Tracer     trace.Tracer
 	Pods       Pods
+	Told       Told                        // whoever tells pods that they leave or stay
 	Managed    func(namespace string) bool // asked before every single write
 	DryRun     bool                        // decide and report, write nothing
 }
@@ -56,6 +56,11 @@ type Pods interface {
 	Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
 }
 
+// Told takes messages for pods of zones with a delay. Nobody waits for answers.
+type Told interface {
+	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
+}
+
 // Run carries out one plan that was made from s and is covered by d. The
 // receipts say what became of each step that was tried. An error of class
 // Moved means that the world has changed under the plan.
@@ -63,29 +68,62 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	receipts := e.withdraw(ctx, s.Key, steps)
+	receipts, err := e.carryOut(ctx, s, steps, d)
+	reported := e.report(ctx, s.Key, steps)
+	return append(receipts, reported...), errors.Join(err, failures(reported))
+}
+
+// carryOut is Run but for what resources are told.
+func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	raises, steps := uncovered(steps)
+	receipts := e.writeZones(ctx, s.Key, raises)
+	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
-	if err := failures(undone); err != nil {
-		return receipts, failures(receipts) // what is noted stands until all have answered
+	if failures(undone) != nil { // what is noted of the decrease stands until all have answered
+		told, err := e.tellNoted(ctx, s, steps)
+		return append(receipts, told...), errors.Join(failures(receipts), err)
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		receipts = append(receipts, e.write(ctx, s.Key, unheld(steps))...)
+		err = errors.Join(err, e.undoAnew(ctx, s, asked, err))
 		return append(receipts, asked...), errors.Join(failures(receipts), err)
 	}
-	if d.Verdict == hold.Write {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, hold.Deadline(d.Record))
-		defer stop()
-	}
+	ctx, stop := within(ctx, s.Hold, steps, d)
+	defer stop()
 	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.write(ctx, s.Key, steps)
+	written := e.writeZones(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
 	}
+	receipts = append(receipts, e.tell(ctx, s, steps)...)
 	return append(receipts, asked...), failures(receipts)
+}
+
+// tellNoted notes who agreed to leave, and tells pods what they are told after
+// that, where nothing else of a plan is carried out.
+func (e *Executor) tellNoted(ctx context.Context, s plan.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
+	if err := e.cover(ctx, s, hold.Noting(s, steps)); err != nil {
+		return nil, err
+	}
+	return e.tell(ctx, s, steps), nil
+}
+
+// tell hands messages over. It comes after the hold was written: who is told to
+// stay must not be noted as about to leave any more.
+func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		a, is := step.(plan.TellPods)
+		if !is || ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
+			continue
+		}
+		zone, _ := s.Zone(a.Zone)
+		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
+		receipts = append(receipts, plan.Receipt{Step: a})
+	}
+	return receipts
 }
 
 // cover brings the Lease into the state that was decided. While the group is
@@ -168,12 +206,9 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 		}
 		zone, _ := s.Zone(p.Decrease.Zone)
 		zone.Call = p.Decrease.Call
-		heard, err := e.ask(ctx, s.Key, zone, p)
-		switch {
-		case err != nil && heard:
+		err := e.ask(ctx, s.Key, zone, p)
+		if err != nil {
 			d.Record = d.Refused
-		case err != nil:
-			d.Record = d.Unheard
 		}
 		at := time.Now() // pods may have taken their time
 		d.Record.Renewed = at
@@ -186,7 +221,7 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 	return receipts, agreed
 }
 
-func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) (heard bool, err error) {
+func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) error {
 	ctx, span := e.Tracer.Start(ctx, "prepare downscale", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
 		attribute.String("lockstep.group", key.Group),
@@ -194,11 +229,41 @@ func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan
 	))
 	defer span.End()
 	if !e.Managed(key.Namespace) {
-		return false, errOptedOut
+		return errOptedOut
 	}
 	ctx, stop := context.WithTimeout(ctx, p.Within)
 	defer stop()
-	return e.Pods.Prepare(ctx, key, zone, p.Pods)
+	_, err := e.Pods.Prepare(ctx, key, zone, p.Pods)
+	return err
+}
+
+// undoAnew notes that pods are to be told to stay which were asked to leave under
+// a note that somebody else has taken back meanwhile: they may have heard him
+// first.
+func (e *Executor) undoAnew(ctx context.Context, s plan.Snapshot, asked []plan.Receipt, because error) error {
+	if len(asked) == 0 || reason.ClassOf(because) != reason.Moved {
+		return nil // whoever leads finds the note as it stands
+	}
+	p, _ := asked[0].Step.(plan.PreparePods)
+	record, possible := hold.UndoAnew(e.Holds.Cached(s.Key), p.Decrease, time.Now())
+	if !possible {
+		return nil
+	}
+	record.Own = false // whoever goes on looks first
+	return e.request(ctx, "undo preparation anew", s.Key, p.Decrease.Zone, func(ctx context.Context) error {
+		return e.Holds.Write(ctx, s.Key, record)
+	})
+}
+
+// within ends requests in time where the hold covers them.
+func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+	switch {
+	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
+		return context.WithDeadline(ctx, hold.Deadline(d.Record))
+	case plan.Lowers(steps):
+		return context.WithDeadline(ctx, hold.Deadline(held))
+	}
+	return context.WithCancel(ctx)
 }
 
 // undo tells pods that they stay. Their answers are waited for.
@@ -219,9 +284,8 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// write carries out what is written on StatefulSets, and on the resources whose
-// replicas they take over, one after the other.
-func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// writeZones carries out what is written on StatefulSets, one after the other.
+func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		var name, zone string
@@ -235,10 +299,8 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
 		case plan.SetReplicas:
 			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
-		case plan.ReportReplicas:
-			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -246,20 +308,30 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 	return receipts
 }
 
-// unheld returns the steps that need no hold: they give zones more replicas, or
-// only say how many there are.
-func unheld(steps []plan.Action) []plan.Action {
-	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		switch a := step.(type) {
-		case plan.SetReplicas:
-			return a.To <= a.From
-		case plan.ReportReplicas:
-			return false
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation,
-			plan.EndDecrease, plan.StampDownscale, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+// report tells resources how many replicas there are. It needs no hold, and comes
+// last: whoever serves a resource that somebody chose may be slow.
+func (e *Executor) report(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		if a, ok := step.(plan.ReportReplicas); ok {
+			err := e.request(ctx, "report replicas", key, a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) })
+			receipts = append(receipts, plan.Receipt{Step: a, Err: err})
 		}
-		return true
-	})
+	}
+	return receipts
+}
+
+// uncovered tells the steps that give zones more replicas from all others: they
+// need no hold, and wait for nobody's answer.
+func uncovered(steps []plan.Action) (raises, others []plan.Action) {
+	for _, step := range steps {
+		if a, ok := step.(plan.SetReplicas); ok && a.To > a.From {
+			raises = append(raises, step)
+		} else {
+			others = append(others, step)
+		}
+	}
+	return raises, others
 }
 
 // noted returns receipts for what was done by writing the hold alone.
@@ -267,10 +339,10 @@ func noted(steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		switch step.(type) {
-		case plan.NoteDecrease, plan.EndDecrease:
+		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed:
 			receipts = append(receipts, plan.Receipt{Step: step})
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.Release, plan.Wait:
 		}
 	}
 	return receipts

@@ -93,6 +93,7 @@ type SelfSigned struct {
 type Pods struct {
 	ClusterDomain string
 	Timeout       time.Duration // of one call
+	StayEvery     time.Duration // how often those that stay are told so, in zones with a delay
 }
 
 // Webhooks is about the configurations that make API servers call us.

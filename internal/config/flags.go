@@ -64,6 +64,8 @@ func (c *Config) register(t *table) {
 		"Domain of the cluster, in the names by which pods are called. They are dialled at their addresses.")
 	t.add(duration(&c.Pods.Timeout, time.Millisecond), "pods.client-timeout", "5s", "DURATION",
 		"How long a pod may take to answer one call; less than -server-tls.request-timeout.")
+	t.add(duration(&c.Pods.StayEvery, time.Second), "delayed-downscale.cancel-interval", "10m", "DURATION",
+		"How often pods of zones with a delayed downscale are told again that they stay.")
 
 	t.section("Leader election")
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",

@@ -26,7 +26,7 @@ func defaults(changes ...func(*config.Config)) config.Config {
 			},
 		},
 		Webhooks: config.Webhooks{UpdateCABundle: true, NoDownscaleOnError: "allow"},
-		Pods:     config.Pods{ClusterDomain: "cluster.local.", Timeout: 5 * time.Second},
+		Pods:     config.Pods{ClusterDomain: "cluster.local.", Timeout: 5 * time.Second, StayEvery: 10 * time.Minute},
 		LeaderElection: config.LeaderElection{
 			Enabled: true, LeaseDuration: 10 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second,
 		},

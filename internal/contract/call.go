@@ -18,6 +18,7 @@ func PrepareDownscale(labels map[string]string) bool { return labels[PrepareDown
 // Call is what a tenant may say about a request to his pods: everything but
 // where it goes. Path and Query are percent-encoded and have been checked.
 type Call struct {
+	TLS   bool
 	Port  int
 	Path  string // begins with exactly one slash
 	Query string // without the question mark
@@ -26,7 +27,7 @@ type Call struct {
 // CallOf returns a call as the planner carries it.
 func CallOf(c plan.Call) Call {
 	path, query, _ := strings.Cut(c.Path, "?")
-	return Call{Port: c.Port, Path: path, Query: query}
+	return Call{TLS: c.TLS, Port: c.Port, Path: path, Query: query}
 }
 
 // RequestURI returns path and query as they stand in a request line.

@@ -26,6 +26,9 @@ const (
 	MirrorAPIVersionAnnotation = "grafana.com/rollout-mirror-replicas-from-resource-api-version"
 	MirrorWriteBackAnnotation  = "grafana.com/rollout-mirror-replicas-from-resource-write-back"
 
+	DelayAnnotation    = "grafana.com/rollout-delayed-downscale"
+	DelayURLAnnotation = "grafana.com/rollout-prepare-delayed-downscale-url"
+
 	PrepareDownscaleLabel = "grafana.com/prepare-downscale"
 	PreparePortAnnotation = "grafana.com/prepare-downscale-http-port"
 	PreparePathAnnotation = "grafana.com/prepare-downscale-http-path"
@@ -64,6 +67,7 @@ const (
 	WaitingAnnotation    = "lockstep.dev/waiting"
 	DownscalesAnnotation = "lockstep.dev/last-downscales"
 	GivenUpAnnotation    = "lockstep.dev/failed-downscales"
+	AgreedAnnotation     = "lockstep.dev/delayed-downscales"
 	TraceAnnotation      = "lockstep.dev/trace"
 	ActorAnnotation      = "lockstep.dev/last-actor"
 )
@@ -134,6 +138,8 @@ var words = []Word{
 	{MirrorKindAnnotation, "StatefulSet", "annotation", you, "kind of that object, like `ReplicaTemplate`", "no replicas are taken over", "as for the name"},
 	{MirrorAPIVersionAnnotation, "StatefulSet", "annotation", you, "its group and version, like `rollout-operator.grafana.com/v1`; only the group counts", "the core group of Kubernetes", "as for the name"},
 	{MirrorWriteBackAnnotation, "StatefulSet", "annotation", you, "`true` or `false` (`1`, `t`, `0`, `f` and the like): whether the status of that object says how many replicas there are", "it says so, unless it is of a kind of Kubernetes' own, whose status belongs to its controller", "like `false`"},
+	{DelayAnnotation, "StatefulSet", "annotation", you, "a duration like `1h30m` or `2d` (whole numbers with `y`, `w`, `d`, `h`, `m`, `s`, `ms`, longer units first): for so long a pod that will leave goes on after it has said that it is ready to; only on zones that take over the replicas of a resource", "or `0`: nobody waits, and nobody is told anything", "the zone grows and does not shrink, and what it waits for says so"},
+	{DelayURLAnnotation, "StatefulSet", "annotation", you, "by which pods are told that they will leave (POST) or stay (DELETE): a URL like `http://pod:8080/prepare-downscale`, of which scheme (`http` or `https`), port, path and query count; the pod's own address is called, whatever host is named", "nobody waits, and nobody is told anything", "the zone grows and does not shrink, and what it waits for says so"},
 	{PrepareDownscaleLabel, "StatefulSet", "label", you, "`true`", "pods leave unprepared", "like absent"},
 	{PreparePortAnnotation, "StatefulSet", "annotation", you, "the port that answers the prepare call: a number from 1 to 65535", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
 	{PreparePathAnnotation, "StatefulSet", "annotation", you, "the path of the prepare call, with or without a slash at its beginning, and a query if need be: `ingester/prepare-shutdown?unregister=true`; no host, no `.` or `..` segments, no `@` or `#`, at most 1024 characters", "a downscale that asks for preparation is refused", "a downscale that asks for preparation is refused, and the message says what is wrong"},
@@ -148,6 +154,7 @@ var words = []Word{
 	{WaitingAnnotation, "Lease", "annotation", us, "operations that were refused and ask again, as JSON, first come first", "nobody waits", "nobody waits"},
 	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone shrank last, as JSON", "not known", "the hold is respected as it is, and a person is told"},
 	{GivenUpAnnotation, "Lease", "annotation", us, "when a downscale of lockstep's own failed that is not tried again yet, by zone, as JSON", "none failed", "none failed"},
+	{AgreedAnnotation, "Lease", "annotation", us, "since when which pods are ready to leave after a delay, by zone, as JSON", "nobody is", "nobody is: who leaves waits anew"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout", "a new trace begins", "a new trace begins"},
 	{ActorAnnotation, "Lease", "annotation", us, "the process that wrote last, for people", "-", "-"},
 	{VoidedAnnotation, "StatefulSet", "annotation", us, "changed when an admitted downscale does not come, so that it is judged again if it is still on its way", "-", "-"},

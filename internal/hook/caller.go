@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"crypto/x509"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -25,6 +26,8 @@ type Options struct {
 	Parallel      int           // 32: calls of one Prepare or Undo at a time
 	PerNamespace  int           // 64: calls to one namespace at a time
 	PerProcess    int           // 256: calls at a time
+	// Roots are whom calls by HTTPS trust. Not set: those of the system.
+	Roots *x509.CertPool
 
 	// Tracer makes a span of every call. Not set: no spans.
 	Tracer trace.Tracer
@@ -39,9 +42,11 @@ type Purpose string
 const (
 	ToPrepare Purpose = "prepare"
 	ToUndo    Purpose = "undo"
+	ToLeave   Purpose = "leave" // when a delay is over
+	ToStay    Purpose = "stay"
 )
 
-var methods = map[Purpose]string{ToPrepare: http.MethodPost, ToUndo: http.MethodDelete}
+var methods = map[Purpose]string{ToPrepare: http.MethodPost, ToUndo: http.MethodDelete, ToLeave: http.MethodPost, ToStay: http.MethodDelete}
 
 // Caller calls pods. Its methods may be called from any goroutine; the limits
 // hold for all of them together.
@@ -180,6 +185,16 @@ func (r round) run(ctx, begin context.Context, failed func()) {
 	askers.Wait()
 }
 
+// alone asks the one pod there is, if it may be asked.
+func (r round) alone(ctx context.Context) Result {
+	r.results = r.caller.check(r.call, r.pods)
+	r.observeRefused()
+	if r.results[0].Outcome == Refused {
+		return r.results[0]
+	}
+	return r.one(ctx, ctx, r.pods[0])
+}
+
 // one asks one pod when it is its turn.
 func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	c := r.caller
@@ -197,6 +212,7 @@ func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	address, _ := addressOf(pod) // checked before
 	result := conversation{
 		method: methods[r.purpose], call: r.call, pod: pod, limit: c.options.CallLimit,
+		roots: c.options.Roots, stamped: r.purpose == ToLeave,
 		name:   nameOf(pod, c.options.ClusterDomain),
 		target: netip.AddrPortFrom(address, uint16(r.call.Port)),
 	}.hold(ctx)

@@ -2,6 +2,9 @@ package hook
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -26,12 +29,14 @@ const (
 
 // conversation is one request to one pod, on a connection of its own.
 type conversation struct {
-	method string
-	call   contract.Call
-	pod    Pod
-	name   string         // the pod's DNS name
-	target netip.AddrPort // where it is
-	limit  time.Duration
+	method  string
+	call    contract.Call
+	pod     Pod
+	name    string         // the pod's DNS name
+	target  netip.AddrPort // where it is
+	limit   time.Duration
+	roots   *x509.CertPool // nil: those of the system
+	stamped bool           // a good answer says since when the pod is ready to leave
 }
 
 // hold asks and returns what came of it.
@@ -39,36 +44,62 @@ func (c conversation) hold(ctx context.Context) Result {
 	began := time.Now()
 	limited, stop := context.WithTimeout(ctx, c.limit)
 	defer stop()
-	status, err := c.ask(limited)
+	status, body, err := c.ask(limited)
 	r := Result{Pod: c.pod.Name, Status: status, Took: time.Since(began)}
-	switch {
+	switch good := status >= 200 && status <= 299; {
 	case err != nil:
 		r.Outcome, r.Why = Failed, whyOf(ctx, limited, err)
-	case status < 200 || status > 299:
+	case !good:
 		r.Outcome, r.Why = Failed, Declined
 	default:
 		r.Outcome = Answered
+		if r.Since = stampIn(body); c.stamped && r.Since.IsZero() {
+			r.Outcome, r.Why = Failed, NoTimestamp
+		}
 	}
 	return r
 }
 
-// ask sends the request and reads the answer's status. Of the body it reads a
-// little, so that the pod can finish what it says, and keeps nothing. There is no
-// client around the transport, hence no redirect, no cookie and no credential.
-func (c conversation) ask(ctx context.Context) (int, error) {
+// stampIn returns the time that a body names, {"timestamp": 1767614400} in whole
+// seconds, or the zero time where it names none that can be.
+func stampIn(body []byte) time.Time {
+	const lastSecondOf9999 = 253402300799
+	var said struct {
+		Timestamp int64 `json:"timestamp"`
+	}
+	if json.Unmarshal(body, &said) != nil || said.Timestamp < 1 || said.Timestamp > lastSecondOf9999 {
+		return time.Time{}
+	}
+	return time.Unix(said.Timestamp, 0).UTC()
+}
+
+// ask sends the request and returns the answer's status and, of an answer with a
+// stamp, the body. Of any other body it reads a little, so that the pod can finish
+// what it says, and keeps nothing. There is no client around the transport, hence
+// no redirect, no cookie and no credential.
+func (c conversation) ask(ctx context.Context) (status int, body []byte, err error) {
 	request, err := c.request(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	answer, err := c.transport(ctx).RoundTrip(request)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusSwitchingProtocols {
+	switch {
+	case answer.StatusCode == http.StatusSwitchingProtocols:
+	case c.stamped:
+		if body, err = io.ReadAll(io.LimitReader(answer.Body, mostBody+1)); err != nil {
+			return 0, nil, err
+		}
+		if len(body) > mostBody {
+			body = nil // which names no time
+		}
+	default:
 		_, _ = io.CopyN(io.Discard, answer.Body, mostBody) // the status is the answer
 	}
-	return answer.StatusCode, nil
+	return answer.StatusCode, body, nil
 }
 
 func (c conversation) request(ctx context.Context) (*http.Request, error) {
@@ -77,6 +108,9 @@ func (c conversation) request(ctx context.Context) (*http.Request, error) {
 		return nil, errBadCall
 	}
 	where.Scheme = "http"
+	if c.call.TLS {
+		where.Scheme = "https"
+	}
 	where.Host = net.JoinHostPort(c.name, strconv.Itoa(c.call.Port))
 	where.User = nil
 	request, err := http.NewRequestWithContext(ctx, c.method, where.String(), http.NoBody)
@@ -98,6 +132,8 @@ func (c conversation) transport(ctx context.Context) *http.Transport {
 		Proxy:                  nil,
 		DialContext:            func(context.Context, string, string) (net.Conn, error) { return c.dial(ctx) },
 		Protocols:              plain,
+		TLSClientConfig:        &tls.Config{ServerName: c.name, RootCAs: c.roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    c.limit,
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: mostHeaders,
@@ -187,6 +223,9 @@ func whyOf(asked, limited context.Context, err error) Why {
 	}
 	if _, is := errors.AsType[notConnected](err); is {
 		return Unreachable
+	}
+	if _, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+		return Untrusted
 	}
 	return Garbled
 }

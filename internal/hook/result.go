@@ -12,6 +12,7 @@ type Result struct {
 	Why     Why           // for Refused and Failed
 	Status  int           // of the answer, where there was one
 	Took    time.Duration // from the first packet on; waiting for a turn does not count
+	Since   time.Time     // of who is to leave: since when it is ready to, by its own clock
 }
 
 // Outcome is what became of a call.
@@ -55,6 +56,8 @@ const (
 	Garbled     Why = "Garbled"     // what came is no HTTP answer, or its head is too large
 	Declined    Why = "Declined"    // another status than 2xx
 	Diverted    Why = "Diverted"    // the connection would have gone elsewhere
+	Untrusted   Why = "Untrusted"   // its certificate is not valid for its name, or nobody known vouches for it
+	NoTimestamp Why = "NoTimestamp" // a 2xx that does not say since when the pod is ready to leave
 )
 
 var sentences = map[Why]string{
@@ -74,6 +77,8 @@ var sentences = map[Why]string{
 	Garbled:     "gave an answer that is no HTTP, or too large a head",
 	Declined:    "declined",
 	Diverted:    "could not be called at its own address",
+	Untrusted:   "has a certificate that is not valid for its name or that nobody known vouches for",
+	NoTimestamp: "did not say since when it is ready to leave",
 }
 
 // String tells a person what became of the pod.
@@ -85,10 +90,15 @@ func (r Result) String() string {
 		return fmt.Sprintf("pod %s was not asked", r.Pod)
 	case Refused, Failed:
 	}
+	return fmt.Sprintf("pod %s %s", r.Pod, r.failure())
+}
+
+// failure tells what the pod did instead of answering.
+func (r Result) failure() string {
 	if r.Status != 0 {
-		return fmt.Sprintf("pod %s %s with status %d", r.Pod, sentences[r.Why], r.Status)
+		return fmt.Sprintf("%s with status %d", sentences[r.Why], r.Status)
 	}
-	return fmt.Sprintf("pod %s %s", r.Pod, sentences[r.Why])
+	return sentences[r.Why]
 }
 
 // Results are what became of all pods, in the order in which they were given.

@@ -17,7 +17,7 @@ type Zones struct{ Caller *Caller }
 // did not, in a way that can be put to a person; heard tells whether any of the
 // pods may have got the call.
 func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
-	results := z.Caller.Prepare(ctx, contract.CallOf(zone.Call), podsOf(key, zone, pods))
+	results := z.Caller.Prepare(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
 		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}
@@ -33,20 +33,25 @@ var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http
 // Undo tells pods of a zone that they stay, for no longer than ctx allows. Who does
 // not know the call has nothing to undo, and who may not be called was not asked.
 func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
-	results := z.Caller.UndoWithin(ctx, contract.CallOf(zone.Call), podsOf(key, zone, pods))
+	results := z.Caller.UndoWithin(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
-		uncalled := r.Outcome == Refused && r.Why != BadCall
-		if r.Outcome != Answered && !uncalled && !slices.Contains(undoesNothing, r.Status) {
+		if !stays(r) {
 			return errors.New(r.String())
 		}
 	}
 	return nil
 }
 
-func podsOf(key plan.Key, zone plan.Zone, pods []plan.Pod) []Pod {
+// stays tells whether a pod has taken it that it stays.
+func stays(r Result) bool {
+	uncalled := r.Outcome == Refused && r.Why != BadCall
+	return r.Outcome == Answered || uncalled || slices.Contains(undoesNothing, r.Status)
+}
+
+func podsOf(key plan.Key, service string, pods []plan.Pod) []Pod {
 	called := make([]Pod, len(pods))
 	for i, pod := range pods {
-		called[i] = Pod{Namespace: key.Namespace, Name: pod.Name, Service: zone.Call.Service, IP: pod.IP, HostNetwork: pod.OnHost}
+		called[i] = Pod{Namespace: key.Namespace, Name: pod.Name, Service: service, IP: pod.IP, HostNetwork: pod.OnHost}
 	}
 	return called
 }

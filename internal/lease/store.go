@@ -277,6 +277,7 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 		h.Unreadable = err.Error()
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
+	h.Agreed = hold.ParseAgreed(lease.Annotations[contract.AgreedAnnotation])
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }
@@ -305,6 +306,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
 	next.Annotations = with(next.Annotations, contract.GivenUpAnnotation, hold.FormatTimes(record.GivenUp))
+	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAgreed(record.Agreed))
 	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)

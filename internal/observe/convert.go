@@ -120,6 +120,9 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 	if z.Prepares {
 		z.Call = callOf(set)
 	}
+	if z.Delay = contract.Delay(set.Annotations); z.Delay.For > 0 {
+		z.Delay = withService(z.Delay, set)
+	}
 	if set.Spec.Replicas != nil {
 		z.Replicas = int(*set.Spec.Replicas)
 	}
@@ -132,10 +135,21 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 	return z
 }
 
+const noService = "spec.serviceName is empty, so the pods have no names"
+
+// withService completes how the pods of a StatefulSet are told that they leave.
+func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
+	if set.Spec.ServiceName == "" {
+		return plan.Delay{Invalid: noService}
+	}
+	d.Call.Service = set.Spec.ServiceName
+	return d
+}
+
 // callOf converts what says how the pods of a StatefulSet are asked to prepare.
 func callOf(set *appsv1.StatefulSet) plan.Call {
 	if set.Spec.ServiceName == "" {
-		return plan.Call{Invalid: "spec.serviceName is empty, so the pods have no names"}
+		return plan.Call{Invalid: noService}
 	}
 	call, err := contract.PrepareCall(set.Annotations)
 	if err != nil {

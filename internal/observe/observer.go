@@ -31,6 +31,15 @@ type Options struct {
 	// no-downscale; nil: nobody wants to know.
 	Metadata metadataclient.Interface
 	Scales   Scales // nil: what zones take over is not known
+	// Told knows what pods of zones with a delay were told; nil: nobody was told
+	// anything.
+	Told Told
+}
+
+// Told tells zones of a group what their pods were told last. It may forget what
+// it knows of pods that are not among them.
+type Told interface {
+	Fill(key plan.Key, zones []plan.Zone)
 }
 
 // Observer owns the caches. Make one with New, give it its listeners, run it.
@@ -44,6 +53,7 @@ type Observer struct {
 	labelled   map[string]cache.SharedIndexInformer // by resource; empty without webhooks
 	scales     Scales                               // may be nil
 	wanting    sync.Mutex
+	told       Told
 	now        func() time.Time
 }
 
@@ -66,6 +76,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		client: client,
 		holds:  holds,
 		only:   opts.Namespace,
+		told:   opts.Told,
 		pods:   coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:  factory.Apps().V1().StatefulSets().Informer(),
 		scales: opts.Scales,

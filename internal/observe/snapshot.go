@@ -30,7 +30,15 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		}
 	}
 	arrange(&s)
+	o.fill(s)
 	return s
+}
+
+// fill adds what pods of zones with a delay were told.
+func (o *Observer) fill(s plan.Snapshot) {
+	if o.told != nil {
+		o.told.Fill(s.Key, s.Zones)
+	}
 }
 
 // seen returns the version up to which a cache has followed its watch.

@@ -20,6 +20,11 @@ func (o *Operator) callPods() hook.Zones {
 	})}
 }
 
+// tellPods returns the table of what pods of zones with a delay are told.
+func (o *Operator) tellPods() *hook.Messages {
+	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue})
+}
+
 // admission answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	return admission.New(admission.Options{

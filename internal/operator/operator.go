@@ -45,6 +45,7 @@ type Operator struct {
 	access     *access.Review
 	holds      *lease.Store
 	pods       hook.Zones
+	messages   *hook.Messages
 	references *reference.Book
 	observer   *observe.Observer
 	reporter   *report.Reporter
@@ -94,10 +95,11 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
+	o.messages = o.tellPods()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
-	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references}
+	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references, Told: o.messages}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -110,11 +112,12 @@ func (o *Operator) assemble() error {
 	o.controller = &group.Controller{
 		Observer: o.observer,
 		Executor: &act.Executor{
-			Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Pods: o.pods,
+			Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Pods: o.pods, Told: o.messages,
 			Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
 		},
 		Reporter: o.reporter,
 		Holds:    o.holds,
+		Told:     o.messages,
 		Fresh:    fresh,
 		Log:      o.log,
 	}
@@ -277,6 +280,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 		l.Add(key)
 	}
 	l.Run(ctx)
+	o.messages.Stop() // before anybody else leads and tells the same pods
 	o.forgetAll()
 }
 

@@ -1,6 +1,13 @@
 package plan
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
 
 // Delay says how long a pod that leaves is left alone after it has agreed to
 // leave. The zero Delay is none.
@@ -31,7 +38,16 @@ type Told struct {
 	Why      string    // it did not
 	At       time.Time // when the message was handed over or, once not Underway, when it was answered or failed
 	Since    time.Time // of an answer to Leave: since when the pod is ready to leave, by its own clock
-	Again    time.Time // after a failure: not to be told again before
+	Again    time.Time // once not Underway: when it is to be told again; zero: never
+}
+
+// agrees tells whether a pod said that it is ready to leave.
+func (t Told) agrees() bool { return t.Message == Leave && !t.Underway && !t.Failed }
+
+// isDue tells whether a pod has to be told something, or to be told it again.
+func (t Told) isDue(message Message, now time.Time) bool {
+	over := !t.Again.IsZero() && !now.Before(t.Again)
+	return t.Message != message || (!t.Underway && over)
 }
 
 // Stretch notes that the pods of neighbouring places agreed to leave, the last
@@ -41,4 +57,267 @@ type Stretch struct {
 	From  int
 	To    int // the first place after it
 	Since time.Time
+}
+
+// MaxStretches bounds the stretches of a zone: they live in one annotation.
+const MaxStretches = 100
+
+// delays tells whether pods of the zone that leave wait.
+func (z Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
+
+// tells tells whether pods of the zone are told what will become of them: it is
+// known who leaves, and how to tell them.
+func (z standing) tells() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
+
+// delayed returns what is left of a wish: a zone with a delay shrinks only as far
+// as its last pods have been ready to leave for long enough, one after the other
+// from the last one down. It grows at once.
+func (b *board) delayed(z Zone, w wish) wish {
+	w.asked = w.replicas
+	switch {
+	case w.none() || !z.delays():
+		return w
+	case z.Delay.Invalid != "":
+		w.replicas = max(w.replicas, z.Replicas)
+		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
+		return w
+	}
+	pods := z.byPlace()
+	for place := z.Replicas - 1; place >= w.asked; place-- {
+		if w.objection = b.mayLeave(z, pods, place); !w.objection.None() {
+			w.replicas = place + 1
+			return w
+		}
+	}
+	return w
+}
+
+func (z Zone) byPlace() map[int]Pod {
+	pods := make(map[int]Pod, len(z.Pods))
+	for _, pod := range z.Pods {
+		pods[pod.Ordinal-z.Start] = pod
+	}
+	return pods
+}
+
+// mayLeave says why the pod of a place must not leave yet. What it said itself
+// and what the hold notes both count: the later one begins the delay.
+func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
+	pod, exists := pods[place]
+	told := z.Told[pod.UID]
+	silent := Refusal{Code: reason.PodNotAgreed, Pod: PodName(z.Name, z.Start+place)}
+	switch {
+	case !exists:
+		silent.Detail = "does not exist"
+	case pod.Phase == Leaving:
+		silent.Detail = "is terminating"
+	case pod.IP == "":
+		silent.Detail = "has no IP address"
+	case told.Message != Leave || told.Underway:
+		silent.Detail = "has not answered yet"
+	case told.Failed:
+		silent.Detail, silent.Until = told.Why, b.later(told.Again)
+	default:
+		return b.waitsSince(z, pod, told)
+	}
+	return silent
+}
+
+func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
+	since, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)
+	if !noted {
+		since = told.At
+	}
+	if told.Since.After(since) {
+		since = told.Since
+	}
+	due := since.Add(z.Delay.For)
+	if noted && !b.Now.Before(due) {
+		return Refusal{}
+	}
+	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
+}
+
+// AgreedSince returns since when the pod of a place of a zone is ready to leave,
+// as the hold notes it.
+func (s Snapshot) AgreedSince(zone string, place int) (time.Time, bool) {
+	for _, stretch := range s.Hold.Agreed[zone] {
+		if stretch.From <= place && place < stretch.To {
+			return stretch.Since, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// tell returns what pods are told now, and before that what the hold notes of
+// them: nobody is told to stay while the hold still notes that he agreed to leave,
+// or his next way out would be too short.
+func (b *board) tell() []Action {
+	if b.Key.Alone || b.Hold.Unreadable != "" {
+		return nil
+	}
+	var notes, messages []Action
+	for _, z := range b.standings {
+		noted := b.Hold.Agreed[z.Name]
+		if next := b.agreed(z); !slices.EqualFunc(next, noted, Stretch.equal) {
+			notes = append(notes, NoteAgreed{Zone: z.Name, Agreed: next})
+		}
+		messages = append(messages, b.messages(z)...)
+	}
+	return append(append(notes, b.vanished()...), messages...)
+}
+
+// vanished drops what is noted of zones that are none of the group any more.
+func (b *board) vanished() []Action {
+	var notes []Action
+	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Agreed), CompareNatural) {
+		if _, exists := b.Zone(zone); !exists && len(b.Zones) > 0 {
+			notes = append(notes, NoteAgreed{Zone: zone})
+		}
+	}
+	return notes
+}
+
+func (a Stretch) equal(b Stretch) bool {
+	return a.From == b.From && a.To == b.To && a.Since.Equal(b.Since)
+}
+
+func (b *board) messages(z standing) []Action {
+	if !z.tells() {
+		return nil
+	}
+	var steps []Action
+	for _, message := range []Message{Stay, Leave} {
+		var pods []Pod
+		for _, pod := range z.Pods {
+			leaves := pod.Ordinal-z.Start >= z.wish.asked
+			if z.Owns(pod.Ordinal) && leaves == (message == Leave) && pod.Callable() && z.Told[pod.UID].isDue(message, b.Now) {
+				pods = append(pods, pod)
+			}
+		}
+		if len(pods) > 0 {
+			steps = append(steps, TellPods{Zone: z.Name, Message: message, Pods: pods})
+		}
+	}
+	return steps
+}
+
+// agreed returns what the hold should note of those who leave: who stays or is
+// gone is left out, who has agreed since is added.
+func (b *board) agreed(z standing) []Stretch {
+	noted := b.Hold.Agreed[z.Name]
+	switch {
+	case !z.delays():
+		return nil
+	case !z.tells():
+		return noted // it is not known who leaves
+	}
+	next := within(noted, z.wish.asked, z.Replicas)
+	fresh := b.freshlyAgreed(z)
+	if len(fresh) == 0 {
+		return next
+	}
+	next = append(next, fresh...)
+	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
+	return bounded(next)
+}
+
+// within returns what of stretches is between two places.
+func within(all []Stretch, from, to int) []Stretch {
+	var left []Stretch
+	for _, s := range all {
+		s.From, s.To = max(s.From, from), min(s.To, to)
+		if s.From < s.To {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
+func (b *board) freshlyAgreed(z standing) []Stretch {
+	var fresh []Stretch
+	for _, pod := range z.Pods {
+		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
+		_, noted := b.AgreedSince(z.Name, place)
+		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees() {
+			continue
+		}
+		last := len(fresh) - 1
+		if last < 0 || fresh[last].To != place {
+			fresh = append(fresh, Stretch{From: place, To: place + 1, Since: told.At})
+			continue
+		}
+		fresh[last].To = place + 1
+		fresh[last].Since = latest(fresh[last].Since, told.At)
+	}
+	return fresh
+}
+
+// bounded keeps stretches few: neighbours with the least time between them become
+// one, and wait for the later of the two. Where nobody has a neighbour the lowest
+// places are left out: they leave last.
+func bounded(all []Stretch) []Stretch {
+	for len(all) > MaxStretches {
+		i := closest(all)
+		if i < 0 {
+			return all[len(all)-MaxStretches:]
+		}
+		all[i].To, all[i].Since = all[i+1].To, latest(all[i].Since, all[i+1].Since)
+		all = slices.Delete(all, i+1, i+2)
+	}
+	return all
+}
+
+// closest returns the place of the stretch that is followed by a neighbour after
+// the least time, or less than 0.
+func closest(all []Stretch) int {
+	best, least := -1, time.Duration(0)
+	for i := range len(all) - 1 {
+		apart := all[i].Since.Sub(all[i+1].Since).Abs()
+		if all[i].To == all[i+1].From && (best < 0 || apart < least) {
+			best, least = i, apart
+		}
+	}
+	return best
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// asNoted returns a snapshot as any process can know it: pods agreed to leave
+// where the hold notes it. Who noted a decrease has heard them.
+func (s Snapshot) asNoted() Snapshot {
+	if len(s.Hold.Agreed) == 0 {
+		return s // who is not noted does not leave, whatever he said
+	}
+	s.Zones = slices.Clone(s.Zones)
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		z.Told = map[string]Told{}
+		for _, pod := range z.Pods {
+			if since, noted := s.AgreedSince(z.Name, pod.Ordinal-z.Start); noted {
+				z.Told[pod.UID] = Told{Message: Leave, At: since, Since: since}
+			}
+		}
+	}
+	return s
+}
+
+// ToldAgain returns when the next pod is told again what it was told before, or
+// the zero time.
+func ToldAgain(s Snapshot) time.Time {
+	var next time.Time
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			if told := z.Told[pod.UID]; !told.Underway && told.Again.After(s.Now) {
+				next = earlier(next, told.Again)
+			}
+		}
+	}
+	return next
 }

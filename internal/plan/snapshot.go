@@ -99,8 +99,9 @@ type Pod struct {
 	OnHost     bool      // it has its node's address
 }
 
-// Call says how a zone's pods are asked to prepare.
+// Call says how a zone's pods are called.
 type Call struct {
+	TLS     bool
 	Port    int
 	Path    string // with its query
 	Service string // that gives the pods their names

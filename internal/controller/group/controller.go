@@ -53,6 +53,10 @@ type holds interface {
 	Forget(plan.Key)
 }
 
+type told interface {
+	Forget(plan.Key)
+}
+
 // Controller reconciles one group at a time per call; calls for different
 // groups may run concurrently.
 type Controller struct {
@@ -60,6 +64,7 @@ type Controller struct {
 	Executor executor
 	Reporter reporter
 	Holds    holds
+	Told     told
 	Fresh    *freshness.Log
 	Log      *logrus.Logger
 
@@ -171,13 +176,14 @@ func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
 }
 
 // next says when to look again without an event: when a wait ends by time, when
-// the hold has to be renewed, or to tell that a wait lasts.
+// the hold has to be renewed, when pods are told something again, or to tell that
+// a wait lasts.
 func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
 	record := s.Hold
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
-	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now))
+	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now)).Earlier(at(plan.ToldAgain(s), s.Now))
 	if waits(steps) {
 		return outcome.Earlier(loop.After(waitsAgain))
 	}
@@ -219,6 +225,7 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 func (c *Controller) Forget(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Holds.Forget(key)
+	c.Told.Forget(key)
 	c.Fresh.Forget(key)
 	c.trouble.forget(key)
 }

@@ -1,0 +1,130 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Delay reads for how long pods that leave wait, and how they are told. Both
+// annotations are needed; with one of them, or with a delay of 0, nobody waits
+// and nobody is told anything.
+//
+// Of the URL only the scheme, the port, the path and the query are taken. Host,
+// user and fragment are ignored, whatever they are.
+func Delay(annotations map[string]string) plan.Delay {
+	span, where := annotations[DelayAnnotation], annotations[DelayURLAnnotation]
+	if span == "" || where == "" {
+		return plan.Delay{}
+	}
+	d, spanErr := prometheusDuration(span)
+	if spanErr == nil && d == 0 {
+		return plan.Delay{}
+	}
+	call, whereErr := callAt(where)
+	var wrong []string
+	if spanErr != nil {
+		wrong = append(wrong, fmt.Sprintf("annotation %s is %s, which %v, accepted are durations like 1h30m or 2d", DelayAnnotation, shorten(span), spanErr))
+	}
+	if whereErr != nil {
+		wrong = append(wrong, fmt.Sprintf("annotation %s is %s: it %v, accepted are URLs like http://pod:8080/prepare-downscale", DelayURLAnnotation, shorten(where), whereErr))
+	}
+	if len(wrong) > 0 {
+		return plan.Delay{Invalid: strings.Join(wrong, "; ")}
+	}
+	return plan.Delay{For: d, Call: plan.Call{TLS: call.TLS, Port: call.Port, Path: call.RequestURI()}}
+}
+
+// units of Prometheus' durations, in the only order in which they may stand.
+var units = []struct {
+	name string
+	long time.Duration
+}{
+	{"y", 365 * 24 * time.Hour}, {"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour},
+	{"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond},
+}
+
+// prometheusDuration reads whole numbers with units, each unit once, the longer ones
+// first, or 0.
+func prometheusDuration(text string) (time.Duration, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	var sum time.Duration
+	next := 0 // the longest unit that may follow
+	for text != "" {
+		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+		letters := len(text) - digits - len(strings.TrimLeft(text[digits:], "ywdhms"))
+		unit := unitOf(text[digits:digits+letters], next)
+		if digits == 0 || unit < 0 {
+			return 0, errors.New("is no duration")
+		}
+		n, err := strconv.ParseInt(text[:digits], 10, 64)
+		long := units[unit].long
+		if err != nil || n > (math.MaxInt64-int64(sum))/int64(long) {
+			return 0, errors.New("is too long")
+		}
+		sum += time.Duration(n) * long
+		text, next = text[digits+letters:], unit+1
+	}
+	return sum, nil
+}
+
+// unitOf returns the place of a unit, which is not before from, or less than 0.
+func unitOf(name string, from int) int {
+	for i := from; i < len(units); i++ {
+		if units[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// callAt reads a URL without a look at whom it names.
+func callAt(text string) (Call, error) {
+	const longest = mostPath + 512
+	scheme, rest, absolute := strings.Cut(text, "://")
+	call := Call{Port: 80}
+	switch {
+	case len(text) > longest:
+		return Call{}, fmt.Errorf("is longer than %d characters", longest)
+	case absolute && strings.EqualFold(scheme, "http"):
+	case absolute && strings.EqualFold(scheme, "https"):
+		call.TLS, call.Port = true, 443
+	default:
+		return Call{}, errors.New("begins neither with http:// nor with https://")
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	host, path := rest, ""
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		host, path = rest[:end], rest[end:]
+	}
+	if port := portIn(host); port != "" {
+		var err error
+		if call.Port, err = callPort(port); err != nil {
+			return Call{}, errors.New("has no valid port")
+		}
+	}
+	if path == "" {
+		path = "/"
+	}
+	var err error
+	if call.Path, call.Query, err = callPath(path); err != nil {
+		return Call{}, fmt.Errorf("has a path that %w", wrongPath(path))
+	}
+	return call, nil
+}
+
+// portIn returns what stands behind the host of a URL, which may be an IPv6
+// address in brackets with a user before it.
+func portIn(host string) string {
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	host = host[strings.LastIndexByte(host, ']')+1:]
+	_, port, _ := strings.Cut(host, ":")
+	return port
+}

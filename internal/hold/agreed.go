@@ -1,0 +1,116 @@
+package hold
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+type stretch struct {
+	From  int       `json:"from"`
+	To    int       `json:"to"`
+	Since time.Time `json:"since"`
+}
+
+// FormatAgreed returns the value of the annotation lockstep.dev/delayed-downscales.
+func FormatAgreed(agreed map[string][]plan.Stretch) string {
+	doc := map[string][]stretch{}
+	for zone, all := range agreed {
+		for _, s := range all {
+			doc[zone] = append(doc[zone], stretch{s.From, s.To, Written(s.Since)})
+		}
+	}
+	if len(doc) == 0 {
+		return ""
+	}
+	return encoded(doc)
+}
+
+// ParseAgreed reads it back. Where a zone's stretches are not what FormatAgreed
+// writes, nobody is noted there: who leaves waits anew.
+func ParseAgreed(text string) map[string][]plan.Stretch {
+	var doc map[string][]stretch
+	if json.Unmarshal([]byte(text), &doc) != nil {
+		return nil
+	}
+	agreed := map[string][]plan.Stretch{}
+	for zone, all := range doc {
+		if zone == "" || len(all) == 0 || len(all) > plan.MaxStretches || !inOrder(all) {
+			continue
+		}
+		for _, s := range all {
+			agreed[zone] = append(agreed[zone], plan.Stretch{From: s.From, To: s.To, Since: s.Since})
+		}
+	}
+	if len(agreed) == 0 {
+		return nil
+	}
+	return agreed
+}
+
+// inOrder tells whether stretches ascend and do not overlap, at times that a
+// process can have written.
+func inOrder(all []stretch) bool {
+	next := 0
+	for _, s := range all {
+		if s.From < next || s.To <= s.From || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
+			return false
+		}
+		next = s.To
+	}
+	return true
+}
+
+// withAgreed adds to a decision what a plan notes of those who agreed to leave. It
+// is written whoever has the hold, without a look: the compare-and-swap says
+// whether what was known of it is still so.
+func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
+	noted, changes := agreed(s.Hold, steps)
+	if !changes || s.Hold.Unreadable != "" {
+		return d
+	}
+	switch d.Verdict {
+	case Write:
+		d.Record.Agreed, d.Refused.Agreed = noted, noted
+	case Carry:
+		if !s.Hold.Exists && !s.Live {
+			return Decision{Verdict: Look} // a Lease begins with what the predecessor has kept, which a look reads
+		}
+		record := s.Hold
+		record.Exists, record.Agreed = true, noted
+		if !record.Holder.Foreign() { // whose time is not ours to prolong
+			record.Renewed, record.Duration = s.Now, Duration
+		}
+		return Decision{Verdict: Write, Record: record}
+	case Look, Remove:
+	}
+	return d
+}
+
+// Noting covers of a plan only what it notes of those who agreed to leave.
+func Noting(s plan.Snapshot, steps []plan.Action) Decision {
+	return withAgreed(s, steps, Decision{})
+}
+
+// agreed returns what the hold notes of those who agreed once the steps are
+// carried out, and whether they change it.
+func agreed(h plan.Hold, steps []plan.Action) (map[string][]plan.Stretch, bool) {
+	changes := false
+	next := maps.Clone(h.Agreed)
+	for _, step := range steps {
+		note, is := step.(plan.NoteAgreed)
+		if !is {
+			continue
+		}
+		changes = true
+		if next == nil {
+			next = map[string][]plan.Stretch{}
+		}
+		if next[note.Zone] = note.Agreed; len(note.Agreed) == 0 {
+			delete(next, note.Zone)
+		}
+	}
+	return next, changes
+}

@@ -1,0 +1,368 @@
+package hook
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// MessageOptions say how pods are told that they leave or stay. Every zero value
+// stands for the default, but for Answered.
+type MessageOptions struct {
+	StayEvery    time.Duration // 10 min: when who stays is told so again
+	Gather       time.Duration // 500 ms: for how long answers of a group are gathered
+	PerGroup     int           // 16: calls to pods of one group at a time
+	PerNamespace int           // 32
+	PerProcess   int           // 64: well below what a Caller allows, so that nobody else waits for these
+
+	// Answered is told that pods of a group have answered, or have failed to: once
+	// when nobody of the group is asked any more, and now and then before.
+	Answered func(plan.Key)
+}
+
+// Messages is the table of what pods of zones with a delay were told and what they
+// answered. Calls are made beside whoever asks for them; the newest message to a pod
+// wins, and no two calls to a pod overlap, since they could arrive in the wrong
+// order.
+//
+//	Tell ──► waits for its turn ──► call ──► answer or failure ──► Fill
+//	             ▲                    │ another message came meanwhile
+//	             └────────────────────┘
+//
+// What it knows is lost with the process and with leadership: then everybody is
+// told anew.
+type Messages struct {
+	caller  *Caller
+	options MessageOptions
+
+	mu       sync.Mutex
+	groups   map[plan.Key]*recipients
+	places   places
+	arrivals int
+	calling  context.Context // nil: nobody is called
+	hangUp   context.CancelFunc
+	calls    sync.WaitGroup
+}
+
+// recipients are the pods of one group that were told something.
+type recipients struct {
+	key     plan.Key
+	letters map[string]*letter // by the pod's UID
+	waiting []*letter          // for their turn, in the order of arrival
+	calls   int                // under way, to letters that count no more among them
+	gather  *time.Timer        // runs while there are answers that nobody was told about
+}
+
+// letter is the newest message to one pod.
+type letter struct {
+	told     plan.Told
+	zone     string
+	pod      Pod
+	call     contract.Call
+	sent     plan.Message // under way; empty: none is
+	queued   bool
+	dropped  bool // it does not count any more
+	failures int  // of this message, one after the other
+	arrival  int
+}
+
+// NewMessages returns an empty table.
+func NewMessages(c *Caller, o MessageOptions) *Messages {
+	o.StayEvery = orElse(o.StayEvery, 10*time.Minute)
+	o.Gather = orElse(o.Gather, 500*time.Millisecond)
+	o.PerGroup = orElse(o.PerGroup, 16)
+	o.PerNamespace = orElse(o.PerNamespace, 32)
+	o.PerProcess = orElse(o.PerProcess, 64)
+	return &Messages{
+		caller: c, options: o, groups: map[plan.Key]*recipients{},
+		places: places{perNamespace: o.PerNamespace, perProcess: o.PerProcess, namespaces: map[string]int{}},
+	}
+}
+
+// Tell gives pods of a zone a message. It does not wait for them.
+func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calling == nil {
+		m.calling, m.hangUp = context.WithCancel(context.Background())
+	}
+	g := m.groups[key]
+	if g == nil {
+		g = &recipients{key: key, letters: map[string]*letter{}}
+		m.groups[key] = g
+	}
+	addressed := podsOf(key, zone.Delay.Call.Service, pods)
+	for i, pod := range pods {
+		l := g.letters[pod.UID]
+		if l == nil {
+			l = &letter{}
+			g.letters[pod.UID] = l
+		}
+		if l.told.Underway && l.told.Message == message {
+			continue
+		}
+		if l.told.Message != message {
+			l.failures = 0
+		}
+		l.told = plan.Told{Message: message, Underway: true, At: time.Now()}
+		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
+		if l.sent == "" && !l.queued {
+			m.enqueue(g, l)
+		}
+	}
+	m.hand()
+}
+
+func (m *Messages) enqueue(g *recipients, l *letter) {
+	m.arrivals++
+	l.arrival, l.queued = m.arrivals, true
+	g.waiting = append(g.waiting, l)
+}
+
+// Fill tells zones of a group what their pods were told last. What it knows of
+// pods that are not among them is dropped, and they are not called any more.
+func (m *Messages) Fill(key plan.Key, zones []plan.Zone) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groups[key]
+	present := map[*letter]bool{}
+	for i := range zones {
+		z := &zones[i]
+		if !z.Delay.Asked() {
+			continue
+		}
+		z.Told = map[string]plan.Told{}
+		for _, pod := range z.Pods {
+			if l := g.letter(z.Name, pod); l != nil {
+				z.Told[pod.UID], present[l] = l.told, true
+			}
+		}
+	}
+	if g != nil && len(present) < len(g.letters) {
+		m.drop(g, func(l *letter) bool { return !present[l] })
+	}
+}
+
+// letter returns the one of a pod, which goes to its present address.
+func (g *recipients) letter(zone string, pod plan.Pod) *letter {
+	if g == nil || g.letters[pod.UID] == nil || g.letters[pod.UID].zone != zone {
+		return nil
+	}
+	l := g.letters[pod.UID]
+	l.pod.IP, l.pod.HostNetwork = pod.IP, pod.OnHost
+	return l
+}
+
+// Forget drops a group.
+func (m *Messages) Forget(key plan.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if g := m.groups[key]; g != nil {
+		m.drop(g, func(*letter) bool { return true })
+	}
+}
+
+func (m *Messages) drop(g *recipients, gone func(*letter) bool) {
+	for uid, l := range g.letters {
+		if gone(l) {
+			delete(g.letters, uid)
+			l.dropped = true
+		}
+	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(l *letter) bool { return l.dropped })
+	m.settle(g)
+}
+
+// settle forgets a group of which nothing is left.
+func (m *Messages) settle(g *recipients) {
+	if len(g.letters) > 0 {
+		return
+	}
+	g.gathered()
+	if g.calls == 0 && m.groups[g.key] == g {
+		delete(m.groups, g.key)
+	}
+}
+
+// Stop ends all calls, waits for them and forgets everything. What is told after
+// that begins anew.
+func (m *Messages) Stop() {
+	m.mu.Lock()
+	if m.hangUp != nil {
+		m.hangUp()
+	}
+	m.calling, m.hangUp = nil, nil
+	for _, g := range m.groups {
+		m.drop(g, func(*letter) bool { return true })
+	}
+	m.mu.Unlock()
+	m.calls.Wait()
+}
+
+// hand begins calls while there are places for them.
+func (m *Messages) hand() {
+	for m.calling != nil {
+		g := m.next()
+		if g == nil {
+			return
+		}
+		l := g.waiting[0]
+		g.waiting = g.waiting[1:]
+		l.sent, l.queued = l.told.Message, false
+		g.calls++
+		m.places.take(g.key.Namespace)
+		ctx, r := m.calling, round{caller: m.caller, purpose: purposes[l.sent], call: l.call, pods: []Pod{l.pod}}
+		m.calls.Go(func() {
+			if m.done(g, l, r.alone(ctx)) {
+				m.options.Answered(g.key)
+			}
+		})
+	}
+}
+
+var purposes = map[plan.Message]Purpose{plan.Leave: ToLeave, plan.Stay: ToStay}
+
+// next returns the group whose call may begin: of the namespaces with the fewest
+// calls under way the group with the fewest, of those who came first.
+func (m *Messages) next() *recipients {
+	var best *recipients
+	for _, g := range m.groups {
+		if len(g.waiting) == 0 || g.calls >= m.options.PerGroup || !m.places.free(g.key.Namespace) {
+			continue
+		}
+		if best == nil || m.before(g, best) {
+			best = g
+		}
+	}
+	return best
+}
+
+func (m *Messages) before(a, b *recipients) bool {
+	if inA, inB := m.places.namespaces[a.key.Namespace], m.places.namespaces[b.key.Namespace]; inA != inB {
+		return inA < inB
+	}
+	if a.calls != b.calls {
+		return a.calls < b.calls
+	}
+	return a.waiting[0].arrival < b.waiting[0].arrival
+}
+
+// done takes down what came of a call, and tells whether that is to be known now.
+func (m *Messages) done(g *recipients, l *letter, r Result) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer m.hand()
+	g.calls--
+	m.places.give(g.key.Namespace)
+	sent := l.sent
+	l.sent = ""
+	switch {
+	case l.dropped:
+		m.settle(g)
+		return false
+	case l.told.Message != sent:
+		m.enqueue(g, l)
+		return false
+	}
+	m.answer(l, r)
+	return m.gather(g)
+}
+
+func (m *Messages) answer(l *letter, r Result) {
+	now := time.Now()
+	l.told.Underway, l.told.At = false, now
+	if !heard(l.told.Message, r) {
+		l.told.Failed, l.told.Why = true, r.failure()
+		l.told.Again = now.Add(m.pause(l))
+		l.failures++
+		return
+	}
+	l.failures = 0
+	l.told.Since = r.Since
+	if l.told.Message == plan.Stay {
+		l.told.Again = now.Add(m.options.StayEvery)
+	}
+}
+
+// heard tells whether a pod took a message. One that is not about to leave may
+// answer to Stay that this is a conflict.
+func heard(message plan.Message, r Result) bool {
+	if message == plan.Stay {
+		return stays(r) || r.Status == http.StatusConflict
+	}
+	return r.Outcome == Answered
+}
+
+// pause returns after how long a pod that failed is told again.
+func (m *Messages) pause(l *letter) time.Duration {
+	const first, most = 5 * time.Second, time.Minute
+	limit := most
+	if l.told.Message == plan.Stay {
+		limit = m.options.StayEvery
+	}
+	return min(first<<min(l.failures, 16), limit)
+}
+
+// gather tells whether answers are to be known now: when nobody of the group is
+// asked any more. Else they are a little later, with those that come until then.
+func (m *Messages) gather(g *recipients) bool {
+	if len(g.waiting) == 0 && g.calls == 0 {
+		g.gathered()
+		return true
+	}
+	if g.gather == nil {
+		g.gather = time.AfterFunc(m.options.Gather, func() { m.tellAnswers(g) })
+	}
+	return false
+}
+
+func (g *recipients) gathered() {
+	if g.gather != nil {
+		g.gather.Stop()
+		g.gather = nil
+	}
+}
+
+func (m *Messages) tellAnswers(g *recipients) {
+	m.mu.Lock()
+	news := g.gather != nil
+	g.gathered()
+	m.mu.Unlock()
+	if news {
+		m.options.Answered(g.key)
+	}
+}
+
+// places counts calls under way. The last ones are kept for namespaces that have
+// none: whoever has pods that never answer waits for himself.
+type places struct {
+	perNamespace int
+	perProcess   int
+	all          int
+	namespaces   map[string]int
+}
+
+func (p *places) free(namespace string) bool {
+	limit := p.perProcess
+	if p.namespaces[namespace] > 0 {
+		limit -= p.perProcess / 8
+	}
+	return p.all < limit && p.namespaces[namespace] < p.perNamespace
+}
+
+func (p *places) take(namespace string) {
+	p.all++
+	p.namespaces[namespace]++
+}
+
+func (p *places) give(namespace string) {
+	p.all--
+	if p.namespaces[namespace]--; p.namespaces[namespace] == 0 {
+		delete(p.namespaces, namespace)
+	}
+}

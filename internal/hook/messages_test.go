@@ -1,0 +1,415 @@
+package hook_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+var store = plan.Key{Namespace: "team", Group: "store"}
+
+// office is a table of messages and what it tells of answers.
+type office struct {
+	*hook.Messages
+	news chan plan.Key
+}
+
+func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
+	t.Helper()
+	f := office{news: make(chan plan.Key, 1000)}
+	o.Answered = func(key plan.Key) { f.news <- key }
+	f.Messages = hook.NewMessages(c, o)
+	t.Cleanup(f.Stop)
+	return f
+}
+
+// delayed is a zone with so many pods whose addresses begin with that of a number.
+func delayed(name string, first, pods int) plan.Zone {
+	z := plan.Zone{Name: name, Delay: plan.Delay{For: time.Hour, Call: plan.Call{Port: 80, Path: "/delay?x=y", Service: "ingester"}}}
+	for i := range pods {
+		pod := plan.PodName(name, i)
+		z.Pods = append(z.Pods, plan.Pod{Name: pod, Ordinal: i, UID: "uid of " + pod, IP: podAddress(first + i)})
+	}
+	return z
+}
+
+// told waits until nobody of a group is asked any more, and returns what its zone
+// was told, by pod.
+func (f office) told(t *testing.T, key plan.Key, zone plan.Zone) map[string]plan.Told {
+	t.Helper()
+	for {
+		zones := []plan.Zone{zone}
+		f.Fill(key, zones)
+		all, busy := map[string]plan.Told{}, false
+		for _, pod := range zone.Pods {
+			if told, known := zones[0].Told[pod.UID]; known {
+				all[pod.Name], busy = told, busy || told.Underway
+			}
+		}
+		if !busy {
+			return all
+		}
+		select {
+		case <-f.news:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("nobody is told that pods have answered: %v", all)
+		}
+	}
+}
+
+func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.Method+" "+calledAt(r)+r.RequestURI)
+		_, _ = io.WriteString(w, ` {"timestamp": 1767614400, "state": "preparing"} `)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: time.Hour})
+	zone := delayed("zone-a", 0, 3)
+	began := time.Now()
+	f.Tell(store, zone, plan.Stay, zone.Pods[:1])
+	f.Tell(store, zone, plan.Leave, zone.Pods[1:])
+	f.Tell(store, zone, plan.Leave, zone.Pods[1:]) // they are being told
+	got := f.told(t, store, zone)
+
+	for name, told := range got {
+		if told.At.Before(began) || told.At.After(time.Now()) {
+			t.Errorf("%s has answered at %s", name, told.At)
+		}
+		if stays := told.Message == plan.Stay; stays && !told.Again.Equal(told.At.Add(time.Hour)) || !stays && !told.Again.IsZero() {
+			t.Errorf("%s is told again at %s, having answered at %s", name, told.Again, told.At)
+		}
+		told.At, told.Again = time.Time{}, time.Time{}
+		got[name] = told
+	}
+	since := time.Unix(1767614400, 0).UTC()
+	want := map[string]plan.Told{
+		"zone-a-0": {Message: plan.Stay}, "zone-a-1": {Message: plan.Leave, Since: since}, "zone-a-2": {Message: plan.Leave, Since: since},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	slices.Sort(asked)
+	if diff := cmp.Diff([]string{"DELETE 10.244.0.1/delay?x=y", "POST 10.244.0.2/delay?x=y", "POST 10.244.0.3/delay?x=y"}, asked); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
+	var body string
+	status := 200
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, body) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	zone := delayed("zone-a", 0, 1)
+	const none = "did not say since when it is ready to leave with status "
+	for i, tc := range []struct {
+		status    int
+		body, why string
+	}{
+		{200, `{"timestamp":1}`, ""},
+		{202, `{"timestamp":253402300799,"more":[1]}`, ""},
+		{299, `{"timestamp":1` + strings.Repeat(" ", 60000) + "}", ""},
+		{200, `{"timestamp":0}`, none + "200"},
+		{200, `{"timestamp":-1}`, none + "200"},
+		{200, `{"timestamp":253402300800}`, none + "200"},
+		{200, `{"timestamp":1.5}`, none + "200"},
+		{200, `{"timestamp":1e9}`, none + "200"},
+		{200, `{"timestamp":"1"}`, none + "200"},
+		{200, `{"timestamp":null}`, none + "200"},
+		{200, `{"timestamp":99999999999999999999}`, none + "200"},
+		{200, `{}`, none + "200"},
+		{200, `[1]`, none + "200"},
+		{200, `{"timestamp":1} x`, none + "200"},
+		{200, `{"timestamp":1` + strings.Repeat(" ", 70000) + "}", none + "200"},
+		{200, ``, none + "200"},
+		{204, ``, none + "204"},
+		{302, `{"timestamp":1}`, "declined with status 302"},
+		{503, `{"timestamp":1}`, "declined with status 503"},
+	} {
+		status, body = tc.status, tc.body
+		zone.Pods[0].UID = fmt.Sprint(i)
+		f.Tell(store, zone, plan.Leave, zone.Pods)
+		got := f.told(t, store, zone)["zone-a-0"]
+		if got.Failed != (tc.why != "") || got.Why != tc.why || got.Failed != got.Since.IsZero() {
+			t.Errorf("%d %.40s: got %+v, want %q", tc.status, tc.body, got, tc.why)
+		}
+	}
+}
+
+func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
+	var status int
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	zone := delayed("zone-a", 0, 1)
+	for code, fails := range map[int]bool{200: false, 204: false, 404: false, 405: false, 409: false, 501: false, 302: true, 403: true, 500: true, 503: true} {
+		status = code
+		zone.Pods[0].UID = fmt.Sprint(code)
+		f.Tell(store, zone, plan.Stay, zone.Pods)
+		if got := f.told(t, store, zone)["zone-a-0"]; got.Failed != fails {
+			t.Errorf("%d: got %+v, want that it failed: %t", code, got, fails)
+		}
+	}
+}
+
+func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
+	for message, want := range map[plan.Message][]time.Duration{
+		plan.Leave: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute},
+		plan.Stay:  {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 100 * time.Second, 100 * time.Second},
+	} {
+		f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: 100 * time.Second})
+		zone := delayed("zone-a", 0, 1)
+		for i, pause := range want {
+			f.Tell(store, zone, message, zone.Pods)
+			got := f.told(t, store, zone)["zone-a-0"]
+			if !got.Failed || got.Again.Sub(got.At) != pause {
+				t.Errorf("%s after failure %d: told again after %s, want %s", message, i, got.Again.Sub(got.At), pause)
+			}
+		}
+	}
+}
+
+func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	zone := delayed("zone-a", 0, 2)
+	zone.Pods[0].OnHost, zone.Pods[1].OnHost = true, true
+	f.Tell(store, zone, plan.Leave, zone.Pods[:1])
+	f.Tell(store, zone, plan.Stay, zone.Pods[1:])
+	got := f.told(t, store, zone)
+	if leave := got["zone-a-0"]; !leave.Failed || !strings.Contains(leave.Why, "hostNetwork") {
+		t.Errorf("who is to leave: %+v", leave)
+	}
+	if stay := got["zone-a-1"]; stay.Failed || stay.Underway {
+		t.Errorf("who stays: %+v", stay)
+	}
+}
+
+// A pod that is told to stay while it is told to leave hears that afterwards.
+func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
+	arrived, goOn := make(chan string, 10), make(chan bool)
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- r.Method
+		<-goOn
+		_, _ = io.WriteString(w, `{"timestamp":1}`)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	zone := delayed("zone-a", 0, 1)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	order := []string{<-arrived}
+	f.Tell(store, zone, plan.Stay, zone.Pods)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, plan.Stay, zone.Pods)
+	select {
+	case method := <-arrived:
+		t.Errorf("%s during another call", method)
+	case <-time.After(50 * time.Millisecond):
+	}
+	goOn <- true
+	order = append(order, <-arrived)
+	goOn <- true
+	if got := f.told(t, store, zone)["zone-a-0"]; got.Message != plan.Stay || got.Failed || !got.Since.IsZero() {
+		t.Errorf("at the end it was told %+v", got)
+	}
+	if diff := cmp.Diff([]string{"POST", "DELETE"}, order); diff != "" || len(arrived) > 0 {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
+	l := listen(t, func(ctx context.Context, c net.Conn) {
+		if where := addressPort(c.LocalAddr()); where < "10.244.9" {
+			<-ctx.Done() // says nothing
+			return
+		}
+		_, _ = io.ReadFull(c, make([]byte, 4))
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"timestamp\":1}")
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{CallLimit: time.Minute}), hook.MessageOptions{})
+	for i, key := range []plan.Key{{Namespace: "team", Group: "silent"}, {Namespace: "other", Group: "silent"}, {Namespace: "third", Group: "silent"}} {
+		zone := delayed("zone-s", 300*i, 300)
+		f.Tell(key, zone, plan.Leave, zone.Pods)
+	}
+	for i, key := range []plan.Key{store, {Namespace: "fourth", Group: "store"}} {
+		began, zone := time.Now(), delayed("zone-a", 9*200+10*i, 10)
+		f.Tell(key, zone, plan.Leave, zone.Pods)
+		for name, told := range f.told(t, key, zone) {
+			if told.Failed || told.Underway {
+				t.Errorf("%s: %s: %+v", key, name, told)
+			}
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s was told after %s", key, took)
+		}
+	}
+	if got := len(l.connections()); got > 64+20 {
+		t.Errorf("%d pods were called, want no more than there are places, and the 20 that answered", got)
+	}
+}
+
+func TestAnswersOfAGroupAreGathered(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
+	zone := delayed("zone-a", 0, 100)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	<-f.news
+	if got := f.told(t, store, zone); len(got) != 100 || len(f.news) > 0 {
+		t.Errorf("%d have answered, and it is told another %d times", len(got), len(f.news))
+	}
+}
+
+func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		if calledAt(r) == podAddress(0) {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, `{"timestamp":1}`)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{CallLimit: time.Minute}), hook.MessageOptions{Gather: time.Millisecond})
+	zone := delayed("zone-a", 0, 5)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	for answers := 0; answers < 4; {
+		<-f.news
+		zones := []plan.Zone{zone}
+		f.Fill(store, zones)
+		answers = 0
+		for _, told := range zones[0].Told {
+			if !told.Underway {
+				answers++
+			}
+		}
+	}
+}
+
+// Who is gone, in whichever way, is not called any more: another pod may have his
+// address.
+func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
+	for how, drop := range map[string]func(office, plan.Zone){
+		"the pods":  func(f office, z plan.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []plan.Zone{z}) },
+		"the zone":  func(f office, _ plan.Zone) { f.Fill(store, nil) },
+		"the delay": func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
+		"the group": func(f office, _ plan.Zone) { f.Forget(store) },
+		"the work":  func(f office, _ plan.Zone) { f.Stop() },
+	} {
+		t.Run(how, func(t *testing.T) {
+			arrived, goOn := make(chan bool, 100), make(chan bool)
+			l := httpLand(t, func(_ http.ResponseWriter, r *http.Request) {
+				arrived <- true
+				select {
+				case <-goOn:
+				case <-r.Context().Done():
+				}
+			}, 80)
+			f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+			zone := delayed("zone-a", 0, 10)
+			f.Tell(store, zone, plan.Stay, zone.Pods)
+			<-arrived
+			drop(f, zone)
+			close(goOn)
+			time.Sleep(20 * time.Millisecond) // in which nobody may be called
+			if got := l.connections(); len(got) != 1 {
+				t.Errorf("called %v", got)
+			}
+			zones := []plan.Zone{zone}
+			if f.Fill(store, zones); how != "the pods" && len(zones[0].Told) > 0 {
+				t.Errorf("something is known of %v", zones[0].Told)
+			}
+			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it goes on
+			<-arrived
+		})
+	}
+}
+
+func TestAPodIsCalledAtThePresentAddress(t *testing.T) {
+	first, goOn := make(chan bool, 10), make(chan bool)
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) { first <- true; <-goOn }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	zone := delayed("zone-a", 0, 2)
+	f.Tell(store, zone, plan.Stay, zone.Pods)
+	<-first
+	zone.Pods[1].IP = "10.244.7.7"
+	f.Fill(store, []plan.Zone{zone})
+	close(goOn)
+	f.told(t, store, zone)
+	if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 1, "10.244.7.7:80": 1}, l.connections()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		name    string
+		trusted bool
+		why     string
+	}{
+		"one for its name":               {"zone-a-0.ingester.team.svc.cluster.local", true, ""},
+		"one for another name":           {"zone-a-1.ingester.team.svc.cluster.local", true, "has a certificate that is not valid for its name or that nobody known vouches for"},
+		"one that nobody trusted issued": {"zone-a-0.ingester.team.svc.cluster.local", false, "has a certificate that is not valid for its name or that nobody known vouches for"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			certificate, roots := certificateFor(t, tc.name)
+			if !tc.trusted {
+				roots = x509.NewCertPool()
+			}
+			listen(t, func(ctx context.Context, c net.Conn) {
+				secure := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+				if secure.HandshakeContext(ctx) == nil {
+					_, _ = secure.Read(make([]byte, 4096))
+					_, _ = io.WriteString(secure, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"timestamp\":1}")
+				}
+			}, 443)
+			f := newOffice(t, hook.New(hook.Options{Roots: roots}), hook.MessageOptions{})
+			zone := delayed("zone-a", 0, 1)
+			zone.Delay.Call.TLS, zone.Delay.Call.Port = true, 443
+			f.Tell(store, zone, plan.Leave, zone.Pods)
+			if got := f.told(t, store, zone)["zone-a-0"]; got.Why != tc.why || got.Failed != (tc.why != "") {
+				t.Errorf("got %+v, want %q", got, tc.why)
+			}
+		})
+	}
+}
+
+// certificateFor returns a certificate and who vouches for it.
+func certificateFor(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pod"}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := x509.ParseCertificate(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(issued)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, roots
+}
