@@ -261,6 +261,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			o, _ := withLedger(t, "team", newLibrary())
 			show(o, newSet("zone-b", web, inGroup("second")))
+			show(o, newSet("zone-d", web))
 			show(o, newSet("zone-c", mirrors("other"), inGroup("third")))
 			var records []any
 			for _, c := range tc.sets {

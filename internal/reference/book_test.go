@@ -54,9 +54,12 @@ func TestWhatIsWantedIsReadOnceAndFollowed(t *testing.T) {
 			"get " + templates, "get /apis/example.com/v1/namespaces/team/templates/web/scale",
 			"watch /apis/apiextensions.k8s.io/v1/customresourcedefinitions", "watch " + templates,
 		}
-		got2 := slices.Compact(d.questions()) // that a CRD is seen first may ask for its group once more
+		asked := d.questions()
+		if reads := len(slices.DeleteFunc(slices.Clone(asked), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 1 {
+			d.t.Errorf("read %d times", reads)
+		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, got2); diff != "" {
+		if diff := cmp.Diff(want, slices.Compact(asked)); diff != "" { // that a CRD is seen first may ask for its group once more
 			d.t.Errorf("asked (-want +got):\n%s", diff)
 		}
 
@@ -319,6 +322,54 @@ func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
 		d.put(web, object{uid: "first", replicas: 8})
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 8)
+	})
+}
+
+func TestWhatWasReadAheadOfItsEventIsNotReadAgain(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.behind[web] = object{uid: "first", version: "150", replicas: 5}
+		d.put(web, object{uid: "first", replicas: 4})
+		d.wantReplicas(theWeb, 5)
+		d.questions()
+		d.version = 149
+		d.put(web, object{uid: "first", replicas: 5})
+		synctest.Wait()
+		if asked := d.questions(); len(asked) > 0 {
+			d.t.Errorf("asked %s", asked)
+		}
+	})
+}
+
+func TestNothingIsMissingBeforeAllHasBeenSeen(t *testing.T) {
+	s := withTemplates()
+	atDesk(t, "", s, func(d *desk) {
+		all := make(chan struct{})
+		s.slow = map[string]chan struct{}{"get " + templates: all}
+		d.Want("team", theWeb, true)
+		synctest.Wait()
+		other := plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+		d.Want("team", other, true)
+		d.wantTrouble(other, reason.ReferenceUnseen, "")
+		close(all)
+		d.wantReplicas(theWeb, 3)
+		d.wantTrouble(other, reason.ReferenceMissing, "Template.example.com other")
+	})
+}
+
+func TestAnAnswerOlderThanWhatWasSeenDoesNotCount(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.news()
+		d.behind[web] = object{uid: "first", version: "102", replicas: 9}
+		d.put(web, object{uid: "first", replicas: 5})
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		time.Sleep(100 * time.Millisecond)
+		d.wantReplicas(theWeb, 5)
 	})
 }
 

@@ -31,7 +31,7 @@ func (b *Book) outdated(w *watch, object types.NamespacedName, seen *record) boo
 	if e == nil {
 		return false
 	}
-	return e.read == "" || e.scale.UID != seen.uid || (e.read != seen.version && !older(seen.version, e.read))
+	return e.read == "" || (e.read != seen.version && !older(seen.version, e.read))
 }
 
 // learn takes over what was found out about an object at a version, and tells

@@ -38,8 +38,10 @@ type server struct {
 	groups  map[string][]string             // versions, the preferred one first
 	objects map[string]object               // by the path to them, without any namespaces
 	readers map[*reader]bool
-	refuses map[string]int32 // codes by what is asked, or its beginning
-	says    string           // with a refusal
+	refuses map[string]int32         // codes by what is asked, or its beginning
+	says    string                   // with a refusal
+	behind  map[string]object        // what is answered once in place of an object
+	slow    map[string]chan struct{} // until when what is asked has to wait
 }
 
 type object struct {
@@ -57,7 +59,7 @@ type reader struct {
 func newServer() *server {
 	return &server{
 		version: 100, kinds: map[string][]metav1.APIResource{}, groups: map[string][]string{}, objects: map[string]object{},
-		readers: map[*reader]bool{}, refuses: map[string]int32{},
+		readers: map[*reader]bool{}, refuses: map[string]int32{}, behind: map[string]object{},
 	}
 }
 
@@ -171,13 +173,16 @@ func (s *server) questions() []string {
 
 // RoundTrip implements http.RoundTripper.
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	verb := "get"
 	if q.URL.Query().Has("watch") {
 		verb = "watch"
 	}
 	what := verb + " " + q.URL.Path
+	if slow := s.slow[what]; slow != nil {
+		<-slow
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if q.URL.Query().Has("sendInitialEvents") { // so that it is asked for a list first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	}
@@ -240,6 +245,10 @@ func groupOf(name string, versions []string) *metav1.APIGroup {
 
 func (s *server) scale(path string) *http.Response {
 	o, exists := s.objects[path]
+	if late, is := s.behind[path]; is {
+		o = late
+		delete(s.behind, path)
+	}
 	if !exists {
 		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}
