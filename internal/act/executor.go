@@ -10,7 +10,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -25,14 +27,24 @@ const parallelDeletes = 10
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
 type Executor struct {
-	Client  kubernetes.Interface
-	Holds   *lease.Store
-	Fresh   *freshness.Log
-	Tracer  trace.Tracer
-	Pods    Pods
-	Told    Told                        // whoever tells pods that they leave or stay
-	Managed func(namespace string) bool // asked before every single write
-	DryRun  bool                        // decide and report, write nothing
+	Client     kubernetes.Interface
+	Metadata   metadataclient.Interface // writes to resources of any kind
+	References References
+	Holds      *lease.Store
+	Fresh      *freshness.Log
+	Tracer     trace.Tracer
+	Pods       Pods
+	Told       Told                        // whoever tells pods that they leave or stay
+	Managed    func(namespace string) bool // asked before every single write
+	DryRun     bool                        // decide and report, write nothing
+}
+
+// References are resources whose replicas zones take over.
+type References interface {
+	// Resource returns what serves the kind of a reference now.
+	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
+	// Reported hears what was written into the status of a resource, and when.
+	Reported(namespace string, report plan.ReportReplicas, at time.Time)
 }
 
 // Pods answer calls. An error says which of them did not.
@@ -56,8 +68,8 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	raises, steps := uncovered(steps)
-	receipts := e.writeZones(ctx, s.Key, raises)
+	free, steps := uncovered(steps)
+	receipts := e.write(ctx, s.Key, free)
 	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
@@ -73,7 +85,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	ctx, stop := within(ctx, s.Hold, steps, d)
 	defer stop()
 	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.writeZones(ctx, s.Key, steps)
+	written := e.write(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
@@ -265,8 +277,9 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// writeZones carries out what is written on StatefulSets, one after the other.
-func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// write carries out what is written on StatefulSets, and on the resources whose
+// replicas they take over, one after the other.
+func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		var name, zone string
@@ -280,8 +293,10 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
 		case plan.SetReplicas:
 			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
+		case plan.ReportReplicas:
+			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -289,17 +304,19 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// uncovered tells the steps that give zones more replicas from all others: they
-// need no hold, and wait for nobody's answer.
-func uncovered(steps []plan.Action) (raises, others []plan.Action) {
+// uncovered tells the steps that need no hold from all others, and wait for
+// nobody's answer: they give zones more replicas, or only say how many there are.
+func uncovered(steps []plan.Action) (free, others []plan.Action) {
 	for _, step := range steps {
-		if a, ok := step.(plan.SetReplicas); ok && a.To > a.From {
-			raises = append(raises, step)
+		size, sizes := step.(plan.SetReplicas)
+		_, reports := step.(plan.ReportReplicas)
+		if reports || (sizes && size.To > size.From) {
+			free = append(free, step)
 		} else {
 			others = append(others, step)
 		}
 	}
-	return raises, others
+	return free, others
 }
 
 // noted returns receipts for what was done by writing the hold alone.

@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
@@ -51,9 +53,13 @@ func newRoom(t *testing.T) *room {
 	t.Helper()
 	server := &recorder{}
 	client := apitest.Client(t, server)
+	objects, err := metadata.NewForConfig(&rest.Config{Host: "http://api", Transport: server, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := &room{recorder: server}
 	r.Executor = act.Executor{
-		Client: client, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
+		Client: client, Metadata: objects, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
 		Managed: func(namespace string) bool { return namespace == "team" && !r.optedOut },
 	}
 	return r

@@ -99,6 +99,13 @@ const (
 	InjectNamespaceLabel   = "grafana.com/namespace"
 )
 
+// Words on ClusterRoles.
+const (
+	// ReferencesLabel adds a role to what lockstep may do with resources whose
+	// replicas zones take over.
+	ReferencesLabel = "lockstep.dev/aggregate-to-references"
+)
+
 // Word is one row of docs/contract.md.
 type Word struct {
 	Name    string
@@ -154,6 +161,7 @@ var words = []Word{
 	{InjectLabel, "webhook configuration", "label", you, "`true`: the CA is injected", "not injected", "not injected"},
 	{InjectLabelPredecessor, "webhook configuration", "label", you, "`true`, beside `grafana.com/namespace`: the CA is injected", "not injected", "not injected"},
 	{InjectNamespaceLabel, "webhook configuration", "label", you, "a managed namespace: the configuration belongs to who manages it", "only `lockstep.dev/inject-ca` counts, and only where the whole cluster is managed", "not injected"},
+	{ReferencesLabel, "ClusterRole", "label", you, "`true`: what the role grants is granted to lockstep, for resources whose replicas zones take over", "not granted", "like absent"},
 	{RotateAnnotation, "Secret", "annotation", you, "any value that it did not have before: the webhooks' certificate is rotated", "-", "-"},
 	{RotatedAnnotation, "Secret", "annotation", us, "the value of `lockstep.dev/rotate` that was answered last", "-", "-"},
 	{RotationSinceAnnotation, "Secret", "annotation", us, "when the wait of the rotation's present phase began", "it begins now", "it begins now"},

@@ -106,7 +106,7 @@ func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
 	atDesk(t, "", withTemplates(), func(d *desk) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.Reported("team", theWeb, plan.Report{Replicas: 3, At: time.Now()})
+		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, time.Now())
 		d.take(web)
 		d.wantTrouble(theWeb, reason.ReferenceMissing, "Template.example.com web")
 		d.put(web, object{uid: "second", replicas: 7})
@@ -117,19 +117,36 @@ func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
 	})
 }
 
+// A report is made of what was judged. Nobody is to think that somebody else has
+// replaced it until the watch shows it, and nobody is to think it stands where
+// something later was seen.
 func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
-		d.Want("team", theWeb, true)
-		d.wantReplicas(theWeb, 3)
-		report := plan.Report{Replicas: 3, At: time.Now()}
-		d.Reported("team", theWeb, report)
-		d.Reported("team", plan.Reference{Kind: "Unknown", Name: "web"}, report)
-		d.put(web, object{uid: "first", replicas: 4})
-		synctest.Wait()
-		if got, _ := d.Scale("team", theWeb); got.Written != report || got.Replicas != 4 {
-			d.t.Errorf("got %+v, want the report", got)
-		}
-	})
+	for sentence, tc := range map[string]struct {
+		report   plan.ReportReplicas
+		written  int
+		reported int
+	}{
+		"as it was judged":           {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
+		"after something later":      {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
+		"to one that has gone since": {plan.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
+		"to one that nobody wants":   {plan.ReportReplicas{Reference: plan.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atDesk(t, "", withTemplates(), func(d *desk) {
+				d.Want("team", theWeb, true)
+				d.wantReplicas(theWeb, 3)
+				d.Reported("team", tc.report, time.Now())
+				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != tc.reported {
+					d.t.Errorf("got %+v", got)
+				}
+				d.put(web, object{uid: "first", replicas: 4, status: 5})
+				synctest.Wait()
+				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != 5 {
+					d.t.Errorf("after another has written: got %+v", got)
+				}
+			})
+		})
+	}
 }
 
 func TestWhyNothingIsKnown(t *testing.T) {
