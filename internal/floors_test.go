@@ -64,6 +64,7 @@ var house = map[string]room{
 	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
 	"internal/contract":  {floor: 2},
 	"internal/hold":      {floor: 2},
+	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/freshness": {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 

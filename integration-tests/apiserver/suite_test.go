@@ -107,7 +107,7 @@ func startWorld() (*world, error) {
 		return nil, fmt.Errorf("keep the operator's program: %w", err)
 	}
 	if err := cluster.Apply(ctx, manifest+"operator/namespace.yaml", manifest+"operator/serviceaccount.yaml",
-		manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"webhooks/certificate/role.yaml"); err != nil {
+		manifest+"crds", manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"rbac/references.yaml", manifest+"webhooks/certificate/role.yaml"); err != nil {
 		return nil, err
 	}
 	w.operator, err = w.start(ctx, home, append(serveWebhooks(), "-webhooks.update-ca-bundle=false")...)
