@@ -73,9 +73,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
-	if failures(undone) != nil { // what is noted of the decrease stands until all have answered
-		told, err := e.tellNoted(ctx, s, steps)
-		return append(receipts, told...), errors.Join(failures(receipts), err)
+	if err := failures(undone); err != nil { // what is noted of the decrease stands until all have answered
+		told, unnoted := e.tellNoted(ctx, s, steps)
+		return append(receipts, told...), errors.Join(failures(receipts), unnoted)
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
