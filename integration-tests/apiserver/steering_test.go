@@ -37,6 +37,14 @@ var steerings = []steering{
 		},
 		ask: func(s *scene, n int32) { s.asks("web", int64(n)) },
 	},
+	{
+		name:  "shrinking after a delay",
+		begin: func(s *scene) { s.template("web", 2) },
+		zones: func() []*appsv1.StatefulSet {
+			return []*appsv1.StatefulSet{zone("zone-a", 2, mirrors("web"), delays("1s")), zone("zone-b", 2, prepares, mirrors("web"), delays("2s"))}
+		},
+		ask: func(s *scene, n int32) { s.asks("web", int64(n)) },
+	},
 }
 
 // steered is a scene with one operator behind a proxy, without webhooks, in which

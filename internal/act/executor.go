@@ -68,21 +68,14 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	receipts, err := e.carryOut(ctx, s, steps, d)
-	reported := e.report(ctx, s.Key, steps)
-	return append(receipts, reported...), errors.Join(err, failures(reported))
-}
-
-// carryOut is Run but for what resources are told.
-func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	raises, steps := uncovered(steps)
-	receipts := e.writeZones(ctx, s.Key, raises)
+	free, steps := uncovered(steps)
+	receipts := e.write(ctx, s.Key, free)
 	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
-	if failures(undone) != nil { // what is noted of the decrease stands until all have answered
-		told, err := e.tellNoted(ctx, s, steps)
-		return append(receipts, told...), errors.Join(failures(receipts), err)
+	if err := failures(undone); err != nil { // what is noted of the decrease stands until all have answered
+		told, unnoted := e.tellNoted(ctx, s, steps)
+		return append(receipts, told...), errors.Join(failures(receipts), unnoted)
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
@@ -92,7 +85,7 @@ func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, steps []plan.A
 	ctx, stop := within(ctx, s.Hold, steps, d)
 	defer stop()
 	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.writeZones(ctx, s.Key, steps)
+	written := e.write(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
@@ -284,8 +277,9 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// writeZones carries out what is written on StatefulSets, one after the other.
-func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// write carries out what is written on StatefulSets, and on the resources whose
+// replicas they take over, one after the other.
+func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		var name, zone string
@@ -299,8 +293,10 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
 		case plan.SetReplicas:
 			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
+		case plan.ReportReplicas:
+			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -308,30 +304,19 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// report tells resources how many replicas there are. It needs no hold, and comes
-// last: whoever serves a resource that somebody chose may be slow.
-func (e *Executor) report(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
+// uncovered tells the steps that need no hold from all others, and wait for
+// nobody's answer: they give zones more replicas, or only say how many there are.
+func uncovered(steps []plan.Action) (free, others []plan.Action) {
 	for _, step := range steps {
-		if a, ok := step.(plan.ReportReplicas); ok {
-			err := e.request(ctx, "report replicas", key, a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) })
-			receipts = append(receipts, plan.Receipt{Step: a, Err: err})
-		}
-	}
-	return receipts
-}
-
-// uncovered tells the steps that give zones more replicas from all others: they
-// need no hold, and wait for nobody's answer.
-func uncovered(steps []plan.Action) (raises, others []plan.Action) {
-	for _, step := range steps {
-		if a, ok := step.(plan.SetReplicas); ok && a.To > a.From {
-			raises = append(raises, step)
+		size, sizes := step.(plan.SetReplicas)
+		_, reports := step.(plan.ReportReplicas)
+		if reports || (sizes && size.To > size.From) {
+			free = append(free, step)
 		} else {
 			others = append(others, step)
 		}
 	}
-	return raises, others
+	return free, others
 }
 
 // noted returns receipts for what was done by writing the hold alone.

@@ -38,6 +38,16 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
+const waiting = `
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 admitted ours
+  agreed zone-b 1 to 2 1h ago
+zone-b rev=1 mirror=web asks=1 delay=1h
+  zone-b-0 ready@1
+  zone-b-1 ready@1
+  told leave zone-b-1 ago=1h
+`
+
 var lower = plan.SetReplicas{Zone: "zone-b", UID: "zone-b", Version: 10, From: 2, To: 1}
 
 func TestChangesOfReplicas(t *testing.T) {
@@ -62,6 +72,16 @@ func TestChangesOfReplicas(t *testing.T) {
 		"somebody who was not asked": {
 			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
 		},
+		"who has waited":                                {"", waiting, []plan.Action{lower}},
+		"who has not waited by the hold":                {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "1 to 2 59m", 1), []plan.Action{lower}},
+		"who is not noted":                              {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "0 to 1 1h", 1), []plan.Action{lower}},
+		"who has not waited by himself":                 {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h stamp=59m", 1), []plan.Action{lower}},
+		"who was told to stay":                          {"DelayKept", strings.Replace(waiting, "told leave", "told stay", 1), []plan.Action{lower}},
+		"who did not agree":                             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
+		"who is asked":                                  {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
+		"who is absent":                                 {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
+		"whoever leaves by a delay that cannot be read": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
+
 		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.From, a.To = 1, 2 })}},
 		"twice at a time":    {"ExactSize", shrinking, []plan.Action{lower, lower}},
 	} {
@@ -215,7 +235,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range []string{"DecreaseNoted", "DownscaleSparesTheRest", "PreparedFirst", "ExactSize"} {
+	for _, rule := range []string{"DecreaseNoted", "DownscaleSparesTheRest", "PreparedFirst", "DelayKept", "ExactSize"} {
 		covered[rule] = true // in TestChangesOfReplicas
 	}
 	for _, rule := range invariant.Rules() {

@@ -12,7 +12,9 @@ const (
 	shrink    = "internal/plan/shrink.go"
 	follow    = "internal/plan/follow.go"
 	mirror    = "internal/plan/mirror.go"
+	delay     = "internal/plan/delay.go"
 	cover     = "internal/hold/hold.go"
+	agreed    = "internal/hold/agreed.go"
 	known     = "internal/freshness/known.go"
 	check     = "internal/invariant/invariant.go"
 	executor  = "internal/act/executor.go"
@@ -421,7 +423,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
-		Edits: []Edit{{executor, "if a, ok := step.(plan.SetReplicas); ok && a.To > a.From {", "if a, ok := step.(plan.SetReplicas); ok && a.To < 0 {"}},
+		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports {"}},
 		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
 	},
 	{
@@ -463,5 +465,61 @@ var all = []Mutant{
 		Name:  "two writers of a report answer each other",
 		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
 		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
+	},
+	// delayed downscales
+	{
+		Name:  "delayed downscale without a look at what the hold notes",
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+	},
+	{
+		Name:  "delayed downscale without a look at what the pod says",
+		Edits: []Edit{{delay, "if told.Since.After(since) {", "if false {"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale whose tail jumps over a silent pod",
+		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
+		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",
+	},
+	{
+		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
+		Edits: []Edit{{delay, "[]Message{Stay, Leave}", "[]Message{Leave}"}},
+		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
+	},
+	{
+		Name:  "delayed downscale that is withdrawn and remembered",
+		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, 0, z.Replicas)"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale of a place that is gone remembered for whoever comes next",
+		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, z.wish.asked, 1<<31)"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale not known to the webhook of another replica",
+		Edits: []Edit{{admit, "newBoard(s.asNoted())", "newBoard(s)"}},
+		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
+	},
+	{
+		Name:  "pods told to stay before the hold forgets that they agreed",
+		Edits: []Edit{{executor, "\tasked, agreed := e.prepare(ctx, s, steps, &d)\n", "\te.tell(ctx, s, steps)\n\tasked, agreed := e.prepare(ctx, s, steps, &d)\n"}},
+		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
+	},
+	{
+		Name:  "who agreed noted over what nobody has read",
+		Edits: []Edit{{agreed, "if !s.Hold.Exists && !s.Live {", "if false {"}},
+		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "look live",
+	},
+	{
+		Name:  "who agreed noted, and a hold from outside prolonged",
+		Edits: []Edit{{agreed, "if !record.Holder.Foreign() {", "if true {"}},
+		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 }

@@ -1,0 +1,219 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const delay = time.Minute
+
+// waiter judges delays by what happens, without a look at what is noted: for each
+// place of a zone since when, without a break, its pod has agreed to leave.
+type waiter struct {
+	since map[int]time.Time
+}
+
+// saw takes down a round that began in a situation.
+func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]bool) string {
+	z := s.Zones[0]
+	for place := range w.since {
+		if place < z.Mirror.Scale.Replicas || place >= z.Replicas {
+			delete(w.since, place)
+		}
+	}
+	for _, step := range steps {
+		switch a := step.(type) {
+		case plan.TellPods:
+			for _, pod := range a.Pods {
+				if _, known := w.since[pod.Ordinal]; a.Message == plan.Leave && !known && !silent[pod.Name] {
+					w.since[pod.Ordinal] = s.Now
+				}
+			}
+		case plan.SetReplicas:
+			for place := a.To; place < a.From; place++ {
+				since, agreed := w.since[place]
+				pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
+				said := z.Told[pod.UID].Since
+				if waited := s.Now.Sub(since); !agreed || waited < delay || s.Now.Sub(said) < delay {
+					return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, s.Now.Sub(said))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Whatever the order of answers, crashes, failed writes and changes of mind, and
+// whatever the pods' clocks: nobody leaves before he has agreed, without a break,
+// for as long as the delay.
+func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(delayedZone())
+		judge := waiter{since: map[int]time.Time{}}
+		replicas := 5
+		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
+			happen(t, w)
+			before := w.Snapshot()
+			steps, _ := w.Round()
+			carried := w.Snapshot()
+			if len(w.Violations) > 0 {
+				t.Fatalf("a plan breaks a rule: %v", w.Violations)
+			}
+			if wrong := judge.saw(before, happened(steps, before, carried), w.Silent); wrong != "" {
+				t.Fatal(wrong)
+			}
+			left += max(0, replicas-carried.Zones[0].Replicas)
+			replicas = carried.Zones[0].Replicas
+			w.Tick()
+		}
+	})
+	if left == 0 {
+		t.Error("nobody ever left")
+	}
+}
+
+// happened leaves out of a plan what a crash or a failed write kept from happening.
+func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
+	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
+		switch a := step.(type) {
+		case plan.SetReplicas:
+			return before.Zones[0].Replicas == after.Zones[0].Replicas
+		case plan.TellPods:
+			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
+		}
+		return false
+	})
+}
+
+func delayedZone() plan.Snapshot {
+	s := fixture.Group(fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1", "1", "1"), fixture.Mirrors("web", 5), fixture.Delays(delay)))
+	for i := range s.Zones[0].Pods {
+		s.Zones[0].Pods[i].IP = "10.0.0.1"
+	}
+	return s
+}
+
+// happen lets something happen in the world.
+func happen(t *rapid.T, w *fixture.World) {
+	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
+	switch rapid.IntRange(0, 12).Draw(t, "what happens") {
+	case 0:
+		n := rapid.IntRange(0, 5).Draw(t, "wish")
+		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = n })
+	case 1:
+		w.Silent[pod] = !w.Silent[pod]
+	case 2:
+		w.Clocks[pod] = rapid.SampledFrom([]time.Duration{0, -time.Hour, -30 * time.Second, 30 * time.Second, time.Hour}).Draw(t, "clock")
+	case 3:
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+	case 4:
+		w.Forget()
+	case 5:
+		w.Crash = true
+	case 6:
+		w.Conflict = true
+	case 7: // somebody adds a replica by hand, when the former one has gone
+		if z := w.Snapshot().Zones[0]; z.Replicas < 5 && len(z.Pods) == z.Replicas {
+			w.Zone("zone-a", func(z *plan.Zone) { z.Replicas, z.Observed, z.Generation = z.Replicas+1, false, z.Generation+1 })
+		}
+	default:
+		w.Wait(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
+	}
+}
+
+func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
+		z := &s.Zones[0]
+		z.Told = map[string]plan.Told{}
+		z.Replicas = rapid.IntRange(1, 400).Draw(t, "pods")
+		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
+		for i := range z.Replicas {
+			fixture.Pod(i, plan.Ready, "1")(z)
+			z.Pods[i].IP = "10.0.0.1"
+			if i%step == 0 {
+				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
+				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, At: at, Since: at}
+			}
+		}
+		for round := range 500 {
+			notes := notesIn(plan.Group(s))
+			if len(notes) == 0 {
+				return
+			}
+			if round == 499 {
+				t.Fatal("there is always something new to note")
+			}
+			s.Hold.Agreed = map[string][]plan.Stretch{"zone-a": notes[0].Agreed}
+			if n := len(notes[0].Agreed); n > plan.MaxStretches {
+				t.Fatalf("%d stretches", n)
+			}
+			end := 0
+			for _, stretch := range notes[0].Agreed {
+				if stretch.From < end || stretch.To <= stretch.From {
+					t.Fatalf("stretches out of order: %v", notes[0])
+				}
+				for end = stretch.From; end < stretch.To; end++ {
+					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(stretch.Since) {
+						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, stretch.Since, told)
+					}
+				}
+			}
+		}
+	})
+}
+
+func notesIn(steps []plan.Action) []plan.NoteAgreed {
+	var notes []plan.NoteAgreed
+	for _, step := range steps {
+		if a, is := step.(plan.NoteAgreed); is {
+			notes = append(notes, a)
+		}
+	}
+	return notes
+}
+
+func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
+	const situation = `
+hold downscale/zone-a
+  decrease zone-a from 2 to 1 admitted ours
+  agreed zone-a 1 to 2 1h ago
+zone-a rev=2 mirror=web asks=1 delay=1h
+  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
+`
+	ours := plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
+	if v := plan.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Note.None() {
+		t.Errorf("answers %s and notes %s", v.Because, v.Note)
+	}
+	s := fixture.MustParse(situation)
+	s.Hold.Agreed = nil
+	if v := plan.Admit(s, ours); v.Allowed() {
+		t.Error("who is not noted may leave")
+	}
+}
+
+func TestPodsAreToldAgainInTime(t *testing.T) {
+	s := fixture.MustParse(`
+zone-a rev=2 mirror=web asks=4 delay=1h
+  zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2 zone-a-3 ready@2
+  told stay zone-a-0 again=10m
+  told stay zone-a-1 again=7m
+  told stay zone-a-2 again=5m underway
+  told stay zone-a-3 again=0s
+`)
+	if diff := cmp.Diff(s.Now.Add(7*time.Minute), plan.ToldAgain(s)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if at := plan.ToldAgain(fixture.MustParse("zone-a rev=2")); !at.IsZero() {
+		t.Errorf("nobody is told anything at %s", at)
+	}
+}
