@@ -80,22 +80,36 @@ func worst(err error) error {
 // stalled returns a wait for each zone in which the plan wanted something that
 // failed; where that was the hold, in which it wanted anything.
 func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
-	failed := map[string]bool{}
+	failed := map[string]plan.Refusal{}
 	for _, receipt := range done {
-		if receipt.Err != nil {
-			failed[zoneOf(receipt.Step)] = true
+		if zone := zoneOf(receipt.Step); receipt.Err != nil && failed[zone].None() {
+			failed[zone] = refused(receipt, because)
 		}
 	}
 	var waits []plan.Action
 	seen := map[string]bool{}
 	for _, step := range steps {
 		zone := zoneOf(step)
-		if zone != "" && !seen[zone] && (len(failed) == 0 || failed[zone]) {
+		why, here := failed[zone]
+		if len(failed) == 0 {
+			why, here = because, true
+		}
+		if zone != "" && !seen[zone] && here {
 			seen[zone] = true
-			waits = append(waits, plan.Wait{Zone: zone, Because: because})
+			waits = append(waits, plan.Wait{Zone: zone, Because: why})
 		}
 	}
 	return waits
+}
+
+// refused returns what to tell of a step that failed: a right that people give for
+// a kind that they chose is another one than those that come with lockstep.
+func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
+	report, is := receipt.Step.(plan.ReportReplicas)
+	if !is || !apierrors.IsForbidden(receipt.Err) {
+		return because
+	}
+	return plan.Refusal{Code: reason.ReferenceForbidden, Detail: "patch the status of " + report.Reference.String()}
 }
 
 // zoneOf returns the zone in which an action changes something, if it does.

@@ -113,12 +113,19 @@ func TestAnAttemptThatSucceedsEndsTheTrouble(t *testing.T) {
 func TestOnlyZonesWhoseStepsFailAreStalled(t *testing.T) {
 	because := plan.Refusal{Code: reason.RequestForbidden}
 	a, b := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0"}, plan.AdoptRevision{Zone: "zone-b"}
-	steps := []plan.Action{a, b, plan.Wait{Zone: "zone-c", Because: plan.Refusal{Code: reason.Paused}}}
+	report := plan.ReportReplicas{Zone: "zone-b", Reference: plan.Reference{APIGroup: "example.com", Kind: "Template", Name: "web"}}
+	forbidden := fmt.Errorf("report: %w", apierrors.NewForbidden(pods, "web", nil))
+	steps := []plan.Action{a, b, report, plan.Wait{Zone: "zone-c", Because: plan.Refusal{Code: reason.Paused}}}
 	for sentence, tc := range map[string]struct {
 		done []plan.Receipt
 		want string
 	}{
-		"the step of one zone failed":   {[]plan.Receipt{{Step: a, Err: errors.New("no")}, {Step: b}}, "wait zone-a because RequestForbidden"},
+		"the step of one zone failed": {[]plan.Receipt{{Step: a, Err: errors.New("no")}, {Step: b}}, "wait zone-a because RequestForbidden"},
+		"a report is forbidden": {
+			[]plan.Receipt{{Step: a}, {Step: report, Err: forbidden}},
+			"wait zone-b because ReferenceForbidden (patch the status of Template.example.com web)",
+		},
+		"a report fails":                {[]plan.Receipt{{Step: report, Err: errors.New("no")}}, "wait zone-b because RequestForbidden"},
 		"the hold could not be written": {nil, "wait zone-a because RequestForbidden; wait zone-b because RequestForbidden"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
