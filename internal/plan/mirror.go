@@ -41,14 +41,15 @@ type Scale struct {
 	Written Report // what this process wrote back last
 }
 
-// Report is a number that was written back.
+// Report is a number that was written back, or was to be.
 type Report struct {
 	Replicas int
 	At       time.Time // zero: never
+	Failed   bool      // the API server did not accept it
 }
 
 // ReportAgain is after how long a number is written back again that somebody else
-// has replaced: two writers must not answer each other.
+// has replaced, or that was not accepted: two writers must not answer each other.
 const ReportAgain = 30 * time.Second
 
 // mirrored is what a zone should have that takes over the replicas of a resource.
@@ -103,11 +104,18 @@ func (b *board) least(m Mirror) int {
 	return least
 }
 
-// contested objects while somebody else has just replaced what was written back.
+// contested objects while what was written back a moment ago has been replaced, or
+// was not accepted.
 func (b *board) contested(m Mirror) Refusal {
-	until := m.Scale.Written.At.Add(ReportAgain)
-	if least := b.least(m); m.Scale.Written.At.IsZero() || m.Scale.Written.Replicas != least || m.Scale.Reported == least || !b.Now.Before(until) {
+	written := m.Scale.Written
+	until := written.At.Add(ReportAgain)
+	switch {
+	case written.At.IsZero() || m.Scale.Reported == b.least(m) || !b.Now.Before(until):
 		return Refusal{}
+	case written.Failed:
+		return Refusal{Code: reason.ReportFailed, Until: until}
+	case written.Replicas != m.Scale.Reported:
+		return Refusal{Code: reason.ReportContested, Until: until}
 	}
-	return Refusal{Code: reason.ReportContested, Until: until}
+	return Refusal{}
 }

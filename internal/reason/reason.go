@@ -60,6 +60,7 @@ const (
 	PodNotAgreed      Code = "PodNotAgreed"
 	ReferenceUnseen   Code = "ReferenceUnseen"
 	ReportContested   Code = "ReportContested"
+	ReportFailed      Code = "ReportFailed"
 )
 
 // Codes for waits that only a person ends.
