@@ -31,6 +31,7 @@ var store = plan.Key{Namespace: "team", Group: "store"}
 type office struct {
 	*hook.Messages
 	news chan plan.Key
+	stop func() // ends the work and waits for its end
 }
 
 func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
@@ -38,8 +39,17 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 	f := office{news: make(chan plan.Key, 1000)}
 	o.Answered = func(key plan.Key) { f.news <- key }
 	f.Messages = hook.NewMessages(c, o)
-	t.Cleanup(f.Stop)
+	f.work(t)
 	return f
+}
+
+func (f *office) work(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.Run(ctx) }()
+	f.stop = func() { cancel(); <-ended }
+	t.Cleanup(f.stop)
 }
 
 // delayed is a zone with so many pods whose addresses begin with that of a number.
@@ -310,7 +320,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 		"the zone":  func(f office, _ plan.Zone) { f.Fill(store, nil) },
 		"the delay": func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
 		"the group": func(f office, _ plan.Zone) { f.Forget(store) },
-		"the work":  func(f office, _ plan.Zone) { f.Stop() },
+		"the work":  func(f office, _ plan.Zone) { f.stop() },
 	} {
 		t.Run(how, func(t *testing.T) {
 			arrived, goOn := make(chan bool, 100), make(chan bool)
@@ -334,6 +344,9 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			zones := []plan.Zone{zone}
 			if f.Fill(store, zones); how != "the pods" && len(zones[0].Told) > 0 {
 				t.Errorf("something is known of %v", zones[0].Told)
+			}
+			if how == "the work" {
+				f.work(t)
 			}
 			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it goes on
 			<-arrived

@@ -30,22 +30,31 @@ func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]boo
 		}
 	}
 	for _, step := range steps {
-		switch a := step.(type) {
-		case plan.TellPods:
-			for _, pod := range a.Pods {
-				if _, known := w.since[pod.Ordinal]; a.Message == plan.Leave && !known && !silent[pod.Name] {
-					w.since[pod.Ordinal] = s.Now
-				}
-			}
-		case plan.SetReplicas:
-			for place := a.To; place < a.From; place++ {
-				since, agreed := w.since[place]
-				pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
-				said := z.Told[pod.UID].Since
-				if waited := s.Now.Sub(since); !agreed || waited < delay || s.Now.Sub(said) < delay {
-					return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, s.Now.Sub(said))
-				}
-			}
+		if a, tells := step.(plan.TellPods); tells && a.Message == plan.Leave {
+			w.told(s.Now, a.Pods, silent)
+		}
+		if a, is := step.(plan.SetReplicas); is && a.To < a.From {
+			return w.leave(s.Now, z, a)
+		}
+	}
+	return ""
+}
+
+func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
+	for _, pod := range pods {
+		if _, known := w.since[pod.Ordinal]; !known && !silent[pod.Name] {
+			w.since[pod.Ordinal] = now
+		}
+	}
+}
+
+func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
+	for place := a.To; place < a.From; place++ {
+		since, agreed := w.since[place]
+		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
+		said := now.Sub(z.Told[pod.UID].Since)
+		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
+			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
 		}
 	}
 	return ""
@@ -84,13 +93,11 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 // happened leaves out of a plan what a crash or a failed write kept from happening.
 func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		switch a := step.(type) {
-		case plan.SetReplicas:
-			return before.Zones[0].Replicas == after.Zones[0].Replicas
-		case plan.TellPods:
+		if a, tells := step.(plan.TellPods); tells {
 			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
 		}
-		return false
+		_, sizes := step.(plan.SetReplicas)
+		return sizes && before.Zones[0].Replicas == after.Zones[0].Replicas
 	})
 }
 
