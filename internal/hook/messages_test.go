@@ -167,6 +167,35 @@ func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
 	}
 }
 
+// Here the body is read, so it can be too long, too slow or never come.
+func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) {
+	const limit = 300 * time.Millisecond
+	for name, pod := range map[string]func(context.Context, net.Conn){
+		"a body without an end":  forever(ok+"\r\n", megabyte, 0),
+		"a body that drips":      forever(ok+"\r\n", " ", 10*time.Millisecond),
+		"a body that never ends": say(ok + "Content-Length: 100\r\n\r\n{\"timestamp\":1}"),
+		"chunks without an end":  forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "10000\r\n"+megabyte[:1<<16]+"\r\n", 0),
+		"chunks of one byte":     forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "1;"+megabyte[:1000]+"\r\nx\r\n", 0),
+		"a gigabyte":             forever(ok+"Content-Length: 1073741824\r\n\r\n", megabyte, 0),
+		"an upgrade":             say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n{\"timestamp\":1}"),
+		"deep JSON":              say(ok + "Content-Length: 60000\r\n\r\n" + strings.Repeat("[", 60000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			listen(t, pod, 80)
+			f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
+			zone := delayed("zone-a", 0, 1)
+			began := time.Now()
+			f.Tell(store, zone, plan.Leave, zone.Pods)
+			if got := f.told(t, store, zone)["zone-a-0"]; !got.Failed || got.Why == "" || !got.Since.IsZero() {
+				t.Errorf("got %+v", got)
+			}
+			if took := time.Since(began); took > 10*limit {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
 func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 	var status int
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, 80)
