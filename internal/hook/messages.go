@@ -224,8 +224,9 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 		if g == nil {
 			return
 		}
-		l := g.waiting[0]
-		g.waiting = g.waiting[1:]
+		i := g.first()
+		l := g.waiting[i]
+		g.waiting = slices.Delete(g.waiting, i, i+1)
 		l.sent, l.queued = l.told.Message, false
 		g.calls++
 		m.places.take(g.key.Namespace)
@@ -263,6 +264,20 @@ func (m *Messages) before(a, b *recipients) bool {
 		return a.calls < b.calls
 	}
 	return a.waiting[0].arrival < b.waiting[0].arrival
+}
+
+// first returns whose turn it is: who has not failed so often, then who came first.
+func (g *recipients) first() int {
+	first := 0
+	for i, l := range g.waiting {
+		if l.failures < g.waiting[first].failures {
+			first = i
+		}
+		if g.waiting[first].failures == 0 {
+			break
+		}
+	}
+	return first
 }
 
 // done takes down what came of a call, and tells whether that is to be known now.

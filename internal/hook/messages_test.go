@@ -306,6 +306,35 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	}
 }
 
+func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
+	arrived, goOn := make(chan string, 100), make(chan bool)
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- calledAt(r)
+		<-goOn
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	zone := delayed("zone-a", 0, 4)
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2])
+	for range 2 {
+		<-arrived
+		goOn <- true
+	}
+	f.told(t, store, zone)
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2]) // of whom the first is called now, and the other one waits
+	order := []string{<-arrived}
+	f.Tell(store, zone, plan.Stay, zone.Pods[2:])
+	for range 3 {
+		goOn <- true
+		order = append(order, <-arrived)
+	}
+	goOn <- true
+	f.told(t, store, zone)
+	if diff := cmp.Diff([]string{podAddress(0), podAddress(2), podAddress(3), podAddress(1)}, order); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})

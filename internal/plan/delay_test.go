@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const delay = time.Minute
@@ -205,6 +206,17 @@ zone-a rev=2 mirrors=1 delay=1h
 	s.Hold.Agreed = nil
 	if v := plan.Admit(s, ours); v.Allowed() {
 		t.Error("who is not noted may leave")
+	}
+}
+
+func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
+	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirrors=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
+	told := s.Zones[0].Told["zone-a-0"]
+	told.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	s.Zones[0].Told["zone-a-0"] = told
+	steps := plan.Group(s)
+	if wait, is := steps[0].(plan.Wait); !is || len(steps) != 1 || wait.Because.Code != reason.DownscaleDelayed || !wait.Because.Until.IsZero() {
+		t.Errorf("the plan is %v", steps)
 	}
 }
 
