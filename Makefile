@@ -6,6 +6,7 @@ GOFMT     = "$$($(GO) env GOROOT)/bin/gofmt"
 SUITES    = integration-tests
 GOLANGCI  = .tools/golangci-lint/go.mod
 KUSTOMIZE = .tools/kustomize/go.mod
+CONTROLLER_GEN = .tools/controller-gen/go.mod
 
 # What is built: by default for this machine, named after its commit.
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -35,6 +36,9 @@ suite_packages = $(shell cd $(SUITES) && $(GO) list ./...)
 
 # Linting one module: from its own folder, with the linter of this commit.
 lint = $(GO) tool -modfile=$(CURDIR)/$(GOLANGCI) golangci-lint
+
+# Generating from API types, with the controller-gen of this commit.
+controller_gen = $(GO) tool -modfile=$(CURDIR)/$(CONTROLLER_GEN) controller-gen
 
 # Rendering manifests, with the kustomize of this commit.
 kustomize = $(GO) tool -modfile=$(CURDIR)/$(KUSTOMIZE) kustomize build
@@ -84,7 +88,7 @@ fix: ## let the linters repair what they can
 golden: golden-files ## rewrite golden files, then show what changed
 	@git --no-pager diff --stat
 
-generate: deps golden-files ## everything that is made from code: documents, RBAC, golden files, list of linked packages
+generate: api deps golden-files ## everything that is made from code: CRDs, documents, RBAC, golden files, list of linked packages
 
 ##@ Before a merge
 
@@ -174,6 +178,9 @@ unit:
 golden-files:
 	$(GO) test $(golden_packages) -update
 
+api:
+	$(controller_gen) object crd paths=./internal/api/... output:crd:dir=manifests/crds
+
 # One platform, so that everyone gets the same list.
 deps:
 	@deps=$$(GOOS=linux GOARCH=amd64 CGO_ENABLED=0 $(GO) list -tags grpcnotrace -deps \
@@ -182,4 +189,4 @@ deps:
 
 .PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm prop fuzz race cover build clean
 .PHONY: image image-check manifests
-.PHONY: format-check vet lint-changed unit deps golden-files
+.PHONY: format-check vet lint-changed unit api deps golden-files

@@ -57,12 +57,14 @@ var house = map[string]room{
 	"internal/access":    {floor: 3, uses: outside},
 	"internal/certs":     {floor: 3, uses: outside},
 	"internal/hook":      {floor: 3, uses: outside},
+	"internal/reference": {floor: 3, uses: outside},
 	"internal/telemetry": {floor: 3, uses: outside},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
 	"internal/contract":  {floor: 2},
 	"internal/hold":      {floor: 2},
+	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/freshness": {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,8 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
 const (
@@ -283,89 +279,4 @@ func TestAFollowerWhosePodDeclinesGivesOthersATurn(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 1})
 	s.leftPrepared("zone-b-1")
 	s.leftPrepared("zone-b-2")
-}
-
-// led is a scene with one operator behind a proxy, without webhooks, in which a
-// zone follows another one and prepares its pods. What starts the operator again
-// comes along.
-func led(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
-	t.Helper()
-	s := unmanaged(t)
-	s.rules.guarded = true
-	s.answersLike(nil)
-	s.withRole()
-	proxy, kubeconfig := s.proxied()
-	start := func() *operator { return s.startOperatorWith(kubeconfig, withoutElection) }
-	start()
-	s.create(zone("zone-a", 2), zone("zone-b", 2, prepares, follows("zone-a")))
-	return s, proxy, start
-}
-
-// writesOfFollowing are those of growing and of shrinking after a leader, without
-// a crash, each numbered from its beginning.
-func writesOfFollowing(t *testing.T) (growing, shrinking []faultproxy.Request) {
-	t.Helper()
-	s, proxy, _ := led(t)
-	since := func(before int) []faultproxy.Request {
-		writes := proxy.Writes()[before:]
-		for i := range writes {
-			writes[i].Number = i + 1
-		}
-		return writes
-	}
-	before := len(proxy.Writes())
-	s.leads(3)
-	growing = since(before)
-	before = len(proxy.Writes())
-	s.leads(1)
-	return growing, since(before)
-}
-
-// leads gives the leader so many replicas and waits for its follower.
-func (s *scene) leads(n int32) {
-	s.t.Helper()
-	s.change("zone-a", forced(strconv.Itoa(int(n))))
-	s.sized(map[string]int32{"zone-a": n, "zone-b": n})
-}
-
-// following is one crash on the way to a number of replicas.
-type following struct {
-	crashPoint
-	to int32
-}
-
-func (f following) name() string { return fmt.Sprintf("to %d, %s", f.to, f.crashPoint) }
-
-func TestFollowingSurvivesACrashAtEveryWrite(t *testing.T) {
-	t.Parallel()
-	random, _ := seeded(t)
-	const few = 4
-	var all []following
-	growing, shrinking := writesOfFollowing(t)
-	for to, writes := range map[int32][]faultproxy.Request{3: growing, 1: shrinking} {
-		for _, write := range writes {
-			all = append(all, following{crashPoint{write, false}, to}, following{crashPoint{write, true}, to})
-		}
-	}
-	slices.SortFunc(all, func(a, b following) int { return strings.Compare(a.name(), b.name()) })
-	chosen := someOf(random, few, all)
-	t.Logf("growing and shrinking after a leader has %d histories with a crash; %d of them are tried", len(all), len(chosen))
-	for _, h := range chosen {
-		t.Run(h.name(), func(t *testing.T) {
-			t.Parallel()
-			s, proxy, start := led(t)
-			s.patience = longPatience
-			if h.to == 1 {
-				s.leads(3)
-			}
-			started := s.crashAt(proxy, len(proxy.Writes())+h.write.Number, h.after, start)
-			s.change("zone-a", forced(strconv.Itoa(int(h.to))))
-			started()
-			s.leads(h.to)
-			s.leads(1)
-			s.leftPrepared("zone-b-1")
-			s.leftPrepared("zone-b-2")
-			s.nobodyIsPreparedInVain("zone-b-0")
-		})
-	}
 }

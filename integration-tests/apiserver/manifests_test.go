@@ -83,7 +83,7 @@ var optedIn = map[string]string{"lockstep.dev/enabled": "true"}
 
 // clusterWide is what every installation for the whole cluster consists of.
 var clusterWide = []string{
-	"ClusterRole lockstep", "ClusterRoleBinding lockstep", "Namespace lockstep-system",
+	"ClusterRole lockstep", "ClusterRole lockstep-references", "ClusterRoleBinding lockstep", "ClusterRoleBinding lockstep-references", "Namespace lockstep-system",
 	"ValidatingAdmissionPolicy lockstep-opt-in", "ValidatingAdmissionPolicyBinding lockstep-opt-in",
 	"lockstep-system: Deployment lockstep", "lockstep-system: PodDisruptionBudget lockstep",
 	"lockstep-system: Role lockstep-home", "lockstep-system: RoleBinding lockstep-home",

@@ -28,6 +28,8 @@ var inReserve = map[string]string{
 	"list secrets":                    "the same",
 	"list deployments.apps":           "the same",
 	"list replicasets.apps":           "the same",
+	"list customresourcedefinitions.apiextensions.k8s.io":               "the same",
+	"list replicatemplates.rollout-operator.grafana.com":                "the same",
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
 	"get statefulsets.apps": "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
@@ -94,6 +96,8 @@ const (
 
 	forCertificates = "../webhooks/certificate/role.yaml" // where they run, those that serve webhooks
 	forInjection    = "../webhooks/inject.yaml"           // those that inject a CA
+
+	forDials = "../../integration-tests/apiserver/" + dialRights // operators for the whole cluster, by references.yaml
 )
 
 // A grant is one verb on one resource, as a rule has it.
@@ -124,7 +128,7 @@ func (g grant) covers(d deed) bool {
 		return false
 	}
 	switch g.file {
-	case forTheCluster:
+	case forTheCluster, forDials:
 		return d.everywhere
 	case forTheNamespace:
 		return !d.everywhere && d.account == d.namespace
@@ -169,7 +173,7 @@ func leftOver(grants []grant, deeds []deed) []string {
 
 func readGrants(folder string) ([]grant, error) {
 	var grants []grant
-	for _, file := range []string{forTheCluster, forTheNamespace, forHome, forCertificates, forInjection} {
+	for _, file := range []string{forTheCluster, forTheNamespace, forHome, forCertificates, forInjection, forDials} {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			return nil, fmt.Errorf("read roles: %w", err)

@@ -29,20 +29,32 @@ func prepares(s *appsv1.StatefulSet) {
 // call is a request that a pod got.
 type call struct {
 	at     time.Time
+	path   string
 	method string
 	pod    string
 	status int
 }
+
+// What pods are asked for by its path.
+const (
+	toPrepare = "/prepare"
+	toLeave   = "/leave" // after a delay
+)
 
 // voices answer for all pods of the suite.
 type voices struct {
 	mu      sync.Mutex
 	calls   map[string][]call                       // by namespace
 	answers map[string]func(method, pod string) int // by namespace
+	behind  map[string]time.Duration                // how much the clocks of a namespace's pods are
+	leaving map[string]time.Time                    // since when a pod is ready to leave, by namespace/name
 }
 
 var theVoices = sync.OnceValues(func() (*voices, error) {
-	v := &voices{calls: map[string][]call{}, answers: map[string]func(string, string) int{}}
+	v := &voices{
+		calls: map[string][]call{}, answers: map[string]func(string, string) int{},
+		behind: map[string]time.Duration{}, leaving: map[string]time.Time{},
+	}
 	listener, err := net.Listen("tcp", ":"+podPort)
 	if err != nil {
 		return nil, err
@@ -56,7 +68,7 @@ var theVoices = sync.OnceValues(func() (*voices, error) {
 func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := net.SplitHostPort(r.Host)
 	parts := strings.Split(name, ".")
-	if len(parts) < 3 || r.URL.Path != "/prepare" {
+	if len(parts) < 3 || (r.URL.Path != toPrepare && r.URL.Path != toLeave) {
 		http.Error(w, "this is no pod", http.StatusTeapot)
 		return
 	}
@@ -69,9 +81,25 @@ func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = answer(r.Method, pod)
 	}
 	v.mu.Lock()
-	v.calls[namespace] = append(v.calls[namespace], call{time.Now(), r.Method, pod, status})
+	v.calls[namespace] = append(v.calls[namespace], call{time.Now(), r.URL.Path, r.Method, pod, status})
+	since := v.ready(namespace, pod, r.Method)
 	v.mu.Unlock()
 	w.WriteHeader(status)
+	if r.URL.Path == toLeave && r.Method == http.MethodPost {
+		fmt.Fprintf(w, `{"timestamp":%d}`, since.Unix())
+	}
+}
+
+// ready returns since when a pod is ready to leave: it is so from the first time it
+// is asked to until it is told to stay, by its own clock.
+func (v *voices) ready(namespace, pod, method string) time.Time {
+	key := namespace + "/" + pod
+	if method == http.MethodDelete {
+		delete(v.leaving, key)
+	} else if v.leaving[key].IsZero() {
+		v.leaving[key] = time.Now().Add(-v.behind[namespace])
+	}
+	return v.leaving[key]
 }
 
 // answering is a guarded scene with pods that answer like that; nil: always 200.
@@ -101,12 +129,15 @@ func (s *scene) calls() []call {
 	return slices.Clone(v.calls[s.name])
 }
 
-// heardBy tells what a pod was asked: "POST 200, DELETE 200".
-func (s *scene) heardBy(pod string) string {
+// heardBy tells what a pod was asked about preparing: "POST 200, DELETE 200".
+func (s *scene) heardBy(pod string) string { s.t.Helper(); return s.heardOf(toPrepare, pod) }
+
+// heardOf tells what a pod was asked at a path.
+func (s *scene) heardOf(path, pod string) string {
 	s.t.Helper()
 	var words []string
 	for _, c := range s.calls() {
-		if c.pod == pod {
+		if c.pod == pod && c.path == path {
 			words = append(words, fmt.Sprintf("%s %d", c.method, c.status))
 		}
 	}

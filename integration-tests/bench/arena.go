@@ -173,7 +173,7 @@ const lockstepHome, lockstepAccount = "lockstep-system", "lockstep"
 func (a *arena) lockstep(ctx context.Context) (*racer, error) {
 	r := &racer{name: lockstepName, command: a.operator, optIn: true}
 	err := a.cluster.Apply(ctx, manifests+"/operator/namespace.yaml", manifests+"/operator/serviceaccount.yaml",
-		manifests+"/rbac/cluster.yaml", manifests+"/rbac/home.yaml")
+		manifests+"/crds", manifests+"/rbac/cluster.yaml", manifests+"/rbac/home.yaml", manifests+"/rbac/references.yaml")
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ func main() {
 		os.Exit(2)
 	}
 	b := &bench{settings: s, progress: os.Stderr, began: time.Now()}
+	if b.wants("scaling") {
+		b.noNetwork = enterNetwork(ctx)
+	}
 	rows, err := b.run(ctx)
 	if len(rows) > 0 {
 		fmt.Print(table(b.names(), rows))
@@ -71,6 +74,8 @@ type bench struct {
 	progress io.Writer
 	began    time.Time
 	program  string // lockstep, once it is built
+
+	noNetwork error // why pods cannot be called at their addresses
 }
 
 // scenario is a part that can be measured alone, on a cluster of its own.
@@ -88,11 +93,12 @@ func scenarios() []scenario {
 		{[]string{"fairness"}, (*bench).fairnessBetweenNamespaces},
 		{[]string{"failover"}, (*bench).failovers},
 		{[]string{"webhooks"}, (*bench).webhookDecisions},
+		{[]string{"scaling"}, (*bench).scaling},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "scaling"}
 }
 
 // run measures what was chosen and returns what could be measured.

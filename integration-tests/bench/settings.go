@@ -28,6 +28,7 @@ type settings struct {
 	fairness fairnessSizes
 	failover failoverSizes
 	webhooks webhookSizes
+	scale    scaleSizes
 }
 
 type rolloutSizes struct{ runs, pods int }
@@ -53,6 +54,11 @@ type webhookSizes struct {
 	runs, rate int
 	window     time.Duration
 	patches    int
+}
+
+type scaleSizes struct {
+	changes, idle, delayed int
+	delay                  time.Duration
 }
 
 // flags declares every flag, with its short default, and returns the defaults
@@ -98,6 +104,10 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.webhooks.rate, "webhooks.rate", 500, 500, "reviews a second")
 	duration(&s.webhooks.window, "webhooks.window", 5*time.Second, 20*time.Second, "for how long at a time")
 	count(&s.webhooks.patches, "webhooks.patches", 200, 1000, "decreases through the API server that are refused")
+	count(&s.scale.changes, "scaling.changes", 30, 100, "changes up and as many down that zones take over, of each way to do so")
+	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
+	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
+	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait, in whole seconds; longer than it takes to call them")
 	return long
 }
 
@@ -136,6 +146,7 @@ func (s *settings) check() error {
 		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
 		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups, "fairness.rate": s.fairness.rate,
 		"webhooks.runs": s.webhooks.runs, "webhooks.rate": s.webhooks.rate, "webhooks.patches": s.webhooks.patches,
+		"scaling.changes": s.scale.changes, "scaling.idle": s.scale.idle, "scaling.delayed": s.scale.delayed, "scaling.delay": int(s.scale.delay.Seconds()),
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))

@@ -70,7 +70,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 
 func TestWhatWasChosenIsMeasured(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks",
+		"":            "rollout many memory fairness failover webhooks scaling",
 		"idle":        "rollout",
 		"memory,many": "many memory",
 	} {

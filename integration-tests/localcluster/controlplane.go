@@ -155,7 +155,8 @@ func (c *Cluster) controllerManagerFlags() []string {
 		"--kube-api-burst=4000",
 		"--concurrent-statefulset-syncs=20",
 		"--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller",
-		"--node-monitor-grace-period=2m", // a busy machine is no broken node
+		"--node-monitor-grace-period=2m",             // a busy machine is no broken node
+		"--horizontal-pod-autoscaler-sync-period=1s", // tests do not wait for a quarter of a minute
 	}
 }
 

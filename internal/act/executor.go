@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -26,14 +27,24 @@ const parallelDeletes = 10
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
 type Executor struct {
-	Client  kubernetes.Interface
-	Holds   *lease.Store
-	Fresh   *freshness.Log
-	Tracer  trace.Tracer
-	Pods    Pods
-	Told    Told                        // whoever tells pods that they leave or stay
-	Managed func(namespace string) bool // asked before every single write
-	DryRun  bool                        // decide and report, write nothing
+	Client     kubernetes.Interface
+	Metadata   metadataclient.Interface // writes to resources of any kind
+	References References
+	Holds      *lease.Store
+	Fresh      *freshness.Log
+	Tracer     trace.Tracer
+	Pods       Pods
+	Told       Told                        // whoever tells pods that they leave or stay
+	Managed    func(namespace string) bool // asked before every single write
+	DryRun     bool                        // decide and report, write nothing
+}
+
+// References are resources whose replicas zones take over.
+type References interface {
+	// Resource returns what serves the kind of a reference now.
+	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
+	// Reported hears what was written into the status of a resource, and when.
+	Reported(namespace string, report plan.ReportReplicas, at time.Time)
 }
 
 // Pods answer calls. An error says which of them did not.
@@ -57,7 +68,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
-	receipts := e.withdraw(ctx, s.Key, steps)
+	free, steps := uncovered(steps)
+	receipts := e.write(ctx, s.Key, free)
+	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
 	undone := e.undo(ctx, s, steps)
 	receipts = append(receipts, undone...)
 	if err := failures(undone); err != nil { // what is noted of the decrease stands until all have answered
@@ -66,16 +79,13 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	}
 	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		receipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold
+		err = errors.Join(err, e.undoAnew(ctx, s, asked, err))
 		return append(receipts, asked...), errors.Join(failures(receipts), err)
 	}
-	if d.Verdict == hold.Write && !d.Record.Holder.Foreign() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, hold.Deadline(d.Record))
-		defer stop()
-	}
+	ctx, stop := within(ctx, s.Hold, steps, d)
+	defer stop()
 	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.writeZones(ctx, s.Key, steps)
+	written := e.write(ctx, s.Key, steps)
 	receipts = append(append(receipts, deleted...), written...)
 	if agreed {
 		receipts = append(receipts, noted(steps)...)
@@ -189,12 +199,9 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 		}
 		zone, _ := s.Zone(p.Decrease.Zone)
 		zone.Call = p.Decrease.Call
-		heard, err := e.ask(ctx, s.Key, zone, p)
-		switch {
-		case err != nil && heard:
+		err := e.ask(ctx, s.Key, zone, p)
+		if err != nil {
 			d.Record = d.Refused
-		case err != nil:
-			d.Record = d.Unheard
 		}
 		at := time.Now() // pods may have taken their time
 		d.Record.Renewed = at
@@ -207,7 +214,7 @@ func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 	return receipts, agreed
 }
 
-func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) (heard bool, err error) {
+func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) error {
 	ctx, span := e.Tracer.Start(ctx, "prepare downscale", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
 		attribute.String("lockstep.group", key.Group),
@@ -215,11 +222,41 @@ func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan
 	))
 	defer span.End()
 	if !e.Managed(key.Namespace) {
-		return false, errOptedOut
+		return errOptedOut
 	}
 	ctx, stop := context.WithTimeout(ctx, p.Within)
 	defer stop()
-	return e.Pods.Prepare(ctx, key, zone, p.Pods)
+	_, err := e.Pods.Prepare(ctx, key, zone, p.Pods)
+	return err
+}
+
+// undoAnew notes that pods are to be told to stay which were asked to leave under
+// a note that somebody else has taken back meanwhile: they may have heard him
+// first.
+func (e *Executor) undoAnew(ctx context.Context, s plan.Snapshot, asked []plan.Receipt, because error) error {
+	if len(asked) == 0 || reason.ClassOf(because) != reason.Moved {
+		return nil // whoever leads finds the note as it stands
+	}
+	p, _ := asked[0].Step.(plan.PreparePods)
+	record, possible := hold.UndoAnew(e.Holds.Cached(s.Key), p.Decrease, time.Now())
+	if !possible {
+		return nil
+	}
+	record.Own = false // whoever goes on looks first
+	return e.request(ctx, "undo preparation anew", s.Key, p.Decrease.Zone, func(ctx context.Context) error {
+		return e.Holds.Write(ctx, s.Key, record)
+	})
+}
+
+// within ends requests in time where the hold covers them.
+func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+	switch {
+	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
+		return context.WithDeadline(ctx, hold.Deadline(d.Record))
+	case plan.Lowers(steps):
+		return context.WithDeadline(ctx, hold.Deadline(held))
+	}
+	return context.WithCancel(ctx)
 }
 
 // undo tells pods that they stay. Their answers are waited for.
@@ -240,8 +277,9 @@ func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// writeZones carries out what is written on StatefulSets, one after the other.
-func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// write carries out what is written on StatefulSets, and on the resources whose
+// replicas they take over, one after the other.
+func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		var name, zone string
@@ -255,8 +293,10 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
 		case plan.SetReplicas:
 			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
+		case plan.ReportReplicas:
+			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -264,15 +304,19 @@ func (e *Executor) writeZones(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// raises returns the steps that give zones more replicas.
-func raises(steps []plan.Action) []plan.Action {
-	return slices.Collect(func(yield func(plan.Action) bool) {
-		for _, step := range steps {
-			if a, ok := step.(plan.SetReplicas); ok && a.To > a.From && !yield(a) {
-				return
-			}
+// uncovered tells the steps that need no hold from all others, and wait for
+// nobody's answer: they give zones more replicas, or only say how many there are.
+func uncovered(steps []plan.Action) (free, others []plan.Action) {
+	for _, step := range steps {
+		size, sizes := step.(plan.SetReplicas)
+		_, reports := step.(plan.ReportReplicas)
+		if reports || (sizes && size.To > size.From) {
+			free = append(free, step)
+		} else {
+			others = append(others, step)
 		}
-	})
+	}
+	return free, others
 }
 
 // noted returns receipts for what was done by writing the hold alone.

@@ -21,6 +21,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
@@ -51,9 +53,13 @@ func newRoom(t *testing.T) *room {
 	t.Helper()
 	server := &recorder{}
 	client := apitest.Client(t, server)
+	objects, err := metadata.NewForConfig(&rest.Config{Host: "http://api", Transport: server, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := &room{recorder: server}
 	r.Executor = act.Executor{
-		Client: client, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
+		Client: client, Metadata: objects, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
 		Managed: func(namespace string) bool { return namespace == "team" && !r.optedOut },
 	}
 	return r
@@ -464,7 +470,6 @@ func TestTheTraceInTheLease(t *testing.T) {
 type pods struct {
 	*recorder
 	fail error
-	deaf bool // nobody hears what is asked
 }
 
 func (p pods) Prepare(_ context.Context, _ plan.Key, zone plan.Zone, asked []plan.Pod) (heard bool, err error) {
@@ -472,7 +477,7 @@ func (p pods) Prepare(_ context.Context, _ plan.Key, zone plan.Zone, asked []pla
 		p.begin("prepare "+zone.Name+"/"+pod.Name+zone.Call.Path, nil)
 		p.end()
 	}
-	return !p.deaf, p.fail
+	return true, p.fail
 }
 
 func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Pod) error {
@@ -538,7 +543,9 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 	r := newRoom(t)
 	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
 	lower := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
-	if _, err := r.Run(t.Context(), group(), []plan.Action{raise, lower}, hold.Decision{}); err != nil {
+	s := group()
+	s.Hold = write(s, "downscale/zone-b").Record
+	if _, err := r.Run(t.Context(), s, []plan.Action{raise, lower}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
@@ -572,8 +579,53 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(raise) {
 		t.Errorf("receipts %v, error %v; want the raise alone, and the error of the hold", receipts, err)
 	}
-	if diff := cmp.Diff([]string{newLease, "GET " + theLease, "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", newLease, "GET " + theLease}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReplicasAreAddedThoughPodsDoNotAnswer(t *testing.T) {
+	r := newRoom(t)
+	r.Pods = pods{recorder: r.recorder, fail: errors.New("no answer")}
+	s := group()
+	steps := []plan.Action{
+		plan.UndoPreparation{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]},
+		plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2},
+	}
+	if _, err := r.Run(t.Context(), s, steps, write(s, "")); err == nil {
+		t.Error("that nobody answers is no error")
+	}
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", "undo zone-a/zone-a-1/prepare"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWhoWasAskedUnderANoteThatIsGoneIsToldToStay(t *testing.T) {
+	s := group()
+	steps := []plan.Action{plan.PreparePods{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods[1:], Within: time.Second}}
+	d := write(s, "downscale/zone-a")
+	d.Record.Decrease = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+	r := newRoom(t)
+	r.Pods = pods{recorder: r.recorder}
+	writes := 0
+	r.refuses = func(what string) int32 {
+		switch {
+		case what == "GET "+theLease:
+			return http.StatusNotFound
+		case what == newLease && writes == 0: // somebody else has written it meanwhile
+			writes++
+			return http.StatusConflict
+		}
+		return 0
+	}
+	if _, err := r.Run(t.Context(), s, steps, d); reason.ClassOf(err) != reason.Moved {
+		t.Errorf("got %v, want that the Lease has moved on", err)
+	}
+	if diff := cmp.Diff([]string{"prepare zone-a/zone-a-1/prepare", newLease, "GET " + theLease, newLease}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if last := r.bodies[len(r.bodies)-1]; !strings.Contains(last, `\"stage\":\"undoing\"`) {
+		t.Errorf("the hold says %s, want that it is undone", last)
 	}
 }
 
@@ -586,9 +638,7 @@ func TestWhoLeavesIsAskedBeforeTheHoldSaysSo(t *testing.T) {
 	}
 	noting := func(stage plan.Stage) plan.Hold {
 		record := write(s, "downscale/zone-a").Record
-		if stage != "" {
-			record.Decrease = fixture.Shrinking("zone-a", 2, 1, stage)
-		}
+		record.Decrease = fixture.Shrinking("zone-a", 2, 1, stage)
 		return record
 	}
 	for sentence, tc := range map[string]struct {
@@ -596,15 +646,14 @@ func TestWhoLeavesIsAskedBeforeTheHoldSaysSo(t *testing.T) {
 		noted string // what the hold says then
 		done  int    // receipts without an error
 	}{
-		"all agree":       {pods{}, `\"stage\":\"admitted\"`, 2},
-		"one declines":    {pods{fail: errors.New("no")}, `\"stage\":\"undoing\"`, 0},
-		"nobody heard it": {pods{fail: errors.New("no"), deaf: true}, "", 0},
+		"all agree":    {pods{}, `\"stage\":\"admitted\"`, 2},
+		"one declines": {pods{fail: errors.New("no")}, `\"stage\":\"undoing\"`, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			tc.pods.recorder = r.recorder
 			r.Pods = tc.pods
-			d := hold.Decision{Verdict: hold.Write, Record: noting(plan.Admitted), Refused: noting(plan.Undoing), Unheard: noting("")}
+			d := hold.Decision{Verdict: hold.Write, Record: noting(plan.Admitted), Refused: noting(plan.Undoing)}
 			receipts, err := r.Run(t.Context(), s, steps, d)
 			if err != nil {
 				t.Errorf("that somebody declines is an error of the round: %v", err)
@@ -621,7 +670,7 @@ func TestWhoLeavesIsAskedBeforeTheHoldSaysSo(t *testing.T) {
 			if diff := cmp.Diff([]string{"prepare zone-a/zone-a-1/prepare", newLease}, r.said()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if body := r.bodies[1]; !strings.Contains(body, tc.noted) || (tc.noted == "") == strings.Contains(body, "decrease") {
+			if body := r.bodies[1]; !strings.Contains(body, tc.noted) {
 				t.Errorf("the hold says %s, want %s", body, tc.noted)
 			}
 		})

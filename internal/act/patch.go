@@ -9,9 +9,9 @@ import (
 
 // patch is a merge patch of the few fields that are ever written.
 type patch struct {
-	Metadata metadata          `json:"metadata"`
-	Spec     map[string]int    `json:"spec,omitempty"`
-	Status   map[string]string `json:"status,omitempty"`
+	Metadata metadata       `json:"metadata"`
+	Spec     map[string]int `json:"spec,omitempty"`
+	Status   map[string]any `json:"status,omitempty"`
 }
 
 type metadata struct {
@@ -28,7 +28,7 @@ func requiring(uid string, version plan.Version) patch {
 func (p patch) json() []byte {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
+		panic(fmt.Sprintf("encode patch: %v", err)) // texts and numbers always encode
 	}
 	return text
 }

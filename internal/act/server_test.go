@@ -85,6 +85,8 @@ func agreement(path string, body []byte) any {
 	switch {
 	case strings.Contains(path, "/leases"):
 		object["kind"], object["apiVersion"] = "Lease", "coordination.k8s.io/v1"
+	case strings.Contains(path, "/templates"):
+		object["kind"], object["apiVersion"] = "PartialObjectMetadata", "meta.k8s.io/v1"
 	case strings.Contains(path, "/statefulsets"):
 		object["kind"], object["apiVersion"] = "StatefulSet", "apps/v1"
 	default:

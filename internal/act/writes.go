@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,7 +46,7 @@ func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) er
 // adoptRevision makes the update revision the current one in the status.
 func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.AdoptRevision) error {
 	adoption := requiring(a.UID, a.Version)
-	adoption.Status = map[string]string{"currentRevision": a.Revision}
+	adoption.Status = map[string]any{"currentRevision": a.Revision}
 	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
 }
 
@@ -81,6 +82,23 @@ func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zon
 	if version, ok := plan.ParseVersion(set.ResourceVersion); ok {
 		e.Fresh.ZoneWritten(key, zone, version)
 	}
+	return nil
+}
+
+// reportReplicas writes into the status of a resource how many replicas those have
+// that take over its replicas, if it is still as was judged.
+func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.ReportReplicas) error {
+	resource, known := e.References.Resource(a.Reference)
+	if !known {
+		return reason.WithClass(reason.Moved, fmt.Errorf("report replicas to %s: its kind is known no more", a.Reference))
+	}
+	report := patch{Metadata: metadata{UID: a.UID, ResourceVersion: a.Version}, Status: map[string]any{"replicas": a.To}}
+	_, err := e.Metadata.Resource(resource).Namespace(key.Namespace).
+		Patch(ctx, a.Reference.Name, types.MergePatchType, report.json(), metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
+	}
+	e.References.Reported(key.Namespace, a, time.Now())
 	return nil
 }
 

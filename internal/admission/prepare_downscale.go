@@ -169,10 +169,13 @@ func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, note plan.De
 	}()
 }
 
-// refusal is what the caches object. What they cannot know is not refused yet.
+// refusal is what the caches object. What they cannot know is not refused yet: a
+// StatefulSet that they do not show, the newest note of lockstep's own downscale.
 func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal {
-	v := plan.Admit(p.Observer.Cached(key), ask)
-	if v.Because.Code == reason.CacheBehind {
+	cached := p.Observer.Cached(key)
+	v := plan.Admit(cached, ask)
+	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Decrease.Ours
+	if ours || v.Because.Code == reason.CacheBehind {
 		return plan.Refusal{}
 	}
 	return v.Because
@@ -237,13 +240,11 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 // may have been asked after he told them to stay.
 func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan.Decrease) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
-		free := record.Holder.Free() || record.Holder == plan.Downscale.For(note.Zone)
-		if !record.Decrease.None() || !free || record.Unreadable != "" {
+		next, possible := hold.UndoAnew(*record, note, time.Now())
+		if !possible {
 			return errTakenBack
 		}
-		record.Exists, record.Holder = true, plan.Downscale.For(note.Zone)
-		record.Decrease = note.TakenBack(time.Now())
-		record.Renewed, record.Duration = time.Now(), hold.Duration
+		*record = next
 		return nil
 	})
 }

@@ -21,6 +21,11 @@ const (
 	AfterLeaderAnnotation = "grafana.com/rollout-upscale-only-when-leader-ready"
 	ForceAnnotation       = "grafana.com/rollout-force-replicas"
 
+	MirrorNameAnnotation       = "grafana.com/rollout-mirror-replicas-from-resource-name"
+	MirrorKindAnnotation       = "grafana.com/rollout-mirror-replicas-from-resource-kind"
+	MirrorAPIVersionAnnotation = "grafana.com/rollout-mirror-replicas-from-resource-api-version"
+	MirrorWriteBackAnnotation  = "grafana.com/rollout-mirror-replicas-from-resource-write-back"
+
 	DelayAnnotation    = "grafana.com/rollout-delayed-downscale"
 	DelayURLAnnotation = "grafana.com/rollout-prepare-delayed-downscale-url"
 
@@ -94,6 +99,13 @@ const (
 	InjectNamespaceLabel   = "grafana.com/namespace"
 )
 
+// Words on ClusterRoles.
+const (
+	// ReferencesLabel adds a role to what lockstep may do with resources whose
+	// replicas zones take over.
+	ReferencesLabel = "lockstep.dev/aggregate-to-references"
+)
+
 // Word is one row of docs/contract.md.
 type Word struct {
 	Name    string
@@ -122,6 +134,10 @@ var words = []Word{
 	{LeaderAnnotation, "StatefulSet", "annotation", you, "name of another StatefulSet of the group: the zone has as many replicas as that one", "the zone follows nobody", "the zone keeps its replicas, and what it waits for says so: no such StatefulSet in the group, or leaders that go round in a circle"},
 	{AfterLeaderAnnotation, "StatefulSet", "annotation", you, "`true`: the zone grows only once its leader has as many pods as it grows to, all of them available", "it grows with its leader", "like absent"},
 	{ForceAnnotation, "StatefulSet", "annotation", you, "a whole number from 0 to 2147483647: the zone has so many replicas, whatever its leader asks for; an Event and a metric say so while it stands", "nothing is forced", "nothing is forced, and a Warning Event says so"},
+	{MirrorNameAnnotation, "StatefulSet", "annotation", you, "name of an object with a scale subresource in the same namespace: the zone has as many replicas as that asks for", "no replicas are taken over", "the zone keeps its replicas, and what it waits for says what is wrong; so it is where only one of name and kind is there"},
+	{MirrorKindAnnotation, "StatefulSet", "annotation", you, "kind of that object, like `ReplicaTemplate`", "no replicas are taken over", "as for the name"},
+	{MirrorAPIVersionAnnotation, "StatefulSet", "annotation", you, "its group and version, like `rollout-operator.grafana.com/v1`; only the group counts", "the core group of Kubernetes", "as for the name"},
+	{MirrorWriteBackAnnotation, "StatefulSet", "annotation", you, "`true` or `false` (`1`, `t`, `0`, `f` and the like): whether the status of that object says how many replicas there are", "it says so, unless it is of a kind of Kubernetes' own, whose status belongs to its controller", "like `false`"},
 	{DelayAnnotation, "StatefulSet", "annotation", you, "a duration like `1h30m` or `2d` (whole numbers with `y`, `w`, `d`, `h`, `m`, `s`, `ms`, longer units first): for so long a pod that will leave goes on after it has said that it is ready to; only on zones that take over the replicas of a resource", "or `0`: nobody waits, and nobody is told anything", "the zone grows and does not shrink, and what it waits for says so"},
 	{DelayURLAnnotation, "StatefulSet", "annotation", you, "by which pods are told that they will leave (POST) or stay (DELETE): a URL like `http://pod:8080/prepare-downscale`, of which scheme (`http` or `https`), port, path and query count; the pod's own address is called, whatever host is named", "nobody waits, and nobody is told anything", "the zone grows and does not shrink, and what it waits for says so"},
 	{PrepareDownscaleLabel, "StatefulSet", "label", you, "`true`", "pods leave unprepared", "like absent"},
@@ -145,6 +161,7 @@ var words = []Word{
 	{InjectLabel, "webhook configuration", "label", you, "`true`: the CA is injected", "not injected", "not injected"},
 	{InjectLabelPredecessor, "webhook configuration", "label", you, "`true`, beside `grafana.com/namespace`: the CA is injected", "not injected", "not injected"},
 	{InjectNamespaceLabel, "webhook configuration", "label", you, "a managed namespace: the configuration belongs to who manages it", "only `lockstep.dev/inject-ca` counts, and only where the whole cluster is managed", "not injected"},
+	{ReferencesLabel, "ClusterRole", "label", you, "`true`: what the role grants is granted to lockstep, for resources whose replicas zones take over", "not granted", "like absent"},
 	{RotateAnnotation, "Secret", "annotation", you, "any value that it did not have before: the webhooks' certificate is rotated", "-", "-"},
 	{RotatedAnnotation, "Secret", "annotation", us, "the value of `lockstep.dev/rotate` that was answered last", "-", "-"},
 	{RotationSinceAnnotation, "Secret", "annotation", us, "when the wait of the rotation's present phase began", "it begins now", "it begins now"},

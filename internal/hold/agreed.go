@@ -73,7 +73,7 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	}
 	switch d.Verdict {
 	case Write:
-		d.Record.Agreed, d.Refused.Agreed, d.Unheard.Agreed = noted, noted, noted
+		d.Record.Agreed, d.Refused.Agreed = noted, noted
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
 			return Decision{Verdict: Look} // a Lease begins with what the predecessor has kept, which a look reads

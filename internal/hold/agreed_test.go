@@ -84,7 +84,7 @@ func FuzzAgreed(f *testing.F) {
 	})
 }
 
-const left = "zone-a rev=2 mirrors=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1s\n"
+const left = "zone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1s\n"
 
 // Who agreed is noted without the hold being taken, prolonged for others or looked at.
 func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {

@@ -29,6 +29,7 @@ type decrease struct {
 	From            int       `json:"from"`
 	To              int       `json:"to"`
 	Call            *call     `json:"call,omitempty"`
+	Asked           string    `json:"asked,omitempty"`
 	Stage           string    `json:"stage"`
 	Ours            bool      `json:"ours,omitempty"`
 	Since           time.Time `json:"since"`
@@ -68,7 +69,7 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 	if !d.None() {
 		doc.Decrease = &decrease{
 			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
-			Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
+			Asked: d.Asked, Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
 		}
 		if d.Call != (plan.Call{}) {
 			doc.Decrease.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
@@ -135,7 +136,7 @@ func parseDecrease(d *decrease) (plan.Decrease, error) {
 		return plan.Decrease{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
 	out := plan.Decrease{
-		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Stage: stage, Ours: d.Ours,
+		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Asked: d.Asked, Stage: stage, Ours: d.Ours,
 		Since: d.Since, Trace: d.Trace,
 	}
 	if d.Call != nil {

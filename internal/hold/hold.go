@@ -46,9 +46,7 @@ const (
 type Decision struct {
 	Verdict Verdict
 	Record  plan.Hold // for Write
-	// Where the plan asks pods to prepare, this is written instead of Record
-	Refused plan.Hold // when one of them did not agree
-	Unheard plan.Hold // when none of them can have heard it
+	Refused plan.Hold // instead of Record, where pods are asked to prepare and one of them did not agree
 }
 
 // Cover decides how a plan's steps are covered by the group's hold. Takedowns
@@ -74,7 +72,7 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	case releases(steps):
 		return Decision{Verdict: Write, Record: settle(s, "", nil, decrease)}
 	case changes:
-		return alternatives(s, steps, Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease)})
+		return Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease), Refused: refused(s, steps)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
@@ -97,18 +95,16 @@ func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
 	return h.Decrease, false
 }
 
-// alternatives adds to a decision what is written where pods are asked and do
-// not agree.
-func alternatives(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
+// refused returns what is written where pods are asked to prepare and do not
+// agree. That none of them heard it this time is no matter: they may have been
+// asked before.
+func refused(s plan.Snapshot, steps []plan.Action) plan.Hold {
 	for _, step := range steps {
 		if a, asks := step.(plan.PreparePods); asks {
-			undoing := a.Decrease
-			undoing.Stage, undoing.Since = plan.Undoing, s.Now
-			d.Refused = settle(s, s.Hold.Holder, nil, undoing)
-			d.Unheard = settle(s, s.Hold.Holder, nil, plan.Decrease{})
+			return settle(s, s.Hold.Holder, nil, a.Decrease.TakenBack(s.Now))
 		}
 	}
-	return d
+	return plan.Hold{}
 }
 
 // inheritsDecrease tells whether a decrease is carried out that another process
@@ -122,6 +118,22 @@ func holderAfter(h plan.Hold, noted plan.Decrease) plan.Holder {
 		return h.Holder
 	}
 	return plan.Downscale.For(noted.Zone)
+}
+
+// UndoAnew returns the record under which a decrease is undone that somebody else
+// has given up meanwhile: pods may have been asked after he told them to stay.
+// The second result is false where somebody else has the hold by now; what he
+// begins in that zone asks the same pods.
+func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool) {
+	holder := plan.Downscale.For(d.Zone)
+	free := record.Holder.Free() || record.Holder == holder
+	if !record.Decrease.None() || !free || record.Unreadable != "" {
+		return record, false
+	}
+	record.Exists, record.Holder = true, holder
+	record.Decrease = d.TakenBack(now)
+	record.Renewed, record.Duration = now, Duration
+	return record, true
 }
 
 // Admit returns the record under which an admitted decrease is noted.
@@ -235,7 +247,7 @@ func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 func givenUp(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.GivenUp {
-		if s.Now.Before(at.Add(plan.RetryAfter)) {
+		if plan.StillGivenUp(at, s.Now) {
 			times[zone] = at
 		}
 	}

@@ -266,19 +266,34 @@ zone-a rev=2 force=1 prepares
 	for what, tc := range map[string]struct {
 		record plan.Hold
 		want   string
-		failed bool
 	}{
-		"all agree":       {d.Record, "zone-a from 2 to 1 admitted", false},
-		"one declines":    {d.Refused, "zone-a from 2 to 1 undoing", false},
-		"nobody heard it": {d.Unheard, "", true},
+		"all agree":    {d.Record, "zone-a from 2 to 1 admitted"},
+		"one declines": {d.Refused, "zone-a from 2 to 1 undoing"},
 	} {
-		noted := ""
-		if !tc.record.Decrease.None() {
-			noted = tc.record.Decrease.String()
+		if noted := tc.record.Decrease.String(); noted != tc.want || tc.record.Holder != "downscale/zone-a" {
+			t.Errorf("%s: %s notes %q, want %q", what, tc.record.Holder, noted, tc.want)
 		}
-		_, failed := tc.record.GivenUp["zone-a"]
-		if noted != tc.want || failed != tc.failed || tc.record.Holder != "downscale/zone-a" {
-			t.Errorf("%s: %s notes %q, given up: %t; want %q, %t", what, tc.record.Holder, noted, failed, tc.want, tc.failed)
+	}
+}
+
+func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
+	now := time.Now()
+	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
+	for sentence, tc := range map[string]struct {
+		record plan.Hold
+		want   bool
+	}{
+		"nobody has the hold":           {plan.Hold{}, true},
+		"the zone's downscale has it":   {plan.Hold{Exists: true, Holder: "downscale/zone-a"}, true},
+		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: asked}, false},
+		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
+		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
+		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
+	} {
+		next, possible := hold.UndoAnew(tc.record, asked, now)
+		undoes := next.Decrease.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now)
+		if possible != tc.want || (tc.want && !undoes) {
+			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Decrease, next.Holder, tc.want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ var rules = []Rule{
 	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(overBudget)},
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget)},
 	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize)},
-	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale of which those who leave were asked", sizes(unprepared)},
+	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared)},
 	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when both the hold's record and the pod's own time say that it has been ready to for as long", sizes(tooEarly)},
 }
 
@@ -231,11 +231,14 @@ func unnotedDecrease(s plan.Snapshot, sizes []plan.SetReplicas) string {
 func unprepared(s plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
+		var leave []plan.Pod
 		for _, p := range z.Pods {
-			leaves := p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From
-			if leaves && z.Prepares && p.Callable() && s.Hold.Decrease.Call == (plan.Call{}) {
-				return fmt.Sprintf("%s would leave and was not asked", p.Name)
+			if z.Prepares && p.Callable() && p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From {
+				leave = append(leave, p)
 			}
+		}
+		if len(leave) > 0 && plan.AskedOf(leave) != s.Hold.Decrease.Asked {
+			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, s.Hold.Decrease.Asked)
 		}
 	}
 	return ""

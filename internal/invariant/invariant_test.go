@@ -42,7 +42,7 @@ const waiting = `
 hold downscale/zone-b
   decrease zone-b from 2 to 1 admitted ours
   agreed zone-b 1 to 2 1h ago
-zone-b rev=1 mirrors=1 delay=1h
+zone-b rev=1 mirror=web asks=1 delay=1h
   zone-b-0 ready@1
   zone-b-1 ready@1
   told leave zone-b-1 ago=1h
@@ -79,7 +79,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"who was told to stay":                          {"DelayKept", strings.Replace(waiting, "told leave", "told stay", 1), []plan.Action{lower}},
 		"who did not agree":                             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
 		"who is asked":                                  {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
-		"who is absent":                                 {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirrors", "rev=1 replicas=2 mirrors", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
+		"who is absent":                                 {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
 		"whoever leaves by a delay that cannot be read": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
 
 		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.From, a.To = 1, 2 })}},

@@ -11,6 +11,7 @@ const (
 	decrease  = "internal/plan/decrease.go"
 	shrink    = "internal/plan/shrink.go"
 	follow    = "internal/plan/follow.go"
+	mirror    = "internal/plan/mirror.go"
 	delay     = "internal/plan/delay.go"
 	cover     = "internal/hold/hold.go"
 	agreed    = "internal/hold/agreed.go"
@@ -372,7 +373,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
-		Edits: []Edit{{follow, "if z.wish.none() || z.wish.replicas > d.To ||", "if"}},
+		Edits: []Edit{{follow, "if !z.wishesFor(d) ||", "if"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
@@ -382,12 +383,12 @@ var all = []Mutant{
 	},
 	{
 		Name:  "own downscale takes along who was not asked",
-		Edits: []Edit{{follow, "if len(leaves.ask) > 0 && !d.asks() {", "if false {"}},
+		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
 	},
 	{
 		Name:  "own downscale tried again at once after it failed",
-		Edits: []Edit{{follow, "known && b.Now.Before(until)", "known && false"}},
+		Edits: []Edit{{follow, "if StillGivenUp(at, b.Now) {", "if false {"}},
 		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
 	},
 	{
@@ -417,12 +418,12 @@ var all = []Mutant{
 	},
 	{
 		Name:  "forced replicas count less than the leader's",
-		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn wish{replicas", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn wish{replicas"}},
+		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
 		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
-		Edits: []Edit{{executor, "\t\treceipts = append(receipts, e.writeZones(ctx, s.Key, raises(steps))...) // which need no hold\n", ""}},
+		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports {"}},
 		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
 	},
 	{
@@ -430,7 +431,41 @@ var all = []Mutant{
 		Edits: []Edit{{executor, "\t\t\td.Record = d.Refused\n", ""}},
 		Test:  "internal/act TestWhoLeavesIsAskedBeforeTheHoldSaysSo", Rule: "one_declines",
 	},
-
+	{
+		Name:  "who came up after the others agreed leaves unasked",
+		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
+		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
+	},
+	{
+		Name:  "who was asked under a note that is gone stays prepared",
+		Edits: []Edit{{executor, "\t\terr = errors.Join(err, e.undoAnew(ctx, s, asked, err))\n", ""}},
+		Test:  "internal/act TestWhoWasAskedUnderANoteThatIsGoneIsToldToStay", Rule: "that it is undone",
+	},
+	{
+		Name:  "a withdrawn wish counts as a failure",
+		Edits: []Edit{{shrink, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {shrink, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
+		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
+	},
+	{
+		Name:  "leader counts before what is mirrored",
+		Edits: []Edit{{follow, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
+	},
+	{
+		Name:  "any number of replicas is taken over",
+		Edits: []Edit{{follow, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
+		Test:  scenarios + "a-number-that-cannot-be-meant-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
+	},
+	{
+		Name:  "resource told of its first zone alone",
+		Edits: []Edit{{mirror, "(least < 0 || z.Replicas < least)", "least < 0"}},
+		Test:  scenarios + "the-resource-is-told-the-smallest-number", Rule: "report ",
+	},
+	{
+		Name:  "two writers of a report answer each other",
+		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
+		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
+	},
 	// delayed downscales
 	{
 		Name:  "delayed downscale without a look at what the hold notes",

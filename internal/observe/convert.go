@@ -115,6 +115,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		AfterLeader:     contract.AfterLeader(set.Annotations),
 		Forced:          contract.Force(set.Annotations),
 		Barred:          contract.NoDownscale(set.Labels),
+		Mirror:          contract.Mirror(set.Annotations),
 	}
 	if z.Prepares {
 		z.Call = callOf(set)

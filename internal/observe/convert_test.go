@@ -154,6 +154,7 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a percentage of pods at a time":           {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
 		"nonsense instead of a number":             {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
 		"a leader":                                 {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
+		"a reference to mirror":                    {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
 		"a leader that is waited for":              {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
 		"replicas that are forced":                 {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
 		"nonsense that is forced":                  {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},

@@ -33,6 +33,11 @@ func (o *Observer) Listen(l Listener) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
+	if o.scales != nil {
+		if err := o.listenToScales(l.Group); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
 	if o.namespaces == nil {
 		return nil
 	}

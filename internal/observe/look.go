@@ -45,7 +45,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 	}
 	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
 	for i := range sets.Items {
-		z := zoneOf(&sets.Items[i])
+		z := o.mirror(key, zoneOf(&sets.Items[i]))
 		seen := pods[selectorOf(&sets.Items[i])]
 		z.Pods, z.PodsAt = seen.of[z.UID], seen.at
 		if i == 0 || seen.at < s.PodsAt {

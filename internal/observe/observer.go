@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -29,6 +30,7 @@ type Options struct {
 	// Metadata is asked for the Deployments and ReplicaSets with the label
 	// no-downscale; nil: nobody wants to know.
 	Metadata metadataclient.Interface
+	Scales   Scales // nil: what zones take over is not known
 	// Told knows what pods of zones with a delay were told; nil: nobody was told
 	// anything.
 	Told Told
@@ -49,16 +51,19 @@ type Observer struct {
 	zones      cache.SharedIndexInformer
 	namespaces cache.SharedIndexInformer            // nil in single-namespace mode
 	labelled   map[string]cache.SharedIndexInformer // by resource; empty without webhooks
+	scales     Scales                               // may be nil
+	wanting    sync.Mutex
 	told       Told
 	now        func() time.Time
 }
 
 // Names of indexes.
 const (
-	byOwner     = "owner" // pods by the UID of their StatefulSet
-	byGroup     = "group" // zones by the key of their group
-	byNamespace = "zones" // zones with a group, by namespace
-	byUID       = "uid"   // zones by UID
+	byOwner     = "owner"     // pods by the UID of their StatefulSet
+	byGroup     = "group"     // zones by the key of their group
+	byUID       = "uid"       // zones by UID
+	byReference = "reference" // zones by the resource whose replicas they take over
+	byMirroring = "mirroring" // zones that take over any, by namespace
 )
 
 // New returns an Observer that has not started to watch.
@@ -74,6 +79,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		told:   opts.Told,
 		pods:   coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:  factory.Apps().V1().StatefulSets().Informer(),
+		scales: opts.Scales,
 		now:    time.Now,
 	}
 	if o.only == "" {
@@ -94,7 +100,7 @@ func (o *Observer) configure() error {
 	errs := []error{
 		o.pods.SetTransform(trimPod),
 		o.zones.SetTransform(trimZone),
-		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byUID: indexByUID}),
+		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byUID: indexByUID, byReference: indexByReference, byMirroring: indexMirroring}),
 	}
 	if o.namespaces != nil {
 		errs = append(errs, o.namespaces.SetTransform(trimNamespace))

@@ -21,7 +21,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	}
 	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
 		if r.key() == key {
-			s.Zones = append(s.Zones, o.withPods(r.zone))
+			s.Zones = append(s.Zones, o.withPods(o.mirror(key, r.zone)))
 		}
 	}
 	for _, name := range strays(s) {

@@ -19,10 +19,19 @@ import (
 // clients are apart so that a flood of one kind cannot delay another.
 type clients struct {
 	work     kubernetes.Interface // observe and act; the API server's fairness is the only limit
+	foreign  foreign
 	election kubernetes.Interface
 	events   kubernetes.Interface // throttled: telling must not cost more than doing
 	metadata metadata.Interface   // as work, for objects of which nothing else is read
 	clock    *certs.Clock         // the API server's, as all of them see it
+}
+
+// foreign are clients for resources that people choose. That one of them is
+// forbidden says nothing about the permissions that lockstep needs, so nobody is
+// alarmed.
+type foreign struct {
+	client   kubernetes.Interface
+	metadata metadata.Interface
 }
 
 const (
@@ -40,8 +49,10 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
 	clock := certs.NewClock()
-	base.Wrap(refused.Watch)
 	base.Wrap(clock.Watch)
+	chosen := rest.CopyConfig(base)
+	chosen.QPS = -1
+	base.Wrap(refused.Watch)
 
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)
 	unlimited.QPS = -1
@@ -53,15 +64,22 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	for _, one := range []struct {
 		into   *kubernetes.Interface
 		config *rest.Config
-	}{{&made.work, unlimited}, {&made.election, election}, {&made.events, throttled}} {
+	}{{&made.work, unlimited}, {&made.election, election}, {&made.events, throttled}, {&made.foreign.client, chosen}} {
 		client, err := kubernetes.NewForConfig(one.config)
 		if err != nil {
 			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 		}
 		*one.into = client
 	}
-	if made.metadata, err = metadata.NewForConfig(unlimited); err != nil {
-		return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
+	for _, one := range []struct {
+		into   *metadata.Interface
+		config *rest.Config
+	}{{&made.metadata, unlimited}, {&made.foreign.metadata, chosen}} {
+		client, err := metadata.NewForConfig(one.config)
+		if err != nil {
+			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
+		}
+		*one.into = client
 	}
 	return made, nil
 }

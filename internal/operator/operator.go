@@ -26,6 +26,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -45,6 +46,7 @@ type Operator struct {
 	holds      *lease.Store
 	pods       hook.Zones
 	messages   *hook.Messages
+	references *reference.Book
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	controller *group.Controller
@@ -94,7 +96,10 @@ func (o *Operator) assemble() error {
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
 	o.messages = o.tellPods()
-	watched := observe.Options{Namespace: only, Selector: selector, Told: o.messages}
+	o.references = reference.New(reference.Options{
+		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
+	})
+	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references, Told: o.messages}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -107,7 +112,8 @@ func (o *Operator) assemble() error {
 	o.controller = &group.Controller{
 		Observer: o.observer,
 		Executor: &act.Executor{
-			Client: o.clients.work, Holds: o.holds, Pods: o.pods, Told: o.messages, Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+			Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Pods: o.pods, Told: o.messages,
+			Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
 		},
 		Reporter: o.reporter,
 		Holds:    o.holds,
@@ -181,6 +187,7 @@ func (o *Operator) listen(ctx context.Context) ([]*server.Server, error) {
 func (o *Operator) watch(ctx context.Context) {
 	var watches sync.WaitGroup
 	watches.Go(func() { o.observer.Run(ctx) })
+	watches.Go(func() { o.references.Run(ctx) })
 	if o.webhooks != nil {
 		watches.Go(func() { o.webhooks.watch(ctx) })
 	}

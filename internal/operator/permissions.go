@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )
 
@@ -44,7 +45,7 @@ func needed(c config.Config) []permission.Need {
 // Permissions is everything that the operator asks of the API server, the
 // certificate of the webhooks apart. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
-	return slices.Concat(observe.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions())
+	return slices.Concat(observe.Permissions(), reference.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions())
 }
 
 // CertificatePermissions is what a generated certificate needs beside that.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/operator"
 	"github.com/lockstep-dev/lockstep/internal/permission"
 )
@@ -83,10 +84,39 @@ func (m manifest) yaml() string {
 	for _, need := range m.granted() {
 		b.WriteString(rule(need))
 	}
-	fmt.Fprintf(&b, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%s", m.kind, m.metadata())
-	fmt.Fprintf(&b, "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n", m.kind, m.name)
-	b.WriteString("subjects:\n  - kind: ServiceAccount\n    name: lockstep\n    namespace: lockstep-system\n")
-	return b.String()
+	return b.String() + m.binding()
+}
+
+// binding gives the role to lockstep.
+func (m manifest) binding() string {
+	return fmt.Sprintf("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%s", m.kind, m.metadata()) +
+		fmt.Sprintf("roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n", m.kind, m.name) +
+		"subjects:\n  - kind: ServiceAccount\n    name: lockstep\n    namespace: lockstep-system\n"
+}
+
+// Kinds that people choose are granted by people: roles with a label of ours are
+// summed up in one that has no rules of its own. It says nothing of rules, so that
+// applying it again takes none away.
+func TestTheRoleForReferencesSumsUpOthers(t *testing.T) {
+	const file = "../../manifests/rbac/references.yaml"
+	m := manifest{kind: "ClusterRole", name: "lockstep-references"}
+	text := "# What lockstep may do with resources whose replicas zones take over, beside ReplicaTemplates: what every\n" +
+		"# ClusterRole grants that has this label (docs/scaling.md).\n" +
+		"# Generated from what the code declares; make generate writes it anew.\n" +
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n" + m.metadata() +
+		"aggregationRule:\n  clusterRoleSelectors:\n    - matchLabels:\n        " + contract.ReferencesLabel + ": \"true\"\n" + m.binding()
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, string(committed)); diff != "" {
+		t.Errorf("%s is out of date, run make generate (-want +got):\n%s", file, diff)
+	}
 }
 
 func (m manifest) metadata() string {

@@ -94,11 +94,12 @@ func (b *board) note(d departure) Decrease {
 }
 
 // inOurName tells whether the request is for exactly the decrease that lockstep
-// itself has noted and may carry out: everything that could be asked was.
+// itself has noted and may carry out: everything that could be asked was. How
+// long ago is no matter: what is noted can still happen until it is taken back.
 func (b *board) inOurName(d departure) bool {
 	noted := b.Hold.Decrease
 	same := noted.Zone == d.Zone && noted.UID == d.UID && noted.Version == d.Version && noted.From == d.From && noted.To == d.To
-	if !same || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.patience()) {
+	if !same || !noted.Ours || noted.Stage != Admitted {
 		return false
 	}
 	_, because := b.stillDue(noted)

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+)
 
 // Decrease notes that a zone shrinks: from before the first leaving pod is
 // asked to prepare until no pod beyond spec.replicas exists. A hold carries one
@@ -17,6 +21,7 @@ type Decrease struct {
 	From       int     // its spec.replicas
 	To         int     // what is asked for
 	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
+	Asked      string  // who agreed to leave by a decrease of lockstep's own, as AskedOf tells
 	Stage      Stage
 	Ours       bool      // lockstep itself makes it; else somebody else asked, or it was seen
 	Since      time.Time // when it got to its stage
@@ -123,6 +128,25 @@ func (s Snapshot) Shrank(d Decrease) bool {
 // time for it.
 func (d Decrease) Failed(s Snapshot) bool {
 	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(d.patience()))
+}
+
+// AskedOf returns by what the hold knows again which pods agreed to leave; none
+// are the empty text.
+func AskedOf(pods []Pod) string {
+	if len(pods) == 0 {
+		return ""
+	}
+	sum := fnv.New64a()
+	for _, pod := range pods {
+		fmt.Fprintln(sum, pod.UID)
+	}
+	return fmt.Sprintf("%d %016x", len(pods), sum.Sum64())
+}
+
+// StillGivenUp tells whether a decrease that failed at a time is not tried again
+// yet. A time that is not to be believed keeps nobody waiting.
+func StillGivenUp(at, now time.Time) bool {
+	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
 }
 
 // Moment is a time that somebody wrote on an object. The zero Moment is none.

@@ -103,7 +103,7 @@ func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
 }
 
 func delayedZone() plan.Snapshot {
-	s := fixture.Group(fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1", "1", "1"), fixture.Mirrors(5), fixture.Delays(delay)))
+	s := fixture.Group(fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1", "1", "1"), fixture.Mirrors("web", 5), fixture.Delays(delay)))
 	for i := range s.Zones[0].Pods {
 		s.Zones[0].Pods[i].IP = "10.0.0.1"
 	}
@@ -140,7 +140,7 @@ func happen(t *rapid.T, w *fixture.World) {
 
 func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors(0), fixture.Delays(delay)))
+		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
 		z.Told = map[string]plan.Told{}
 		z.Replicas = rapid.IntRange(1, 400).Draw(t, "pods")
@@ -195,7 +195,7 @@ func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
 hold downscale/zone-a
   decrease zone-a from 2 to 1 admitted ours
   agreed zone-a 1 to 2 1h ago
-zone-a rev=2 mirrors=1 delay=1h
+zone-a rev=2 mirror=web asks=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `
 	ours := plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
@@ -210,7 +210,7 @@ zone-a rev=2 mirrors=1 delay=1h
 }
 
 func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
-	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirrors=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
+	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
 	told := s.Zones[0].Told["zone-a-0"]
 	told.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	s.Zones[0].Told["zone-a-0"] = told
@@ -222,7 +222,7 @@ func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
 
 func TestPodsAreToldAgainInTime(t *testing.T) {
 	s := fixture.MustParse(`
-zone-a rev=2 mirrors=4 delay=1h
+zone-a rev=2 mirror=web asks=4 delay=1h
   zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2 zone-a-3 ready@2
   told stay zone-a-0 again=10m
   told stay zone-a-1 again=7m

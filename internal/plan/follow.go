@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -18,6 +19,9 @@ type wish struct {
 }
 
 func (w wish) none() bool { return w.because == "" }
+
+// wishesFor tells whether the zone should have as few replicas as a decrease leaves.
+func (z standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
 // scale finds out how many replicas each zone should have, and which one may
 // shrink now, before any pod is looked at.
@@ -95,19 +99,36 @@ func (w wishes) settle(i int) {
 	w.states[i] = settled
 }
 
+// MaxReplicas is the most that lockstep gives a zone: more pods than a cluster
+// carries. A number beyond it is a mistake, and whoever made it is told.
+const MaxReplicas = 100_000
+
 // of returns how many replicas a zone should have: what a person forces, else
-// what its leader has or is about to be raised to.
+// what the resource asks for that it mirrors, else what its leader has or is about
+// to be raised to.
 func (w wishes) of(z Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
 	case z.Forced.Given:
-		return wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced}
+		return plausible(wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced})
 	case z.Mirror.Asked():
-		return mirrored(z)
-	case z.Leader == "":
-		return wish{}
+		return plausible(mirrored(z.Mirror))
+	case z.Leader != "":
+		return plausible(w.following(z))
 	}
+	return wish{}
+}
+
+// plausible objects to a number that cannot be meant.
+func plausible(w wish) wish {
+	if w.replicas <= MaxReplicas {
+		return w
+	}
+	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
+}
+
+func (w wishes) following(z Zone) wish {
 	i, exists := w.places[z.Leader]
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
@@ -118,17 +139,6 @@ func (w wishes) of(z Zone) wish {
 		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
 	return wish{replicas: w.height(leader), because: reason.LeaderFollowed}
-}
-
-// mirrored returns how many replicas the resource asks for.
-func mirrored(z Zone) wish {
-	switch {
-	case z.Mirror.Invalid != "":
-		return wish{objection: Refusal{Code: reason.InvalidReference, Detail: z.Mirror.Invalid}}
-	case !z.Mirror.Scale.Trouble.None():
-		return wish{objection: z.Mirror.Scale.Trouble}
-	}
-	return wish{replicas: z.Mirror.Scale.Replicas, because: reason.ReferenceMirrored}
 }
 
 // height returns how many replicas a zone asks for once it is raised.
@@ -185,9 +195,24 @@ func (b *board) lower(z standing) (Decrease, Refusal) {
 	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Decrease{}, r
 	}
+	return b.ours(d), Refusal{}
+}
+
+// ours is how the hold notes a decrease of lockstep's own. One that replaces
+// another whose StatefulSet was written to meanwhile is given no more time, and
+// asks nobody who has agreed to that one.
+func (b *board) ours(d departure) Decrease {
 	note := b.note(d)
 	note.Ours = true
-	return note, Refusal{}
+	former := b.Hold.Decrease
+	if !former.Ours || former.Zone != d.Zone || b.Course(former) != Overtaken {
+		return note
+	}
+	note.Since = former.Since
+	if note.Call == former.Call && former.Stage == Admitted && former.Asked == AskedOf(d.ask) {
+		note.Stage, note.Asked = Admitted, former.Asked
+	}
+	return note
 }
 
 func barred(z standing) Refusal {
@@ -199,9 +224,9 @@ func barred(z standing) Refusal {
 
 // gaveUp objects while a decrease that failed is not tried again.
 func (b *board) gaveUp(z standing) Refusal {
-	at, known := b.Hold.GivenUp[z.Name]
-	if until := at.Add(RetryAfter); known && b.Now.Before(until) {
-		return Refusal{Code: reason.PreparationFailed, Until: until}
+	at := b.Hold.GivenUp[z.Name]
+	if StillGivenUp(at, b.Now) {
+		return Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
 	}
 	return Refusal{}
 }
@@ -237,7 +262,7 @@ func (b *board) prepare(d Decrease, deeds []Action) []Action {
 		return nil
 	default:
 		admitted := d
-		admitted.Stage, admitted.Since = Admitted, b.Now
+		admitted.Stage, admitted.Since, admitted.Asked = Admitted, b.Now, AskedOf(leaves.ask)
 		return []Action{
 			PreparePods{Decrease: d, Pods: leaves.ask, Within: min(left, AnswerLimit)},
 			NoteDecrease{Decrease: admitted, Because: leaves.zone.wish.because},
@@ -265,12 +290,12 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	if b.Hold.Holder != Downscale.For(d.Zone) {
 		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
 	}
-	if z.wish.none() || z.wish.replicas > d.To || z.Replicas != d.From || b.Course(d) != Awaited {
+	if !z.wishesFor(d) || z.Replicas != d.From || b.Course(d) != Awaited {
 		return departure{}, Refusal{Code: reason.NoLongerWanted}
 	}
 	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
-	if len(leaves.ask) > 0 && !d.asks() {
-		return leaves, Refusal{Code: reason.NoLongerWanted} // somebody came up who was not asked
+	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
+		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
 	}
 	if r := firstOf(barred(z), holdIsElsewhere(b, leaves)); !r.None() || !leaves.harms {
 		return leaves, r

@@ -24,6 +24,7 @@ func Group(s Snapshot) []Action {
 		after = append(after, b.adopt(z)...)
 	}
 	after = append(after, b.stamp()...)
+	after = append(after, b.reports()...)
 	after = append(unraised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)
 	if len(waits) == 0 {
@@ -151,13 +152,30 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if because.None() && z.unadopted() && !b.Key.Alone {
 		because = b.againstAdoption(z)
 	}
-	because = firstOf(because, z.kept)
+	because = z.foremost(because)
+	if z.reports() {
+		because = firstOf(because, b.contested(z.Mirror))
+	}
 	idle := b.Key.Alone && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}
 	because.Until = earlier(earlier(because.Until, z.kept.Until), z.stableAt)
 	return []Action{Wait{Zone: z.Name, Because: because}}
+}
+
+// foremost returns which of two is told: what keeps the pods of a zone, or what
+// keeps its replicas where that needs a person and the other does not pass by itself.
+func (z standing) foremost(because Refusal) Refusal {
+	if needsPerson(z.kept) && (because.None() || needsPerson(because)) {
+		return z.kept
+	}
+	return firstOf(because, z.kept)
+}
+
+func needsPerson(r Refusal) bool {
+	entry, _ := reason.Explain(r.Code)
+	return entry.Kind == reason.Attention
 }
 
 // waitForHold says what is waited for beyond the zones of the group: intents

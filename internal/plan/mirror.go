@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
 
 // Mirror says whose replicas a zone takes over. The zero Mirror is none.
 type Mirror struct {
@@ -41,4 +45,69 @@ type Scale struct {
 type Report struct {
 	Replicas int
 	At       time.Time // zero: never
+}
+
+// ReportAgain is after how long a number is written back again that somebody else
+// has replaced: two writers must not answer each other.
+const ReportAgain = 30 * time.Second
+
+// mirrored is what a zone should have that takes over the replicas of a resource.
+func mirrored(m Mirror) wish {
+	switch {
+	case m.Invalid != "":
+		return wish{objection: Refusal{Code: reason.InvalidReference, Detail: m.Invalid}}
+	case !m.Scale.Trouble.None():
+		return wish{objection: m.Scale.Trouble}
+	case m.Scale.Replicas < 0:
+		return wish{objection: Refusal{Code: reason.ReferenceUnreadable, Detail: "fewer than 0 replicas"}}
+	}
+	return wish{replicas: m.Scale.Replicas, because: reason.ReferenceMirrored}
+}
+
+// reports tells resources how many replicas the zones have that take over theirs:
+// of several, the smallest number, since it is there in all of them.
+func (b *board) reports() []Action {
+	if b.Key.Alone {
+		return nil
+	}
+	var reports []Action
+	told := map[Reference]bool{}
+	for _, z := range b.standings {
+		m := z.Mirror
+		if !z.reports() || told[m.Reference] {
+			continue
+		}
+		told[m.Reference] = true
+		if least := b.least(m); least != m.Scale.Reported && b.contested(m).None() {
+			reports = append(reports, ReportReplicas{
+				Zone: z.Name, Reference: m.Reference, UID: m.Scale.UID, Version: m.Scale.Version, From: m.Scale.Reported, To: least,
+			})
+		}
+	}
+	return reports
+}
+
+// reports tells whether the zone counts for what its resource is told.
+func (z standing) reports() bool {
+	return z.Mirror.WriteBack && !z.Mirror.Reference.None() && z.Mirror.Invalid == "" && z.Mirror.Scale.Trouble.None() && !z.Deleting
+}
+
+// least is the smallest spec.replicas of all zones that count for a resource.
+func (b *board) least(m Mirror) int {
+	least := m.Scale.Least
+	for _, z := range b.standings {
+		if z.reports() && z.Mirror.Reference == m.Reference && (least < 0 || z.Replicas < least) {
+			least = z.Replicas
+		}
+	}
+	return least
+}
+
+// contested objects while somebody else has just replaced what was written back.
+func (b *board) contested(m Mirror) Refusal {
+	until := m.Scale.Written.At.Add(ReportAgain)
+	if least := b.least(m); m.Scale.Written.At.IsZero() || m.Scale.Written.Replicas != least || m.Scale.Reported == least || !b.Now.Before(until) {
+		return Refusal{}
+	}
+	return Refusal{Code: reason.ReportContested, Until: until}
 }

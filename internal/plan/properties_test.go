@@ -257,6 +257,7 @@ func takedowns(steps []plan.Action) map[string]string {
 // mend corrects what only people can.
 func mend(z *plan.Zone) {
 	z.Paused, z.OnDelete, z.Barred = false, true, false
+	z.Mirror.Scale.Trouble = plan.Refusal{}
 	if z.Delay.Invalid != "" {
 		z.Delay = plan.Delay{}
 	}

@@ -441,3 +441,36 @@ func TestRemarksTellWhatIsForced(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestADownscaleThatIsNotedAnewIsGivenNoMoreTime(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 admitted ours asked agreed="1 0" since=3s
+zone-a rev=1
+  zone-a-0 ready@1
+zone-b rev=1 leader=zone-a version=11 prepares
+  zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ready@1 ip=10.0.0.2
+`)
+	noted := s.Hold.Decrease
+	for _, step := range plan.Group(s) {
+		if n, is := step.(plan.NoteDecrease); is {
+			noted = n.Decrease
+		}
+	}
+	if noted.Version != 11 || noted.Stage != plan.Preparing || !noted.Since.Equal(s.Now.Add(-3*time.Second)) {
+		t.Errorf("noted %s at version %d since %s, want that who came up is asked, at version 11 since 3s", noted, noted.Version, s.Now.Sub(noted.Since))
+	}
+}
+
+func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
+	for leader, ours := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours asked since=6s\n" +
+			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
+		steps := plan.Group(s)
+		n, is := steps[0].(plan.NoteDecrease)
+		if !is || n.Decrease.Stage != plan.Undoing || n.Decrease.Ours != ours {
+			t.Errorf("with %s the plan is %v, want that the downscale is undone, as lockstep's own: %t", leader, steps, ours)
+		}
+	}
+}

@@ -133,7 +133,11 @@ func (b *board) recall(d Decrease) []Action {
 	return nil
 }
 
+// takeBack begins to undo a decrease. One of lockstep's own that is not wished
+// for any more has not failed: it is nobody's now.
 func (b *board) takeBack(d Decrease) []Action {
+	z, _ := b.standing(d.Zone)
+	d.Ours = d.Ours && z.wishesFor(d)
 	return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.DownscaleNeverCame}}
 }
 

@@ -166,7 +166,7 @@ func mirror(s *fixture.Story, zone string, replicas int) {
 }
 
 func mirrors(s *fixture.Story, zone string, replicas int) {
-	s.World.Zone(zone, fixture.Mirrors(replicas))
+	s.World.Zone(zone, fixture.Mirrors("web", replicas))
 }
 
 // noted is reached when the hold notes that many stretches of pods that agreed.

@@ -44,6 +44,7 @@ var catalogue = []Entry{
 	{DownscaleDelayed, 125, Wait, "who leaves has not been ready to leave for as long as grafana.com/rollout-delayed-downscale asks for", nothing},
 	{PodNotAgreed, 126, Wait, "a pod that leaves has not said yet that it is ready to; neither it nor any pod before it leaves", "If it lasts: look at the pod's logs, and whether it answers POST at the path of grafana.com/rollout-prepare-delayed-downscale-url with a timestamp."},
 	{ReferenceUnseen, 127, Wait, "the resource whose replicas the zone takes over has not been read yet", nothing},
+	{ReportContested, 128, Wait, "somebody else writes another number of replicas into the status of the resource that the zone mirrors", "If it lasts: find out who writes status.replicas there, or set grafana.com/rollout-mirror-replicas-from-resource-write-back to false."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},

@@ -59,6 +59,7 @@ const (
 	DownscaleDelayed  Code = "DownscaleDelayed"
 	PodNotAgreed      Code = "PodNotAgreed"
 	ReferenceUnseen   Code = "ReferenceUnseen"
+	ReportContested   Code = "ReportContested"
 )
 
 // Codes for waits that only a person ends.

@@ -146,11 +146,11 @@ func TestReconcile(t *testing.T) {
 			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
 		},
 		"who stays is told so again in time": {
-			cached: "zone-a rev=2 mirrors=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
+			cached: "zone-a rev=2 mirror=web asks=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
 			ran: []string{" (as it is)"}, reported: []string{""},
 		},
 		"the end of a delay sets the time": {
-			cached: "hold free\n agreed zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirrors=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
+			cached: "hold free\n agreed zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
 			ran: []string{"wait zone-a because DownscaleDelayed zone-a-0 (as it is)"}, reported: []string{"wait zone-a because DownscaleDelayed zone-a-0"},
 		},
 		"the earlier one of renewal and wait counts": {

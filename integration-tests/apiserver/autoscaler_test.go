@@ -1,0 +1,79 @@
+package apiserver_test
+
+import (
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// measurements are what the real HorizontalPodAutoscaler controller reads of pods.
+// A CRD of that name serves them, so a test writes down what is measured.
+var measurements = schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "v1beta1", Resource: "pods"}
+
+// uses lets the pods of a zone use so much memory each.
+func (s *scene) uses(memory string, pods ...string) {
+	s.t.Helper()
+	for _, pod := range pods {
+		measured := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+			"metadata":  map[string]any{"name": pod, "labels": map[string]any{"zone": "zone-a"}},
+			"timestamp": time.Now().UTC().Format(time.RFC3339), "window": "1s",
+			"containers": []any{map[string]any{"name": "main", "usage": map[string]any{"memory": memory}}},
+		}}
+		s.eventually(pod+" is measured", func(present) error {
+			_, err := s.resources(measurements).Apply(s.t.Context(), pod, measured, metav1.ApplyOptions{FieldManager: "test", Force: true})
+			return err
+		})
+	}
+}
+
+// autoscale lets an autoscaler keep 100 MB of memory per pod, with one to four
+// replicas of a ReplicaTemplate.
+func (s *scene) autoscale(template string) {
+	s.t.Helper()
+	least, atOnce, average := int32(1), int32(0), resource.MustParse("100M")
+	_, err := s.world.admin.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: template},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: templates.GroupVersion().String(), Kind: "ReplicaTemplate", Name: template},
+			MinReplicas:    &least, MaxReplicas: 4,
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceMemory, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &average},
+				},
+			}},
+			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: &atOnce}},
+		},
+	}, createOptions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestAnAutoscalerOfTheResourceScalesAllZones(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.patience = longPatience
+	s.apply("testdata/measurements.yaml")
+	s.template("web", 2)
+	selector := []byte(`{"spec":{"labelSelector":"zone=zone-a"}}`) // an autoscaler insists on one
+	if _, err := s.resources(templates).Patch(t.Context(), "web", types.MergePatchType, selector, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 2, mirrors("web")), zone("zone-c", 2, mirrors("web")))
+	s.uses("200M", "zone-a-0", "zone-a-1", "zone-a-2", "zone-a-3")
+	s.autoscale("web")
+	s.sized(map[string]int32{"zone-a": 4, "zone-b": 4, "zone-c": 4})
+	s.awaitReport(templates, "web", 4)
+	s.uses("10M", "zone-a-0", "zone-a-1", "zone-a-2", "zone-a-3")
+	s.sized(map[string]int32{"zone-a": 1, "zone-b": 1, "zone-c": 1})
+	s.awaitReport(templates, "web", 1)
+}

@@ -1,0 +1,239 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// delays lets pods that leave a zone wait first.
+func delays(text string) option {
+	return func(s *appsv1.StatefulSet) {
+		set(&s.Annotations, "grafana.com/rollout-delayed-downscale", text)
+		set(&s.Annotations, "grafana.com/rollout-prepare-delayed-downscale-url", "http://pods:"+podPort+toLeave)
+		s.Spec.ServiceName = "pods"
+	}
+}
+
+// theDelay is that of most tests. Clocks of pods count in whole seconds.
+const theDelay = 3 * time.Second
+
+// told waits until a pod was told so, and nothing else, about leaving.
+func (s *scene) told(pod, want string) {
+	s.t.Helper()
+	s.eventually(pod+" was told "+want, func(present) error {
+		if got := s.heardOf(toLeave, pod); got != want {
+			return errors.New(got)
+		}
+		return nil
+	})
+}
+
+// leftAfter asks that a pod began to leave no sooner than so long after it was last
+// told that it will.
+func (s *scene) leftAfter(pod string, delay time.Duration) {
+	s.t.Helper()
+	var asked time.Time
+	for _, c := range s.calls() {
+		if c.pod == pod && c.path == toLeave && c.method == http.MethodPost && (asked.IsZero() || c.status == http.StatusOK) {
+			asked = c.at
+		}
+	}
+	left := s.left(pod)
+	if waited := left.Sub(asked); asked.IsZero() || left.IsZero() || waited < delay {
+		s.t.Errorf("%s was asked at %s and left at %s, %s wanted in between", pod, asked, left, delay)
+	}
+}
+
+// left returns when a pod began to leave last.
+func (s *scene) left(pod string) time.Time {
+	s.t.Helper()
+	history, _ := s.witness.Facts()
+	var left time.Time
+	was := false
+	for _, f := range history {
+		if f.Pod == nil || f.Pod.Name != pod {
+			continue
+		}
+		if is := leaves(f.Pod); is != was {
+			was = is
+			if is {
+				left = f.At
+			}
+		}
+	}
+	return left
+}
+
+func leaves(p *judge.Pod) bool { return p.Leaving || p.Gone }
+
+func TestWhoLeavesWaitsForTheDelay(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.answersLike(nil)
+		s.template("web", 4)
+		s.create(zone("zone-a", 4, mirrors("web"), delays("3s")), zone("zone-b", 4, prepares, mirrors("web"), delays("3s")))
+		for _, pod := range s.allPods() {
+			s.told(pod, "DELETE 200")
+		}
+		s.asks("web", 2)
+		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+		for _, pod := range []string{"zone-a-2", "zone-a-3", "zone-b-2", "zone-b-3"} {
+			s.told(pod, "DELETE 200, POST 200")
+			s.leftAfter(pod, theDelay)
+		}
+		for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1"} {
+			s.told(pod, "DELETE 200")
+		}
+		s.leftPrepared("zone-b-2")
+		s.leftPrepared("zone-b-3")
+		s.awaitReport(templates, "web", 2)
+	})
+}
+
+func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.answersLike(nil)
+		s.template("web", 4)
+		s.create(zone("zone-a", 4, mirrors("web"), delays("3s")), zone("zone-b", 1))
+		s.asks("web", 1)
+		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
+			s.told(pod, "DELETE 200, POST 200")
+		}
+		s.awaitWaiting("DownscaleDelayed", "zone-a")
+		s.asks("web", 3)
+		s.told("zone-a-1", "DELETE 200, POST 200, DELETE 200")
+		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200")
+		s.sized(map[string]int32{"zone-a": 3})
+		s.asks("web", 2)
+		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200, POST 200")
+		s.sized(map[string]int32{"zone-a": 2})
+		s.leftAfter("zone-a-2", theDelay)
+		s.leftAfter("zone-a-3", theDelay)
+	})
+}
+
+// Neither what a pod's clock says nor a new process shortens the delay.
+func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
+	t.Parallel()
+	for name, behind := range map[string]time.Duration{"a clock that is right": 0, "a clock that is an hour behind": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := unmanaged(t)
+			s.rules.guarded = true
+			s.patience = longPatience
+			s.answersLike(nil)
+			s.behind(behind)
+			s.withRole()
+			op := s.startOperator(withoutElection)
+			s.template("web", 3)
+			s.create(zone("zone-a", 3, mirrors("web"), delays("6s")), zone("zone-b", 1))
+			s.asks("web", 2)
+			s.told("zone-a-2", "DELETE 200, POST 200")
+			asked := time.Now()
+			s.awaitWaiting("DownscaleDelayed", "zone-a")
+			op.Kill()
+			s.startOperator(withoutElection)
+			s.sized(map[string]int32{"zone-a": 2})
+			if waited := s.left("zone-a-2").Sub(asked); waited < 5*time.Second || waited > 6*time.Second+soon {
+				t.Errorf("it waited %s after a restart, want 6s and not much more", waited)
+			}
+			s.told("zone-a-2", "DELETE 200, POST 200, POST 200")
+		})
+	}
+}
+
+// behind lets the clocks of the scene's pods be wrong.
+func (s *scene) behind(d time.Duration) {
+	s.t.Helper()
+	v, err := theVoices()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.behind[s.name] = d
+}
+
+func TestTheTailEndsAtAPodThatDoesNotAgree(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.patience = longPatience
+	var agrees atomic.Bool
+	s.answersLike(func(method, pod string) int {
+		if method == http.MethodPost && pod == "zone-a-2" && !agrees.Load() {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	s.template("web", 5)
+	s.create(zone("zone-a", 5, mirrors("web"), delays("1s")), zone("zone-b", 1))
+	s.asks("web", 1)
+	s.sized(map[string]int32{"zone-a": 3})
+	s.awaitWaiting("PodNotAgreed", "zone-a")
+	s.awaitReport(templates, "web", 3)
+	agrees.Store(true)
+	s.sized(map[string]int32{"zone-a": 1})
+}
+
+func TestAMisspeltDelayKeepsAZoneFromShrinkingAlone(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.answersLike(nil)
+	s.template("web", 2)
+	s.create(zone("zone-a", 2, mirrors("web"), delays("often")), zone("zone-b", 2, mirrors("web")))
+	s.awaitWaiting("InvalidDelay", "zone-a")
+	s.asks("web", 4)
+	s.sized(map[string]int32{"zone-a": 4, "zone-b": 4})
+	s.asks("web", 3)
+	s.sized(map[string]int32{"zone-a": 4, "zone-b": 3})
+	s.change("zone-a", delays("1s"))
+	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
+}
+
+// Pods of one group that never answer keep nobody else waiting.
+func TestPodsThatNeverAnswerStallTheirOwnGroupAlone(t *testing.T) {
+	t.Parallel()
+	pods := int32(40)
+	if everyFault() {
+		pods = 300
+	}
+	s := ungated(t)
+	s.patience = longPatience
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	s.answersLike(func(_, pod string) int {
+		if strings.HasPrefix(pod, "silent") {
+			<-over
+		}
+		return http.StatusOK
+	})
+	s.template("silent", int64(pods))
+	s.template("web", 4)
+	s.create(zone("silent-a", pods, inGroup("silent"), mirrors("silent"), delays("1s")), zone("zone-a", 4, mirrors("web"), delays("1s")), zone("zone-b", 1))
+	s.asks("silent", 1)
+	s.awaitWaiting("PodNotAgreed", "silent-a")
+	for _, n := range []int32{2, 4, 1} {
+		began := time.Now()
+		s.asks("web", int64(n))
+		s.sized(map[string]int32{"zone-a": n})
+		if took := time.Since(began); took > soon {
+			t.Errorf("to %d took %s, at most %s wanted", n, took, soon)
+		}
+	}
+	s.stays("nobody of the silent leaves", aWhile, func(now present) error {
+		if n := *now.sets["silent-a"].Spec.Replicas; n != pods {
+			return fmt.Errorf("it has %d replicas", n)
+		}
+		return nil
+	})
+}

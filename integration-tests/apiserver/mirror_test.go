@@ -1,0 +1,233 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+const mirrorAnnotation = "grafana.com/rollout-mirror-replicas-from-resource-"
+
+var (
+	templates   = schema.GroupVersionResource{Group: "rollout-operator.grafana.com", Version: "v1", Resource: "replicatemplates"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// mirrors lets a zone take over the replicas of a ReplicaTemplate.
+func mirrors(name string) option {
+	return mirrorsKind("ReplicaTemplate", "rollout-operator.grafana.com/v1", name)
+}
+
+func mirrorsKind(kind, version, name string) option {
+	return func(s *appsv1.StatefulSet) {
+		for key, value := range map[string]string{"name": name, "kind": kind, "api-version": version} {
+			set(&s.Annotations, mirrorAnnotation+key, value)
+		}
+	}
+}
+
+// resources are those of a kind in the scene's namespace.
+func (s *scene) resources(kind schema.GroupVersionResource) dynamic.ResourceInterface {
+	s.t.Helper()
+	client, err := dynamic.NewForConfig(s.world.cluster.AdminConfig())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if kind == definitions {
+		return client.Resource(kind)
+	}
+	return client.Resource(kind).Namespace(s.name)
+}
+
+// template makes a ReplicaTemplate that asks for so many replicas.
+func (s *scene) template(name string, replicas int64) {
+	s.t.Helper()
+	s.dial(templates, "ReplicaTemplate", name, replicas)
+}
+
+// dial makes a resource that asks for replicas: a number, or whatever is given.
+func (s *scene) dial(kind schema.GroupVersionResource, kindName, name string, replicas any) {
+	s.t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": kind.GroupVersion().String(), "kind": kindName, "metadata": map[string]any{"name": name}, "spec": map[string]any{"replicas": replicas},
+	}}
+	if replicas == nil {
+		object.Object["spec"] = map[string]any{}
+	}
+	s.eventually(kindName+" "+name+" is made", func(present) error { // its CRD may be young
+		_, err := s.resources(kind).Create(s.t.Context(), object, createOptions)
+		return err
+	})
+}
+
+// asks changes how many replicas a ReplicaTemplate asks for.
+func (s *scene) asks(name string, replicas int64) {
+	s.t.Helper()
+	s.turn(templates, name, strconv.FormatInt(replicas, 10))
+}
+
+// turn changes the replicas of a resource to what is written there.
+func (s *scene) turn(kind schema.GroupVersionResource, name, replicas string) {
+	s.t.Helper()
+	body := []byte(`{"spec":{"replicas":` + replicas + `}}`)
+	if _, err := s.resources(kind).Patch(s.t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// awaitReport waits until the status of a resource says so many replicas.
+func (s *scene) awaitReport(kind schema.GroupVersionResource, name string, want int64) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%s is told of %d replicas", name, want), func(present) error {
+		object, err := s.resources(kind).Get(s.t.Context(), name, getOptions)
+		if err != nil {
+			return err
+		}
+		if got, _, err := unstructured.NestedInt64(object.Object, "status", "replicas"); err != nil || got != want {
+			return fmt.Errorf("it says %d (%w)", got, err)
+		}
+		return nil
+	})
+}
+
+func TestZonesMirrorAResourceUpAndDown(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.template("web", 2)
+		s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 2, mirrors("web")), zone("zone-c", 2, follows("zone-b")))
+		s.awaitReport(templates, "web", 2)
+		for _, n := range []int32{4, 1, 3} {
+			s.asks("web", int64(n))
+			s.sized(map[string]int32{"zone-a": n, "zone-b": n, "zone-c": n})
+			s.awaitReport(templates, "web", int64(n))
+		}
+		s.awaitEvent("Normal", "ReferenceMirrored", "zone-a")
+	})
+}
+
+func TestAResourceThatIsGoneIsNamedAndFollowedWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 1), zone("zone-c", 1, follows("zone-b")))
+	s.awaitWaiting("ReferenceMissing", "zone-a")
+	s.change("zone-b", forced("2"))
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2})
+	for _, n := range []int32{3, 1} {
+		s.template("web", int64(n))
+		s.sized(map[string]int32{"zone-a": n})
+		s.awaitReport(templates, "web", int64(n))
+		if err := s.resources(templates).Delete(t.Context(), "web", deleteOptions); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitWaiting("ReferenceMissing", "zone-a")
+	}
+	s.sized(map[string]int32{"zone-a": 1})
+}
+
+func TestTheSmallestZoneIsWrittenBackOfAllGroups(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.template("web", 3)
+	s.create(
+		zone("zone-a", 3, mirrors("web")), zone("zone-b", 3, mirrors("web"), forced("2")),
+		zone("zone-x", 3, inGroup("other"), mirrors("web"), forced("1")),
+		zone("zone-y", 3, inGroup("third"), mirrors("web"), noted(mirrorAnnotation+"write-back", "false"), forced("0")),
+	)
+	s.sized(map[string]int32{"zone-a": 3, "zone-b": 2, "zone-x": 1, "zone-y": 0})
+	s.awaitReport(templates, "web", 1)
+	s.change("zone-x", forced(""))
+	s.awaitReport(templates, "web", 2)
+	s.change("zone-b", forced(""))
+	s.awaitReport(templates, "web", 3)
+}
+
+func TestAPersonWhoScalesAMirrorIsOverruledOnce(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		s.template("web", 2)
+		s.create(zone("zone-a", 2), zone("zone-b", 2, mirrors("web")))
+		before := s.witness.now().sets["zone-b"].Generation
+		if err := s.scaleBy(scaled, "zone-b", 2); err != nil {
+			s.t.Fatal(err)
+		}
+		twice := func(now present) error {
+			if edits := now.sets["zone-b"].Generation - before; edits != 2 {
+				return fmt.Errorf("its spec has changed %d times", edits)
+			}
+			return nil
+		}
+		s.eventually("zone-b is set back", twice)
+		s.sized(map[string]int32{"zone-b": 2})
+		s.stays("zone-b is left alone", aWhile, twice)
+	})
+}
+
+// dials is a kind of which nobody knows at first.
+var dials = schema.GroupVersionResource{Group: "mirror.example.com", Version: "v1", Resource: "dials"}
+
+const (
+	dialDefinition = "testdata/dials.yaml"       // the CRD, which lets every number pass
+	dialRights     = "testdata/dial-rights.yaml" // an aggregated ClusterRole
+)
+
+// ofDials tells whether a request is about a kind that is forbidden until a test
+// grants it.
+func ofDials(r judge.Request) bool { return strings.HasPrefix(r.Resource, dials.Resource) }
+
+func mirrorsDial(name string) option { return mirrorsKind("Dial", dials.GroupVersion().String(), name) }
+
+func TestAKindThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	s := ungated(t)
+	s.patience = longPatience
+	s.create(zone("zone-a", 2, mirrorsDial("volume")), zone("zone-b", 2))
+	s.awaitWaiting("ReferenceKindUnknown", "zone-a")
+	s.apply(dialDefinition)
+	s.dial(dials, "Dial", "volume", int64(3))
+	s.awaitWaiting("ReferenceForbidden", "zone-a")
+	s.apply(dialRights)
+	s.sized(map[string]int32{"zone-a": 3})
+	s.awaitReport(dials, "volume", 3)
+
+	// The API server itself refuses what is below nothing.
+	for odd, why := range map[string]string{"null": "ReferenceUnreadable", "2000000000": "ReplicasOutOfRange"} {
+		s.turn(dials, "volume", odd)
+		s.awaitWaiting(why, "zone-a")
+		s.sized(map[string]int32{"zone-a": 3})
+		s.turn(dials, "volume", "3")
+	}
+
+	if err := s.resources(definitions).Delete(t.Context(), "dials.mirror.example.com", deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitWaiting("ReferenceKindUnknown", "zone-a")
+	s.eventually("the kind is gone", func(present) error {
+		if _, err := s.resources(definitions).Get(t.Context(), "dials.mirror.example.com", getOptions); !apierrors.IsNotFound(err) {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
+	s.apply(dialDefinition)
+	s.dial(dials, "Dial", "volume", int64(1))
+	s.sized(map[string]int32{"zone-a": 1})
+}
+
+// apply applies manifests that belong to no namespace.
+func (s *scene) apply(files ...string) {
+	s.t.Helper()
+	if err := s.world.cluster.Apply(s.t.Context(), files...); err != nil {
+		s.t.Fatal(err)
+	}
+}

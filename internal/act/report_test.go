@@ -1,0 +1,97 @@
+package act_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// references are a References that knows one kind and writes down what was reported.
+type references struct {
+	kind     string
+	reported map[string]plan.Report
+}
+
+func (r *references) Resource(of plan.Reference) (schema.GroupVersionResource, bool) {
+	return schema.GroupVersionResource{Group: of.APIGroup, Version: "v1", Resource: "templates"}, of.Kind == r.kind
+}
+
+func (r *references) Reported(namespace string, report plan.ReportReplicas, at time.Time) {
+	r.reported[namespace+"/"+report.Reference.String()] = plan.Report{Replicas: report.To, At: at}
+}
+
+var report = plan.ReportReplicas{
+	Zone: "zone-a", Reference: plan.Reference{APIGroup: "example.com", Kind: "Template", Name: "web"}, UID: "uid-of-web", Version: "41", From: 2, To: 3,
+}
+
+const patchStatus = "PATCH templates/web/status"
+
+func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		kind     string
+		code     int32
+		asked    []string
+		reported bool
+		class    reason.Class
+	}{
+		"they are":                        {"Template", 0, []string{patchStatus}, true, reason.Again},
+		"it has changed":                  {"Template", http.StatusConflict, []string{patchStatus}, false, reason.Moved},
+		"it has gone":                     {"Template", http.StatusNotFound, []string{patchStatus}, false, reason.Moved},
+		"its kind has gone":               {"Other", 0, nil, false, reason.Moved},
+		"lockstep may not write to it":    {"Template", http.StatusForbidden, []string{patchStatus}, false, reason.Again},
+		"the API server cannot answer it": {"Template", http.StatusInternalServerError, []string{patchStatus}, false, reason.Again},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			known := &references{tc.kind, map[string]plan.Report{}}
+			r.References = known
+			r.refuses = func(string) int32 { return tc.code }
+			began := time.Now()
+			receipts, err := r.Run(t.Context(), group(), []plan.Action{report}, hold.Decision{})
+			if (err == nil) != tc.reported || (err != nil && reason.ClassOf(err) != tc.class) {
+				t.Errorf("got %v of class %v", err, reason.ClassOf(err))
+			}
+			if len(receipts) != 1 || !errors.Is(err, receipts[0].Err) {
+				t.Errorf("receipts %v", receipts)
+			}
+			if diff := cmp.Diff(tc.asked, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			const want = `{"metadata":{"uid":"uid-of-web","resourceVersion":"41"},"status":{"replicas":3}}`
+			if len(r.bodies) > 0 && r.bodies[0] != want {
+				t.Errorf("sent %s, want %s", r.bodies[0], want)
+			}
+			got, reported := known.reported["team/Template.example.com web"]
+			if reported != tc.reported || (reported && (got.Replicas != 3 || got.At.Before(began))) {
+				t.Errorf("reported %+v, %t", got, reported)
+			}
+		})
+	}
+}
+
+func TestReplicasAreReportedThoughTheHoldCannotBeWritten(t *testing.T) {
+	r := newRoom(t)
+	r.References = &references{"Template", map[string]plan.Report{}}
+	r.refuses = func(what string) int32 {
+		if what == newLease {
+			return http.StatusInternalServerError
+		}
+		return 0
+	}
+	s := group()
+	receipts, err := r.Run(t.Context(), s, []plan.Action{report, adopt, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0"))
+	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(report) {
+		t.Errorf("receipts %v, error %v; want the report alone, and the error of the hold", receipts, err)
+	}
+	if diff := cmp.Diff([]string{patchStatus, newLease, "GET " + theLease}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

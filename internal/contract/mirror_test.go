@@ -1,0 +1,114 @@
+package contract_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// mirrored returns annotations with a name, a kind, and more by the end of their names.
+func mirrored(more map[string]string) map[string]string {
+	annotations := map[string]string{contract.MirrorNameAnnotation: "web", contract.MirrorKindAnnotation: "ReplicaTemplate"}
+	for end, value := range more {
+		annotations["grafana.com/rollout-mirror-replicas-from-resource-"+end] = value
+	}
+	return annotations
+}
+
+func TestMirror(t *testing.T) {
+	const group = "rollout-operator.grafana.com"
+	of := func(group string, writeBack bool) plan.Mirror {
+		return plan.Mirror{Reference: plan.Reference{APIGroup: group, Kind: "ReplicaTemplate", Name: "web"}, WriteBack: writeBack}
+	}
+	for name, tc := range map[string]struct {
+		more map[string]string
+		want plan.Mirror
+	}{
+		"group and version":                     {map[string]string{"api-version": group + "/v1"}, of(group, true)},
+		"the version does not matter":           {map[string]string{"api-version": group + "/"}, of(group, true)},
+		"without a version it is of the core":   {nil, of("", false)},
+		"a version alone is of the core":        {map[string]string{"api-version": "v1"}, of("", false)},
+		"nothing before the slash is the core":  {map[string]string{"api-version": "/v1"}, of("", false)},
+		"written back when that is said":        {map[string]string{"api-version": group + "/v1", "write-back": "T"}, of(group, true)},
+		"not written back when that is said":    {map[string]string{"api-version": group + "/v1", "write-back": "0"}, of(group, false)},
+		"what is no boolean is not true":        {map[string]string{"api-version": group + "/v1", "write-back": "yes"}, of(group, false)},
+		"Kubernetes' own kinds tell themselves": {map[string]string{"api-version": "apps/v1", "write-back": "true"}, of("apps", false)},
+		"and those of its other groups":         {map[string]string{"api-version": "storage.k8s.io/v1"}, of("storage.k8s.io", false)},
+		"a project beside Kubernetes has words": {map[string]string{"api-version": "leaderworkerset.x-k8s.io/v1"}, of("leaderworkerset.x-k8s.io", true)},
+		"neither name nor kind is nothing":      {map[string]string{"name": "", "kind": "", "api-version": "a/b/c"}, plan.Mirror{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, contract.Mirror(mirrored(tc.more))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	if got := contract.Mirror(nil); got.Asked() {
+		t.Errorf("without annotations: got %+v", got)
+	}
+}
+
+func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
+	const (
+		annotation = "annotation grafana.com/rollout-mirror-replicas-from-resource-"
+		ofName     = ", accepted are names of objects like web"
+		ofKind     = ", accepted are kinds like ReplicaTemplate"
+		ofVersion  = ", accepted are versions like rollout-operator.grafana.com/v1"
+	)
+	for name, tc := range map[string]struct {
+		more map[string]string
+		want string
+	}{
+		"no name":                 {map[string]string{"name": ""}, annotation + "name is missing or empty" + ofName},
+		"no kind":                 {map[string]string{"kind": ""}, annotation + "kind is missing or empty" + ofKind},
+		"a name with a path":      {map[string]string{"name": "../nodes"}, annotation + `name is "../nodes", which is no name of an object` + ofName},
+		"a name that goes up":     {map[string]string{"name": ".."}, annotation + `name is "..", which is no name of an object` + ofName},
+		"a name with a query":     {map[string]string{"name": "a?b"}, annotation + `name is "a?b", which is no name of an object` + ofName},
+		"an encoded name":         {map[string]string{"name": "a%2fb"}, annotation + `name is "a%2fb", which is no name of an object` + ofName},
+		"a name that is too long": {map[string]string{"name": strings.Repeat("a", 254)}, annotation + `name is "` + strings.Repeat("a", 39) + `..., which is no name of an object` + ofName},
+		"a kind with a space":     {map[string]string{"kind": "Replica Template"}, annotation + `kind is "Replica Template", which is no kind` + ofKind},
+		"a kind that is too long": {map[string]string{"kind": strings.Repeat("K", 64)}, annotation + `kind is "` + strings.Repeat("K", 39) + `..., which is no kind` + ofKind},
+		"two slashes":             {map[string]string{"api-version": "a/b/c"}, annotation + `api-version is "a/b/c", which is no group and version` + ofVersion},
+		"a group without version": {map[string]string{"api-version": "grafana.com"}, annotation + `api-version is "grafana.com", which is no group and version` + ofVersion},
+		"a group with a path":     {map[string]string{"api-version": "../v1"}, annotation + `api-version is "../v1", which has no API group` + ofVersion},
+		"a group in capitals":     {map[string]string{"api-version": "Grafana.com/v1"}, annotation + `api-version is "Grafana.com/v1", which has no API group` + ofVersion},
+		"several": {
+			map[string]string{"name": "", "kind": "\n", "api-version": "a b/v1"},
+			annotation + "name is missing or empty" + ofName + "; " + annotation + `kind is "\n", which is no kind` + ofKind + "; " +
+				annotation + `api-version is "a b/v1", which has no API group` + ofVersion,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(plan.Mirror{Invalid: tc.want}, contract.Mirror(mirrored(tc.more))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever a tenant writes: it is part of a path as it stands, or it is refused
+// in a line of bounded length that can be shown.
+func TestNoReferenceLeavesItsPlaceInAPath(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z./%:\-]{0,10}`))
+		m := contract.Mirror(mirrored(map[string]string{
+			"name": text.Draw(t, "name"), "kind": text.Draw(t, "kind"), "api-version": text.Draw(t, "api-version"),
+		}))
+		if m.Invalid != "" && m.Reference != (plan.Reference{}) {
+			t.Fatalf("invalid, and yet %+v", m)
+		}
+		if len(m.Invalid) > 700 || strings.ContainsFunc(m.Invalid, func(c rune) bool { return c < ' ' || c > '~' }) {
+			t.Fatalf("not fit to be shown: %q", m.Invalid)
+		}
+		for _, part := range []string{m.Reference.APIGroup, m.Reference.Kind, m.Reference.Name} {
+			if part == "." || strings.Contains(part, "..") || strings.ContainsAny(part, "/%?# ") {
+				t.Fatalf("%q would be part of a path", part)
+			}
+		}
+	})
+}

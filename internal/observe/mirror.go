@@ -1,0 +1,172 @@
+package observe
+
+import (
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Scales know resources whose replicas zones take over. Its methods make no
+// request.
+type Scales interface {
+	// Scale returns what is known of a resource, and whether its status can be told
+	// how many replicas there are.
+	Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool)
+	// Want says whether any zone takes over the replicas of a resource.
+	Want(namespace string, r plan.Reference, wanted bool)
+	// Listen registers who is told when what is known of a resource has changed.
+	Listen(changed func(namespace string, r plan.Reference))
+}
+
+// mirroring is what others have to know of a zone that takes over the replicas of
+// a resource. The zero value is that of one that does not.
+type mirroring struct {
+	reference plan.Reference
+	key       plan.Key
+	writeBack bool
+	replicas  int
+}
+
+func (r *zoneRecord) mirroring() mirroring {
+	m := r.zone.Mirror
+	if !r.grouped || m.Reference.None() {
+		return mirroring{}
+	}
+	return mirroring{m.Reference, r.key(), m.WriteBack, r.zone.Replicas}
+}
+
+// sharing names a resource among those of all namespaces.
+func sharing(namespace string, r plan.Reference) string { return namespace + "/" + r.String() }
+
+func indexByReference(object any) ([]string, error) {
+	if r, ok := object.(*zoneRecord); ok && !r.mirroring().reference.None() {
+		return []string{sharing(r.namespace, r.mirroring().reference)}, nil
+	}
+	return nil, nil
+}
+
+func indexMirroring(object any) ([]string, error) {
+	if r, ok := object.(*zoneRecord); ok && !r.mirroring().reference.None() {
+		return []string{r.namespace}, nil
+	}
+	return nil, nil
+}
+
+func (o *Observer) sharers(namespace string, r plan.Reference) []*zoneRecord {
+	return lookup[*zoneRecord](o.zones, byReference, sharing(namespace, r))
+}
+
+// mirror completes a zone by what is known of the resource whose replicas it takes over.
+func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
+	m := &z.Mirror
+	if m.Reference.None() {
+		return z
+	}
+	m.Scale = plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceUnseen}}
+	if o.scales != nil {
+		var reports bool
+		m.Scale, reports = o.scales.Scale(key.Namespace, m.Reference)
+		m.WriteBack = m.WriteBack && (reports || !m.Scale.Trouble.None())
+	}
+	m.Scale.Least = o.least(key, m.Reference)
+	return z
+}
+
+// least returns the least spec.replicas of the zones of other groups that are
+// written back to the same resource; -1 without any.
+func (o *Observer) least(key plan.Key, r plan.Reference) int {
+	least := -1
+	for _, other := range o.sharers(key.Namespace, r) {
+		if m := other.mirroring(); m.key != key && m.writeBack && (least < 0 || m.replicas < least) {
+			least = m.replicas
+		}
+	}
+	return least
+}
+
+// mirrorEvents hears which resources zones name and, where several groups name one,
+// tells the others when the number changes that counts for all.
+func (o *Observer) mirrorEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { o.mirrorChanged(nil, object, enqueue) },
+		UpdateFunc: func(before, after any) { o.mirrorChanged(before, after, enqueue) },
+		DeleteFunc: func(object any) { o.mirrorChanged(final(object), nil, enqueue) },
+	}
+}
+
+func (o *Observer) mirrorChanged(before, after any, enqueue func(plan.Key)) {
+	var was, is mirroring
+	if r, ok := before.(*zoneRecord); ok {
+		was = r.mirroring()
+	}
+	if r, ok := after.(*zoneRecord); ok {
+		is = r.mirroring()
+	}
+	if was == is {
+		return
+	}
+	for _, m := range []mirroring{was, is} {
+		if m.reference.None() {
+			continue
+		}
+		o.want(m.key.Namespace, m.reference)
+		for _, key := range o.mirrorsOf(m.key.Namespace, m.reference) {
+			if key != m.key {
+				enqueue(key)
+			}
+		}
+	}
+}
+
+// mirrorsOf returns the groups with zones that take over the replicas of a resource.
+func (o *Observer) mirrorsOf(namespace string, r plan.Reference) []plan.Key {
+	var keys []plan.Key
+	seen := map[plan.Key]bool{}
+	for _, z := range o.sharers(namespace, r) {
+		if key := z.key(); !seen[key] {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// want says whether a resource is wanted, by what the caches show now.
+func (o *Observer) want(namespace string, r plan.Reference) {
+	o.wanting.Lock() // so that the last word is said by who looked last
+	defer o.wanting.Unlock()
+	o.scales.Want(namespace, r, o.Managed(namespace) && len(o.sharers(namespace, r)) > 0)
+}
+
+// optEvents hears which namespaces are managed: the zones of others want nothing.
+func (o *Observer) optEvents() cache.ResourceEventHandler {
+	concern := func(object any) {
+		n, ok := final(object).(*namespaceRecord)
+		if !ok {
+			return
+		}
+		for _, z := range lookup[*zoneRecord](o.zones, byMirroring, n.name) {
+			o.want(n.name, z.mirroring().reference)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: concern, UpdateFunc: func(_, after any) { concern(after) }, DeleteFunc: concern}
+}
+
+// listenToScales lets resources be watched that zones name, and tells whom their
+// changes concern.
+func (o *Observer) listenToScales(enqueue func(plan.Key)) error {
+	o.scales.Listen(func(namespace string, r plan.Reference) {
+		for _, key := range o.mirrorsOf(namespace, r) {
+			enqueue(key)
+		}
+	})
+	if _, err := o.zones.AddEventHandler(o.mirrorEvents(enqueue)); err != nil {
+		return err
+	}
+	if o.namespaces == nil {
+		return nil
+	}
+	_, err := o.namespaces.AddEventHandler(o.optEvents())
+	return err
+}

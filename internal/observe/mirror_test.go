@@ -1,0 +1,288 @@
+package observe
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// ledger knows scales by what a test says, and writes down what is wanted.
+type ledger struct {
+	scale   plan.Scale
+	mute    bool // no status can be written to
+	wanted  map[string]bool
+	changed func(namespace string, r plan.Reference)
+}
+
+func (l *ledger) Scale(string, plan.Reference) (plan.Scale, bool) { return l.scale, !l.mute }
+
+func (l *ledger) Want(namespace string, r plan.Reference, wanted bool) {
+	delete(l.wanted, sharing(namespace, r))
+	if wanted {
+		l.wanted[sharing(namespace, r)] = true
+	}
+}
+
+func (l *ledger) Listen(changed func(namespace string, r plan.Reference)) { l.changed = changed }
+
+const theGroup = "rollout-operator.grafana.com"
+
+var theWeb = plan.Reference{APIGroup: theGroup, Kind: "ReplicaTemplate", Name: "web"}
+
+// mirrors lets a StatefulSet take over the replicas of a template.
+func mirrors(name string) change[*appsv1.StatefulSet] {
+	return func(s *appsv1.StatefulSet) {
+		s.Annotations[contract.MirrorNameAnnotation] = name
+		s.Annotations[contract.MirrorKindAnnotation] = "ReplicaTemplate"
+		s.Annotations[contract.MirrorAPIVersionAnnotation] = theGroup + "/v1"
+	}
+}
+
+func replicas(n int32) change[*appsv1.StatefulSet] {
+	return func(s *appsv1.StatefulSet) { s.Spec.Replicas = &n }
+}
+
+func silent(s *appsv1.StatefulSet) { s.Annotations[contract.MirrorWriteBackAnnotation] = "false" }
+
+// withLedger returns an observer of one namespace or of all, beside what it asks.
+func withLedger(t *testing.T, namespace string, server *library) (*Observer, *ledger) {
+	t.Helper()
+	l := &ledger{wanted: map[string]bool{}}
+	client := server.client(t)
+	o, err := New(client, lease.NewStore(client, namespace, "test"), Options{Namespace: namespace, Selector: labels.Everything(), Scales: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, l
+}
+
+func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
+	known := plan.Scale{UID: "uid-of-web", Version: "12", Replicas: 5, Reported: 4, Written: plan.Report{Replicas: 4, At: noon.Time}}
+	nobody := []*appsv1.StatefulSet{
+		newSet("zone-c", inGroup("third")), newSet("zone-d", mirrors("other"), inGroup("third"), replicas(1)),
+		newSet("zone-e", mirrors("web"), inGroup("third"), replicas(1), silent), newSet("zone-f", mirrors("web"), ungrouped, replicas(1)),
+		newSet("zone-g", mirrors("web"), inGroup("third"), replicas(1), func(s *appsv1.StatefulSet) { s.Namespace, s.UID = "elsewhere", "other" }),
+	}
+	for sentence, tc := range map[string]struct {
+		others []*appsv1.StatefulSet
+		mute   bool
+		scale  plan.Scale
+		least  int
+		writes bool
+	}{
+		"alone":                                    {nobody, false, known, -1, true},
+		"beside two other groups":                  {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(7)), newSet("zone-y", mirrors("web"), inGroup("y"), replicas(6))), false, known, 6, true},
+		"one that has no status":                   {nobody, true, known, -1, false},
+		"one of which nothing is known":            {nobody, true, plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
+		"beside a group that asks for no replicas": {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			set := newSet("zone-a", mirrors("web"), replicas(2))
+			o, l := withLedger(t, "", newLibrary(set, newSet("zone-b", mirrors("web"), replicas(1)), newHold("store", "")))
+			l.scale, l.mute = tc.scale, tc.mute
+			for _, s := range append([]*appsv1.StatefulSet{set, newSet("zone-b", mirrors("web"), replicas(1))}, tc.others...) {
+				show(o, s)
+			}
+			want := plan.Mirror{Reference: theWeb, WriteBack: tc.writes, Scale: tc.scale}
+			want.Scale.Least = tc.least
+			live, err := o.Live(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
+				if len(s.Zones) != 2 {
+					t.Fatalf("%s: %d zones", how, len(s.Zones))
+				}
+				for _, z := range s.Zones {
+					if diff := cmp.Diff(want, z.Mirror); diff != "" {
+						t.Errorf("%s, %s (-want +got):\n%s", how, z.Name, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAZoneThatMirrorsNothingHasNoScale(t *testing.T) {
+	o, l := withLedger(t, "", newLibrary())
+	l.scale = plan.Scale{Replicas: 5}
+	show(o, newSet("zone-a"))
+	show(o, newSet("zone-b", mirrors("")))
+	s := o.Cached(store)
+	if got := s.Zones[0].Mirror; got != (plan.Mirror{}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := s.Zones[1].Mirror; got.Invalid == "" || got.Scale != (plan.Scale{}) {
+		t.Errorf("got %+v, want what is wrong and no scale", got)
+	}
+}
+
+func TestWhereNobodyKnowsScalesTheyAreUnseen(t *testing.T) {
+	o := newObserver(t, unreachable)
+	show(o, newSet("zone-a", mirrors("web")))
+	if got := o.Cached(store).Zones[0].Mirror.Scale; got.Trouble.Code != reason.ReferenceUnseen || got.Least != -1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAChangeOfAReferenceEnqueuesExactlyItsGroups(t *testing.T) {
+	o, l := withLedger(t, "", newLibrary())
+	got := enqueued(func(enqueue func(plan.Key)) {
+		if err := o.Listen(Listener{Group: enqueue}); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*appsv1.StatefulSet{
+			newSet("zone-a", mirrors("web")), newSet("zone-b", mirrors("web")), newSet("zone-c", mirrors("web"), inGroup("second")),
+			newSet("zone-d", mirrors("other"), inGroup("third")), newSet("zone-e", inGroup("fourth")), newSet("zone-f", mirrors("web"), ungrouped),
+			newSet("zone-a", mirrors("web"), inGroup("fifth"), func(s *appsv1.StatefulSet) { s.Namespace, s.UID = "elsewhere", "other" }),
+		} {
+			show(o, s)
+		}
+		l.changed("team", theWeb)
+	})
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"second", "store"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// opted returns a namespace as it is cached once it opted in.
+func opted(name string, changes ...change[*corev1.Namespace]) *corev1.Namespace {
+	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "3"}}
+	for _, c := range changes {
+		c(n)
+	}
+	return n
+}
+
+func TestWhatZonesOfManagedNamespacesNameIsWanted(t *testing.T) {
+	const web, other = "team/ReplicaTemplate.rollout-operator.grafana.com web", "team/ReplicaTemplate.rollout-operator.grafana.com other"
+	o, l := withLedger(t, "", newLibrary())
+	events, opts := o.mirrorEvents(func(plan.Key) {}), o.optEvents()
+	want := func(sentence string, names ...string) {
+		t.Helper()
+		if diff := cmp.Diff(strings.Join(names, ", "), strings.Join(slices.Sorted(maps.Keys(l.wanted)), ", ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
+	}
+	comes := func(s *appsv1.StatefulSet) any {
+		before, existed, _ := o.zones.GetStore().GetByKey(s.Namespace + "/" + s.Name)
+		show(o, s)
+		after := must(trimZone(s))
+		if existed {
+			events.OnUpdate(before, after)
+		} else {
+			events.OnAdd(after, true)
+		}
+		return after
+	}
+	goes := func(record any) {
+		if err := o.zones.GetStore().Delete(record); err != nil {
+			t.Fatal(err)
+		}
+		events.OnDelete(cache.DeletedFinalStateUnknown{Obj: record})
+	}
+
+	comes(newSet("zone-a", mirrors("web")))
+	want("a namespace that did not opt in wants nothing")
+	team := opted("team")
+	show(o, team)
+	opts.OnAdd(must(trimNamespace(team)), false)
+	want("it opts in", web)
+	b := comes(newSet("zone-b", mirrors("web")))
+	c := comes(newSet("zone-c", mirrors("other"), inGroup("second")))
+	want("more zones come", other, web)
+	comes(newSet("zone-d", mirrors("third"), ungrouped))
+	want("a StatefulSet without a group wants nothing", other, web)
+	goes(b)
+	want("one of two has gone", other, web)
+	comes(newSet("zone-a", mirrors("other")))
+	want("nobody names it any more", other)
+	goes(c)
+	want("one is left", other)
+	comes(newSet("zone-a", mirrors("other"), replicas(9)))
+	want("another size is no other wish", other)
+
+	leaving := opted("team", func(n *corev1.Namespace) { n.DeletionTimestamp = &noon })
+	show(o, leaving)
+	opts.OnUpdate(must(trimNamespace(team)), must(trimNamespace(leaving)))
+	want("the namespace is being deleted")
+	show(o, team)
+	opts.OnUpdate(must(trimNamespace(leaving)), must(trimNamespace(team)))
+	want("it is not", other)
+	record := must(trimNamespace(team))
+	if err := o.namespaces.GetStore().Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	opts.OnDelete(record)
+	want("it opted out")
+}
+
+func TestTheOneNamespaceIsManaged(t *testing.T) {
+	o, l := withLedger(t, "team", newLibrary())
+	set := newSet("zone-a", mirrors("web"))
+	show(o, set)
+	o.mirrorEvents(func(plan.Key) {}).OnAdd(must(trimZone(set)), false)
+	if len(l.wanted) != 1 {
+		t.Errorf("wanted: %v", l.wanted)
+	}
+}
+
+func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
+	type sets = []change[*appsv1.StatefulSet] // before, after
+	web := mirrors("web")
+	grown := func(s *appsv1.StatefulSet) { web(s); replicas(9)(s) }
+	for sentence, tc := range map[string]struct {
+		sets sets
+		want []string
+	}{
+		"it comes or goes":                 {sets{web}, []string{"second"}},
+		"nothing changes":                  {sets{web, web}, nil},
+		"it changes and is of no concern":  {sets{web, func(s *appsv1.StatefulSet) { web(s); s.Generation = 9 }}, nil},
+		"it has another size":              {sets{web, grown}, []string{"second", "second"}},
+		"it is written back no more":       {sets{web, func(s *appsv1.StatefulSet) { web(s); silent(s) }}, []string{"second", "second"}},
+		"it names another one":             {sets{web, mirrors("other")}, []string{"second", "third"}},
+		"it names none any more":           {sets{web, func(*appsv1.StatefulSet) {}}, []string{"second"}},
+		"it has another size, unconcerned": {sets{func(*appsv1.StatefulSet) {}, replicas(9)}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o, _ := withLedger(t, "team", newLibrary())
+			show(o, newSet("zone-b", web, inGroup("second")))
+			show(o, newSet("zone-c", mirrors("other"), inGroup("third")))
+			var records []any
+			for _, c := range tc.sets {
+				records = append(records, must(trimZone(newSet("zone-a", c))))
+			}
+			got := enqueued(func(enqueue func(plan.Key)) {
+				h := o.mirrorEvents(enqueue)
+				if len(records) == 1 {
+					h.OnAdd(records[0], false)
+				} else {
+					h.OnUpdate(records[0], records[1])
+				}
+			})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if len(records) == 1 {
+				gone := enqueued(func(enqueue func(plan.Key)) { o.mirrorEvents(enqueue).OnDelete(records[0]) })
+				if diff := cmp.Diff(tc.want, gone); diff != "" {
+					t.Errorf("its deletion (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}

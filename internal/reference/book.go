@@ -1,0 +1,228 @@
+package reference
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+const (
+	// mostWatches bounds how many kinds are watched at a time.
+	mostWatches = 50
+	// resolvers and readers bound how many questions about kinds, and about objects
+	// of each kind, are under way at a time.
+	resolvers, readers = 4, 4
+	// requestTimeout bounds every single question.
+	requestTimeout = 10 * time.Second
+	// What fails is tried again after againFirst, then ever more seldom.
+	againFirst, againMost = 100 * time.Millisecond, 30 * time.Second
+	// forbiddenFor is for how long a watch has to last that was forbidden before.
+	forbiddenFor = time.Second
+	// findsPerSecond bounds how often kinds are looked for again that were not found.
+	findsPerSecond, findsAtOnce = 10, 100
+)
+
+// Options say what can be asked for. All are required but Namespace.
+type Options struct {
+	Client    kubernetes.Interface
+	Metadata  metadata.Interface
+	Namespace string // the only one in which anything is wanted; empty: anywhere, and CRDs are watched
+	Log       logrus.FieldLogger
+}
+
+// Book knows what is wanted. Make one with New, give it its listener, run it; its
+// other methods may be called from any goroutine.
+type Book struct {
+	options  Options
+	listener func(namespace string, r plan.Reference)
+	kinds    workqueue.TypedRateLimitingInterface[schema.GroupKind] // to be looked for
+	asked    chan struct{}                                          // closed once anything is wanted
+	begin    sync.Once
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	known   map[schema.GroupKind]*kind
+	watches int
+}
+
+// kind is what is known of a kind of which objects are wanted.
+type kind struct {
+	trouble plan.Refusal // why it is not watched; none: it is, or will be
+	watch   *watch
+	wanted  map[types.NamespacedName]*entry
+}
+
+// entry is what is known of an object.
+type entry struct {
+	scale plan.Scale
+	read  string // the resourceVersion at which it was; empty: it has to be
+}
+
+var unseen = plan.Refusal{Code: reason.ReferenceUnseen}
+
+// New returns a Book of which nothing is wanted.
+func New(o Options) *Book {
+	return &Book{
+		options:  o,
+		listener: func(string, plan.Reference) {},
+		kinds: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedMaxOfRateLimiter(
+			backOff[schema.GroupKind](),
+			&workqueue.TypedBucketRateLimiter[schema.GroupKind]{Limiter: rate.NewLimiter(findsPerSecond, findsAtOnce)},
+		)),
+		asked: make(chan struct{}),
+		known: map[schema.GroupKind]*kind{},
+	}
+}
+
+func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](againFirst, againMost)
+}
+
+// Listen registers who is told when a scale has changed. Call it before Run.
+func (b *Book) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
+
+// Run finds and watches what is wanted until ctx ends, and returns when
+// everything that it began has stopped.
+func (b *Book) Run(ctx context.Context) {
+	for range resolvers {
+		b.running.Go(func() {
+			for b.resolveNext(ctx) {
+			}
+		})
+	}
+	if b.options.Namespace == "" {
+		b.running.Go(func() { b.watchDefinitions(ctx) })
+	}
+	<-ctx.Done()
+	b.kinds.ShutDown()
+	b.running.Wait()
+}
+
+// Want says whether the replicas of an object are of interest from now on.
+func (b *Book) Want(namespace string, r plan.Reference, wanted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	name, object := kindOf(r), types.NamespacedName{Namespace: namespace, Name: r.Name}
+	if wanted {
+		b.begin.Do(func() { close(b.asked) })
+		b.want(name, object)
+	} else {
+		b.drop(name, object)
+	}
+}
+
+func (b *Book) want(name schema.GroupKind, object types.NamespacedName) {
+	k := b.known[name]
+	if k == nil {
+		k = &kind{wanted: map[types.NamespacedName]*entry{}}
+		b.known[name] = k
+		b.kinds.Add(name)
+	}
+	if k.wanted[object] != nil {
+		return
+	}
+	k.wanted[object] = &entry{scale: plan.Scale{Trouble: unseen}}
+	if k.watch != nil {
+		k.watch.queue.Add(object)
+	}
+}
+
+func (b *Book) drop(name schema.GroupKind, object types.NamespacedName) {
+	k := b.known[name]
+	if k == nil {
+		return
+	}
+	delete(k.wanted, object)
+	if len(k.wanted) > 0 {
+		return
+	}
+	b.end(k)
+	b.kinds.Forget(name)
+	delete(b.known, name)
+}
+
+// end stops the watch of a kind, if there is one.
+func (b *Book) end(k *kind) {
+	if k.watch != nil {
+		k.watch.stop()
+		k.watch = nil
+		b.watches--
+	}
+}
+
+// Scale returns what is known of an object, and whether its status can be told how
+// many replicas there are. It makes no request.
+func (b *Book) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, e := b.entry(namespace, r)
+	if e == nil {
+		return plan.Scale{Trouble: unseen}, false
+	}
+	scale = e.scale
+	if !k.trouble.None() {
+		scale.Trouble = k.trouble
+	}
+	return scale, k.watch != nil && k.watch.resource.reports
+}
+
+// Resource returns what serves the kind of a reference.
+func (b *Book) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.known[kindOf(r)]
+	if k == nil || k.watch == nil {
+		return schema.GroupVersionResource{}, false
+	}
+	return k.watch.resource.GroupVersionResource, true
+}
+
+// Reported remembers what this process wrote into the status of an object. It counts
+// at once, unless something later was read already.
+func (b *Book) Reported(namespace string, report plan.ReportReplicas, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, e := b.entry(namespace, report.Reference)
+	if e == nil || e.scale.UID != report.UID {
+		return
+	}
+	e.scale.Written = plan.Report{Replicas: report.To, At: at}
+	if e.scale.Version == report.Version {
+		e.scale.Reported = report.To
+	}
+}
+
+func (b *Book) entry(namespace string, r plan.Reference) (*kind, *entry) {
+	k := b.known[kindOf(r)]
+	if k == nil {
+		return nil, nil
+	}
+	return k, k.wanted[types.NamespacedName{Namespace: namespace, Name: r.Name}]
+}
+
+// tell tells the listener of objects whose scale has changed. Nothing is locked
+// meanwhile.
+func (b *Book) tell(name schema.GroupKind, objects ...types.NamespacedName) {
+	for _, object := range objects {
+		b.listener(object.Namespace, referenceTo(name, object))
+	}
+}
+
+func kindOf(r plan.Reference) schema.GroupKind {
+	return schema.GroupKind{Group: r.APIGroup, Kind: r.Kind}
+}
+
+func referenceTo(name schema.GroupKind, object types.NamespacedName) plan.Reference {
+	return plan.Reference{APIGroup: name.Group, Kind: name.Kind, Name: object.Name}
+}

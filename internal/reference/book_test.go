@@ -1,0 +1,418 @@
+package reference_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+const (
+	templates = "/apis/example.com/v1/templates"
+	web       = templates + "/team/web"
+)
+
+var theWeb = plan.Reference{APIGroup: group, Kind: "Template", Name: "web"}
+
+// withTemplates is a server with the kind Template and one object of it.
+func withTemplates() *server {
+	s := newServer()
+	s.install([]string{"v1"}, scaled("Template", "templates")...)
+	s.put(web, object{uid: "first", replicas: 3, status: 2})
+	return s
+}
+
+func TestWhatIsWantedIsReadOnceAndFollowed(t *testing.T) {
+	s := withTemplates()
+	s.put(templates+"/team/other", object{uid: "other", replicas: 9})
+	s.put(templates+"/elsewhere/web", object{uid: "elsewhere", replicas: 9})
+	atDesk(t, "", s, func(d *desk) {
+		d.Want("team", theWeb, true)
+		if got, reports := d.Scale("team", theWeb); got.Trouble.Code != reason.ReferenceUnseen || reports {
+			d.t.Errorf("before anything was read: %+v, %t", got, reports)
+		}
+		synctest.Wait()
+		got, reports := d.Scale("team", theWeb)
+		if want := (plan.Scale{UID: "first", Version: "102", Replicas: 3, Reported: 2}); got != want || !reports {
+			d.t.Errorf("got %+v, %t, want %+v", got, reports, want)
+		}
+		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.news()); diff != "" {
+			d.t.Errorf("news (-want +got):\n%s", diff)
+		}
+		want := []string{
+			"get /apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+			"get /apis/example.com", "get /apis/example.com/v1",
+			"get " + templates, "get /apis/example.com/v1/namespaces/team/templates/web/scale",
+			"watch /apis/apiextensions.k8s.io/v1/customresourcedefinitions", "watch " + templates,
+		}
+		got2 := slices.Compact(d.questions()) // that a CRD is seen first may ask for its group once more
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got2); diff != "" {
+			d.t.Errorf("asked (-want +got):\n%s", diff)
+		}
+
+		began := time.Now()
+		d.put(web, object{uid: "first", replicas: 5, status: 3})
+		d.wantReplicas(theWeb, 5)
+		if took := time.Since(began); took > 0 {
+			d.t.Errorf("took %s", took)
+		}
+		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.news()); diff != "" {
+			d.t.Errorf("news (-want +got):\n%s", diff)
+		}
+		d.questions()
+
+		time.Sleep(24 * time.Hour)
+		for _, q := range d.questions() {
+			if !strings.HasPrefix(q, "watch ") {
+				d.t.Errorf("asked while nothing changed: %s", q)
+			}
+		}
+		d.put(templates+"/team/other", object{uid: "other", replicas: 8})
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		if asked := d.questions(); len(asked) > 0 {
+			d.t.Errorf("asked about what nobody wants: %s", asked)
+		}
+	})
+}
+
+func TestNobodyIsToldOfAChangeThatMattersToNobody(t *testing.T) {
+	s := withTemplates()
+	atDesk(t, "", s, func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.news()
+		d.put(web, object{uid: "first", replicas: 3, status: 2})
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		if got, _ := d.Scale("team", theWeb); got.Version != "103" {
+			d.t.Errorf("version %s, of which a write needs the newest", got.Version)
+		}
+	})
+}
+
+func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, time.Now())
+		d.take(web)
+		d.wantTrouble(theWeb, reason.ReferenceMissing, "Template.example.com web")
+		d.put(web, object{uid: "second", replicas: 7})
+		d.wantReplicas(theWeb, 7)
+		if got, _ := d.Scale("team", theWeb); got.UID != "second" || got.Written != (plan.Report{}) {
+			d.t.Errorf("got %+v, want the second one, to which nothing was written", got)
+		}
+	})
+}
+
+// A report is made of what was judged. Nobody is to think that somebody else has
+// replaced it until the watch shows it, and nobody is to think it stands where
+// something later was seen.
+func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		report   plan.ReportReplicas
+		written  int
+		reported int
+	}{
+		"as it was judged":           {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
+		"after something later":      {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
+		"to one that has gone since": {plan.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
+		"to one that nobody wants":   {plan.ReportReplicas{Reference: plan.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atDesk(t, "", withTemplates(), func(d *desk) {
+				d.Want("team", theWeb, true)
+				d.wantReplicas(theWeb, 3)
+				d.Reported("team", tc.report, time.Now())
+				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != tc.reported {
+					d.t.Errorf("got %+v", got)
+				}
+				d.put(web, object{uid: "first", replicas: 4, status: 5})
+				synctest.Wait()
+				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != 5 {
+					d.t.Errorf("after another has written: got %+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestWhyNothingIsKnown(t *testing.T) {
+	const forbidden, broken, away = http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable
+	const getScale = "get /apis/example.com/v1/namespaces/team/templates/web/scale"
+	without := func(what string) func(*server) {
+		return func(s *server) {
+			kinds := slices.DeleteFunc(scaled("Template", "templates"), func(r metav1.APIResource) bool { return r.Name == what })
+			s.serve([]string{"v1"}, kinds...)
+		}
+	}
+	refusing := func(what string, code int32, says string) func(*server) {
+		return func(s *server) { s.refuse(what, code, says) }
+	}
+	for sentence, tc := range map[string]struct {
+		world  func(*server)
+		code   reason.Code
+		detail string
+	}{
+		"no such group":                  {func(s *server) { s.remove() }, reason.ReferenceKindUnknown, "Template.example.com: no such API group"},
+		"no such kind":                   {without("templates"), reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+		"no replicas":                    {without("templates/scale"), reason.ReferenceKindUnknown, "Template.example.com: it has no scale subresource"},
+		"no namespaces":                  {func(s *server) { s.kinds["/apis/example.com/v1"][0].Namespaced = false }, reason.ReferenceKindUnknown, "Template.example.com: its objects belong to no namespace"},
+		"no watch":                       {func(s *server) { s.kinds["/apis/example.com/v1"][0].Verbs = metav1.Verbs{"list"} }, reason.ReferenceKindUnknown, "Template.example.com: its objects cannot be watched"},
+		"a resource with an odd name":    {func(s *server) { s.kinds["/apis/example.com/v1"][0].Name = ".." }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+		"no object":                      {func(s *server) { s.take(web) }, reason.ReferenceMissing, "Template.example.com web"},
+		"no right to discover":           {refusing("get /apis/example.com", forbidden, ""), reason.ReferenceForbidden, "discovery"},
+		"no right to list":               {refusing("get "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
+		"no right to watch":              {refusing("watch "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
+		"no right to read":               {refusing(getScale, forbidden, ""), reason.ReferenceForbidden, "get templates/scale.example.com"},
+		"no replicas in its spec":        {refusing(getScale, broken, `the spec replicas field ".spec.replicas" does not exist`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
+		"replicas that are no number":    {refusing(getScale, broken, `.spec.replicas accessor error: x is of the type string, expected int64`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
+		"replicas below nothing":         {func(s *server) { s.put(web, object{uid: "first", replicas: -1}) }, reason.ReferenceUnreadable, "Template.example.com web: it asks for -1 replicas"},
+		"a server that cannot discover":  {refusing("get /apis/example.com", away, ""), reason.RequestFailing, "discovery"},
+		"a server that cannot list":      {refusing("get "+templates, away, ""), reason.RequestFailing, "list and watch templates.example.com"},
+		"a server that cannot read":      {refusing(getScale, broken, "etcdserver: request timed out"), reason.RequestFailing, "get templates/scale.example.com"},
+		"an object that has just gone":   {refusing(getScale, http.StatusNotFound, ""), reason.ReferenceMissing, "Template.example.com web"},
+		"a version that is served by no": {func(s *server) { delete(s.kinds, "/apis/example.com/v1") }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := withTemplates()
+			tc.world(s)
+			atDesk(t, "", s, func(d *desk) {
+				d.Want("team", theWeb, true)
+				time.Sleep(time.Second)
+				d.wantTrouble(theWeb, tc.code, tc.detail)
+				time.Sleep(10 * time.Minute)
+				d.news()
+				d.questions()
+				time.Sleep(10 * time.Minute)
+				if n := len(d.questions()); n > 10*60*3/20 {
+					d.t.Errorf("asked %d times in ten minutes", n)
+				}
+				if news := d.news(); len(news) > 1 {
+					d.t.Errorf("told %d times of what is as it was", len(news))
+				}
+
+				// Whatever it was ends, and is seen to have ended, without a CRD that says so.
+				d.serve([]string{"v1"}, scaled("Template", "templates")...)
+				for what := range d.refuses {
+					d.refuse(what, 0, "")
+				}
+				d.put(web, object{uid: "first", replicas: 6})
+				time.Sleep(45 * time.Second)
+				d.wantReplicas(theWeb, 6)
+			})
+		})
+	}
+}
+
+func TestAKindIsFoundAtOnceWhenItsCRDComes(t *testing.T) {
+	atDesk(t, "", newServer(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		time.Sleep(time.Hour) // so that it is looked for most seldom
+		d.wantTrouble(theWeb, reason.ReferenceKindUnknown, "Template.example.com: no such API group")
+		d.put(web, object{uid: "first", replicas: 3})
+		d.define("templates.example.com") // before discovery knows it
+		synctest.Wait()
+		d.serve([]string{"v1"}, scaled("Template", "templates")...)
+		began := time.Now()
+		time.Sleep(250 * time.Millisecond)
+		d.wantReplicas(theWeb, 3)
+		if took := time.Since(began); took > time.Second {
+			d.t.Errorf("took %s", took)
+		}
+	})
+}
+
+func TestAKindThatVanishesIsFoundAgain(t *testing.T) {
+	for namespace, within := range map[string]time.Duration{"": 250 * time.Millisecond, "team": 31 * time.Second} {
+		t.Run("in namespace "+namespace, func(t *testing.T) {
+			atDesk(t, namespace, withTemplates(), func(d *desk) {
+				d.Want("team", theWeb, true)
+				d.wantReplicas(theWeb, 3)
+				d.news()
+				d.take(web)
+				d.remove()
+				time.Sleep(time.Minute)
+				d.wantTrouble(theWeb, reason.ReferenceKindUnknown, "Template.example.com: no such API group")
+				if watched := d.watched(); len(watched) > 0 {
+					d.t.Errorf("still watched: %s", watched)
+				}
+				if len(d.news()) == 0 {
+					d.t.Error("nobody was told")
+				}
+				d.put(web, object{uid: "second", replicas: 4})
+				d.install([]string{"v2", "v1"}, scaled("Template", "templates")...)
+				d.put("/apis/example.com/v2/templates/team/web", object{uid: "second", replicas: 4})
+				time.Sleep(within)
+				d.wantReplicas(theWeb, 4)
+				if gvr, ok := d.Resource(theWeb); !ok || gvr.Version != "v2" {
+					d.t.Errorf("served by %s, want the preferred version", gvr)
+				}
+			})
+		})
+	}
+}
+
+func TestAChangeOfAKindIsSeenAtOnce(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.news()
+		d.put("/apis/example.com/v2/templates/team/web", object{uid: "first", replicas: 3, status: 2})
+		d.install([]string{"v2", "v1"}, scaled("Template", "templates")...)
+		d.wantReplicas(theWeb, 3)
+		if watched := d.watched(); !slices.Equal(watched, []string{"/apis/example.com/v2/templates"}) {
+			d.t.Errorf("watched: %s", watched)
+		}
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s, which is what it was", news)
+		}
+		kinds := slices.DeleteFunc(scaled("Template", "templates"), func(r metav1.APIResource) bool { return r.Name == "templates/status" })
+		d.install([]string{"v2", "v1"}, kinds...)
+		d.wantReplicas(theWeb, 3)
+		if _, reports := d.Scale("team", theWeb); reports {
+			d.t.Error("what has no status can be written to")
+		}
+	})
+}
+
+func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		time.Sleep(time.Minute)
+		if asked := d.questions(); len(asked) > 0 {
+			d.t.Errorf("asked %s before anybody wanted anything", asked)
+		}
+		other := plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+		d.Want("team", theWeb, true)
+		d.Want("team", other, true)
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.wantTrouble(other, reason.ReferenceMissing, "Template.example.com other")
+		d.Want("team", other, false)
+		d.Want("nowhere", other, false)
+		synctest.Wait()
+		if watched := d.watched(); len(watched) != 1 {
+			d.t.Errorf("watched: %s", watched)
+		}
+		d.Want("team", theWeb, false)
+		d.Want("team", theWeb, false)
+		synctest.Wait()
+		if watched := d.watched(); len(watched) > 0 {
+			d.t.Errorf("still watched: %s", watched)
+		}
+		if _, ok := d.Resource(theWeb); ok {
+			d.t.Error("still known")
+		}
+		d.wantTrouble(theWeb, reason.ReferenceUnseen, "")
+		d.put(web, object{uid: "first", replicas: 8})
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 8)
+	})
+}
+
+func TestAFailureKeepsWhatIsKnown(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.news()
+		d.refuse("get /apis/example.com", http.StatusServiceUnavailable, "")
+		d.put(web, object{uid: "first", replicas: 5})
+		d.define("templates.example.com")
+		time.Sleep(time.Minute)
+		d.wantReplicas(theWeb, 3)
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		d.refuse("get /apis/example.com", 0, "")
+		time.Sleep(31 * time.Second)
+		d.wantReplicas(theWeb, 5)
+	})
+}
+
+func TestOnlyOneNamespaceIsWatchedWhereThereIsOne(t *testing.T) {
+	atDesk(t, "team", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		if watched := d.watched(); !slices.Equal(watched, []string{templates + "/team"}) {
+			d.t.Errorf("watched: %s", watched)
+		}
+		for _, q := range d.questions() {
+			if strings.Contains(q, "customresourcedefinitions") {
+				d.t.Errorf("asked without a right to: %s", q)
+			}
+		}
+	})
+}
+
+func TestKindsOfTheCoreAreFoundAsWell(t *testing.T) {
+	s := newServer()
+	s.kinds["/api//v1"] = scaled("ReplicationController", "replicationcontrollers")
+	s.put("/api//v1/replicationcontrollers/team/web", object{uid: "first", replicas: 2})
+	atDesk(t, "", s, func(d *desk) {
+		rc := plan.Reference{Kind: "ReplicationController", Name: "web"}
+		d.Want("team", rc, true)
+		d.wantReplicas(rc, 2)
+	})
+}
+
+func TestNoMoreKindsAreWatchedThanABoundedNumber(t *testing.T) {
+	s := newServer()
+	var kinds []metav1.APIResource
+	for i := range 51 {
+		kinds = append(kinds, scaled(fmt.Sprint("Kind", i), fmt.Sprint("kind", i))...)
+		s.put(fmt.Sprint("/apis/example.com/v1/kind", i, "/team/web"), object{uid: "first", replicas: 1})
+	}
+	s.install([]string{"v1"}, kinds...)
+	atDesk(t, "", s, func(d *desk) {
+		refused := func() (refused []plan.Reference) {
+			for i := range 51 {
+				r := plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}
+				if got, _ := d.Scale("team", r); got.Trouble.Code == reason.ReferenceKindUnknown {
+					refused = append(refused, r)
+				}
+			}
+			return refused
+		}
+		for i := range 51 {
+			d.Want("team", plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}, true)
+		}
+		time.Sleep(time.Second)
+		last := refused()
+		if len(last) != 1 || len(d.watched()) != 50 {
+			d.t.Fatalf("%d kinds are watched, refused are %v", len(d.watched()), last)
+		}
+		for i := range 3 {
+			if r := (plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}); r != last[0] {
+				d.Want("team", r, false)
+			}
+		}
+		time.Sleep(time.Minute)
+		d.wantReplicas(last[0], 1)
+	})
+}
+
+func TestKindsThatDoNotExistAreLookedForSeldom(t *testing.T) {
+	atDesk(t, "", newServer(), func(d *desk) {
+		for i := range 1000 {
+			d.Want("team", plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}, true)
+		}
+		time.Sleep(10 * time.Minute)
+		d.questions()
+		time.Sleep(time.Minute)
+		if n := len(d.questions()); n > 11*60 {
+			d.t.Errorf("asked %d times in a minute", n)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// resource is what serves a kind.
+type resource struct {
+	schema.GroupVersionResource
+	reports bool // its objects have a status that can be written by itself
+}
+
+// find asks the API server for the resource that serves a kind: in the version
+// that its group prefers, or in any other. Two small questions about one group are
+// enough; whatever else the API server has is not asked for.
+func (b *Book) find(ctx context.Context, name schema.GroupKind) (resource, plan.Refusal, error) {
+	versions, err := b.versions(ctx, name.Group)
+	if apierrors.IsNotFound(err) {
+		return resource{}, unknown(name, "no such API group"), nil
+	}
+	if err != nil {
+		return resource{}, plan.Refusal{}, fmt.Errorf("look for API group %s: %w", name.Group, err)
+	}
+	because := noSuchKind
+	for _, version := range versions {
+		var list metav1.APIResourceList
+		at := schema.GroupVersion{Group: name.Group, Version: version}
+		err := b.ask(ctx, &list, pathOf(at)...)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return resource{}, plan.Refusal{}, fmt.Errorf("look for kinds of %s: %w", at, err)
+		}
+		found, why := serving(list.APIResources, name.Kind)
+		if why == "" {
+			found.GroupVersionResource = at.WithResource(found.Resource)
+			return found, plan.Refusal{}, nil
+		}
+		if why != noSuchKind {
+			because = why
+		}
+	}
+	return resource{}, unknown(name, because), nil
+}
+
+// versions returns those of an API group, the preferred one first.
+func (b *Book) versions(ctx context.Context, name string) ([]string, error) {
+	if name == "" {
+		return []string{"v1"}, nil
+	}
+	var group metav1.APIGroup
+	if err := b.ask(ctx, &group, "apis", name); err != nil {
+		return nil, err
+	}
+	var versions []string
+	for _, v := range slices.Concat([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions) {
+		if plain.MatchString(v.Version) && !slices.Contains(versions, v.Version) {
+			versions = append(versions, v.Version)
+		}
+	}
+	return versions, nil
+}
+
+func (b *Book) ask(ctx context.Context, into runtime.Object, path ...string) error {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+	return b.options.Client.Discovery().RESTClient().Get().AbsPath(path...).Do(ctx).Into(into)
+}
+
+// pathOf returns the segments of the path to an API version.
+func pathOf(at schema.GroupVersion) []string {
+	if at.Group == "" {
+		return []string{"api", at.Version}
+	}
+	return []string{"apis", at.Group, at.Version}
+}
+
+// plain is what versions and resources are called; what an API server calls
+// otherwise does not become part of a request.
+var plain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+const noSuchKind = "no such kind"
+
+// serving finds the resource that serves a kind, or says why none can be used.
+func serving(served []metav1.APIResource, kind string) (found resource, why string) {
+	why = noSuchKind
+	for _, r := range served {
+		if r.Kind != kind || !plain.MatchString(r.Name) {
+			continue // another one, or a subresource
+		}
+		switch {
+		case !r.Namespaced:
+			why = "its objects belong to no namespace"
+		case !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch"):
+			why = "its objects cannot be watched"
+		case !has(served, r.Name+"/scale", "get"):
+			why = "it has no scale subresource"
+		default:
+			found.Resource = r.Name
+			found.reports = has(served, r.Name+"/status", "patch")
+			return found, ""
+		}
+	}
+	return resource{}, why
+}
+
+func has(served []metav1.APIResource, name, verb string) bool {
+	return slices.ContainsFunc(served, func(r metav1.APIResource) bool { return r.Name == name && slices.Contains(r.Verbs, verb) })
+}
+
+func unknown(name schema.GroupKind, why string) plan.Refusal {
+	return plan.Refusal{Code: reason.ReferenceKindUnknown, Detail: name.String() + ": " + why}
+}

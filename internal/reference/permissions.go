@@ -1,0 +1,16 @@
+package reference
+
+import (
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/permission"
+)
+
+// Permissions are what the reads of this package need, as far as they concern the
+// kind that comes with lockstep. Others are for who uses them to grant.
+func Permissions() []permission.Need {
+	return []permission.Need{
+		{Scope: permission.Cluster, APIGroup: definitions.Group, Resource: definitions.Resource, Verbs: []string{"list", "watch"}, Why: "know when a kind is installed whose replicas a zone takes over"},
+		{APIGroup: rolloutoperatorv1.GroupName, Resource: "replicatemplates", Verbs: []string{"list", "watch"}, Why: "know when the replicas of a template change"},
+		{APIGroup: rolloutoperatorv1.GroupName, Resource: "replicatemplates/scale", Verbs: []string{"get"}, Why: "know how many replicas a template asks for"},
+	}
+}

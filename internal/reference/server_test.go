@@ -1,0 +1,342 @@
+package reference_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.uber.org/goleak"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/reference"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is an API server with kinds that come and go and objects that have
+// replicas. It writes down what it is asked, and refuses what a test says.
+type server struct {
+	mu      sync.Mutex
+	asked   []string
+	version int
+	kinds   map[string][]metav1.APIResource // by the path of their API version
+	groups  map[string][]string             // versions, the preferred one first
+	objects map[string]object               // by the path to them, without any namespaces
+	readers map[*reader]bool
+	refuses map[string]int32 // codes by what is asked, or its beginning
+	says    string           // with a refusal
+}
+
+type object struct {
+	uid, version     string
+	replicas, status int32
+}
+
+// reader is a watch.
+type reader struct {
+	resource string // the path to it
+	tell     chan metav1.WatchEvent
+	end      context.CancelFunc
+}
+
+func newServer() *server {
+	return &server{
+		version: 100, kinds: map[string][]metav1.APIResource{}, groups: map[string][]string{}, objects: map[string]object{},
+		readers: map[*reader]bool{}, refuses: map[string]int32{},
+	}
+}
+
+// scaled returns a kind with replicas as discovery shows it.
+func scaled(kind, resource string) []metav1.APIResource {
+	return []metav1.APIResource{
+		{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get", "list", "patch", "watch"}},
+		{Name: resource + "/status", Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get", "patch"}},
+		{Name: resource + "/scale", Kind: "Scale", Group: "autoscaling", Version: "v1", Namespaced: true, Verbs: metav1.Verbs{"get", "patch"}},
+	}
+}
+
+// install serves kinds in some versions of their API group, and tells of a CRD.
+func (s *server) install(versions []string, kinds ...metav1.APIResource) {
+	s.serve(versions, kinds...)
+	s.define(kinds[0].Name + "." + group)
+}
+
+func (s *server) serve(versions []string, kinds ...metav1.APIResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups[group] = versions
+	for _, v := range versions {
+		s.kinds["/apis/"+group+"/"+v] = kinds
+	}
+}
+
+// define tells that a CRD is another one now.
+func (s *server) define(name string) { s.put(crds+"//"+name, object{uid: name}) }
+
+// remove serves the API group no more: watches end, and so does the CRD.
+func (s *server) remove() {
+	s.mu.Lock()
+	for _, v := range s.groups[group] {
+		delete(s.kinds, "/apis/"+group+"/"+v)
+		for r := range s.readers {
+			if strings.HasPrefix(r.resource, "/apis/"+group+"/") {
+				r.end()
+			}
+		}
+	}
+	delete(s.groups, group)
+	s.mu.Unlock()
+	s.take(crds + "//templates." + group)
+}
+
+const group = "example.com"
+
+const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+// put makes or changes an object at a path like /apis/GROUP/VERSION/RESOURCE/NAMESPACE/NAME.
+func (s *server) put(path string, o object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o.version = strconv.Itoa(s.version)
+	_, exists := s.objects[path]
+	s.objects[path] = o
+	what := watch.Added
+	if exists {
+		what = watch.Modified
+	}
+	s.tell(what, path, o)
+}
+
+// take deletes an object.
+func (s *server) take(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o := s.objects[path]
+	o.version = strconv.Itoa(s.version)
+	delete(s.objects, path)
+	s.tell(watch.Deleted, path, o)
+}
+
+func (s *server) tell(what watch.EventType, path string, o object) {
+	for r := range s.readers {
+		if strings.HasPrefix(path, r.resource+"/") {
+			r.tell <- apitest.Event(what, metadataOf(path, o))
+		}
+	}
+}
+
+func metadataOf(path string, o object) *metav1.PartialObjectMetadata {
+	parts := strings.Split(path, "/")
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: parts[len(parts)-2], Name: parts[len(parts)-1], UID: types.UID(o.uid), ResourceVersion: o.version,
+			Annotations: map[string]string{"note": strings.Repeat("x", 100)},
+		},
+	}
+}
+
+// refuse answers what begins so with a code; 0: no more.
+func (s *server) refuse(what string, code int32, says string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuses[what], s.says = code, says
+}
+
+// questions returns what it was asked since the last call, in order of the alphabet.
+func (s *server) questions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.asked = nil }()
+	slices.Sort(s.asked)
+	return s.asked
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	verb := "get"
+	if q.URL.Query().Has("watch") {
+		verb = "watch"
+	}
+	what := verb + " " + q.URL.Path
+	if q.URL.Query().Has("sendInitialEvents") { // so that it is asked for a list first
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+	}
+	s.asked = append(s.asked, what)
+	for beginning, code := range s.refuses {
+		if code != 0 && strings.HasPrefix(what, beginning) {
+			return apitest.Refusal(code, whys[code], s.says), nil
+		}
+	}
+	return s.answer(q, verb), nil
+}
+
+var whys = map[int32]metav1.StatusReason{
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusInternalServerError: metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+}
+
+func (s *server) answer(q *http.Request, verb string) *http.Response {
+	none := apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+	parts := strings.Split(q.URL.Path, "/")
+	if parts[1] == "api" {
+		parts = slices.Insert(parts, 2, "")
+	}
+	if len(parts) > 6 && parts[4] == "namespaces" {
+		parts = slices.Concat(parts[:4], []string{parts[6], parts[5]}, parts[7:])
+	}
+	path := strings.Join(parts, "/") // /apis/GROUP/VERSION/RESOURCE/NAMESPACE/NAME/SUBRESOURCE
+	version := strings.Join(parts[:min(4, len(parts))], "/")
+	switch _, served := s.kinds[version]; {
+	case len(parts) == 3 && s.groups[parts[2]] != nil:
+		return apitest.Answer(http.StatusOK, groupOf(parts[2], s.groups[parts[2]]))
+	case len(parts) == 4 && served:
+		return apitest.Answer(http.StatusOK, &metav1.APIResourceList{GroupVersion: parts[2] + "/" + parts[3], APIResources: s.kinds[version]})
+	case len(parts) < 5 || (!served && !strings.HasPrefix(path, crds)):
+		return none
+	case len(parts) == 8:
+		return s.scale(strings.Join(parts[:7], "/"))
+	case verb == "watch":
+		return s.watch(q, path)
+	}
+	list := &metav1.PartialObjectMetadataList{
+		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+		ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.version)},
+	}
+	for at, o := range s.objects {
+		if strings.HasPrefix(at, path+"/") {
+			list.Items = append(list.Items, *metadataOf(at, o))
+		}
+	}
+	return apitest.Answer(http.StatusOK, list)
+}
+
+func groupOf(name string, versions []string) *metav1.APIGroup {
+	group := &metav1.APIGroup{Name: name, PreferredVersion: metav1.GroupVersionForDiscovery{Version: versions[0]}}
+	for _, v := range slices.Sorted(slices.Values(versions)) {
+		group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{Version: v})
+	}
+	return group
+}
+
+func (s *server) scale(path string) *http.Response {
+	o, exists := s.objects[path]
+	if !exists {
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}
+	return apitest.Answer(http.StatusOK, &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{UID: types.UID(o.uid), ResourceVersion: o.version},
+		Spec:       autoscalingv1.ScaleSpec{Replicas: o.replicas}, Status: autoscalingv1.ScaleStatus{Replicas: o.status},
+	})
+}
+
+func (s *server) watch(q *http.Request, resource string) *http.Response {
+	ctx, end := context.WithCancel(q.Context())
+	r := &reader{resource, make(chan metav1.WatchEvent, 10), end}
+	s.readers[r] = true
+	return apitest.Watch(ctx, r.tell, func() {
+		end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.readers, r)
+	})
+}
+
+// watched returns the paths that are watched, but for that of CRDs.
+func (s *server) watched() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var paths []string
+	for r := range s.readers {
+		if r.resource != crds {
+			paths = append(paths, r.resource)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// desk is a book at work.
+type desk struct {
+	t *testing.T
+	*server
+	*reference.Book
+	log *logtest.Hook
+
+	mu  sync.Mutex
+	hit []string // who was told of, since the last call of news
+}
+
+// atDesk runs a test beside a running book, of one namespace or of all.
+func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+		client, err := metadata.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, lines := logtest.NewNullLogger()
+		log.Level = logrus.DebugLevel
+		d := &desk{t: t, server: s, log: lines}
+		d.Book = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
+		d.Listen(func(namespace string, r plan.Reference) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.hit = append(d.hit, namespace+"/"+r.String())
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { d.Run(ctx) })
+		test(d)
+		stop()
+		running.Wait()
+	})
+}
+
+// news returns of whom was told since the last call.
+func (d *desk) news() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer func() { d.hit = nil }()
+	slices.Sort(d.hit)
+	return d.hit
+}
+
+// wantReplicas checks what is known of an object.
+func (d *desk) wantReplicas(r plan.Reference, want int) {
+	d.t.Helper()
+	synctest.Wait()
+	if got, _ := d.Scale("team", r); !got.Trouble.None() || got.Replicas != want {
+		d.t.Errorf("%s: got %+v, want %d replicas", r, got, want)
+	}
+}
+
+// wantTrouble checks why nothing is known of an object.
+func (d *desk) wantTrouble(r plan.Reference, code reason.Code, detail string) {
+	d.t.Helper()
+	synctest.Wait()
+	if got, _ := d.Scale("team", r); got.Trouble.Code != code || got.Trouble.Detail != detail {
+		d.t.Errorf("%s: got %+v, want %s (%s)", r, got, code, detail)
+	}
+}
