@@ -26,7 +26,7 @@ type MessageOptions struct {
 }
 
 // Messages is the table of what pods of zones with a delay were told and what they
-// answered. Calls are made beside whoever asks for them; the newest message to a pod
+// answered. Calls are made by Run, beside whoever asks for them; the newest message to a pod
 // wins, and no two calls to a pod overlap, since they could arrive in the wrong
 // order.
 //
@@ -44,9 +44,7 @@ type Messages struct {
 	groups   map[plan.Key]*recipients
 	places   places
 	arrivals int
-	calling  context.Context // nil: nobody is called
-	hangUp   context.CancelFunc
-	calls    sync.WaitGroup
+	changed  chan struct{} // has something when a call may begin
 }
 
 // recipients are the pods of one group that were told something.
@@ -79,7 +77,7 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 	o.PerNamespace = orElse(o.PerNamespace, 32)
 	o.PerProcess = orElse(o.PerProcess, 64)
 	return &Messages{
-		caller: c, options: o, groups: map[plan.Key]*recipients{},
+		caller: c, options: o, groups: map[plan.Key]*recipients{}, changed: make(chan struct{}, 1),
 		places: places{perNamespace: o.PerNamespace, perProcess: o.PerProcess, namespaces: map[string]int{}},
 	}
 }
@@ -88,9 +86,6 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.calling == nil {
-		m.calling, m.hangUp = context.WithCancel(context.Background())
-	}
 	g := m.groups[key]
 	if g == nil {
 		g = &recipients{key: key, letters: map[string]*letter{}}
@@ -115,7 +110,15 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 			m.enqueue(g, l)
 		}
 	}
-	m.hand()
+	m.look()
+}
+
+// look lets Run see who may be called now.
+func (m *Messages) look() {
+	select {
+	case m.changed <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 func (m *Messages) enqueue(g *recipients, l *letter) {
@@ -189,35 +192,46 @@ func (m *Messages) settle(g *recipients) {
 	}
 }
 
-// Stop ends all calls, waits for them and forgets everything. What is told after
-// that begins anew.
-func (m *Messages) Stop() {
-	m.mu.Lock()
-	if m.hangUp != nil {
-		m.hangUp()
+// Run makes the calls until ctx ends, and forgets everything then.
+func (m *Messages) Run(ctx context.Context) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for {
+		m.hand(ctx, &calls)
+		select {
+		case <-m.changed:
+		case <-ctx.Done():
+			m.forgetAll()
+			return
+		}
 	}
-	m.calling, m.hangUp = nil, nil
+}
+
+func (m *Messages) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, g := range m.groups {
 		m.drop(g, func(*letter) bool { return true })
 	}
-	m.mu.Unlock()
-	m.calls.Wait()
 }
 
 // hand begins calls while there are places for them.
-func (m *Messages) hand() {
-	for m.calling != nil {
+func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ctx.Err() == nil {
 		g := m.next()
 		if g == nil {
 			return
 		}
-		l := g.waiting[0]
-		g.waiting = g.waiting[1:]
+		i := g.first()
+		l := g.waiting[i]
+		g.waiting = slices.Delete(g.waiting, i, i+1)
 		l.sent, l.queued = l.told.Message, false
 		g.calls++
 		m.places.take(g.key.Namespace)
-		ctx, r := m.calling, round{caller: m.caller, purpose: purposes[l.sent], call: l.call, pods: []Pod{l.pod}}
-		m.calls.Go(func() {
+		r := round{caller: m.caller, purpose: purposes[l.sent], call: l.call, pods: []Pod{l.pod}}
+		calls.Go(func() {
 			if m.done(g, l, r.alone(ctx)) {
 				m.options.Answered(g.key)
 			}
@@ -252,11 +266,25 @@ func (m *Messages) before(a, b *recipients) bool {
 	return a.waiting[0].arrival < b.waiting[0].arrival
 }
 
+// first returns whose turn it is: who has not failed so often, then who came first.
+func (g *recipients) first() int {
+	first := 0
+	for i, l := range g.waiting {
+		if l.failures < g.waiting[first].failures {
+			first = i
+		}
+		if g.waiting[first].failures == 0 {
+			break
+		}
+	}
+	return first
+}
+
 // done takes down what came of a call, and tells whether that is to be known now.
 func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer m.hand()
+	defer m.look()
 	g.calls--
 	m.places.give(g.key.Namespace)
 	sent := l.sent

@@ -31,6 +31,7 @@ var store = plan.Key{Namespace: "team", Group: "store"}
 type office struct {
 	*hook.Messages
 	news chan plan.Key
+	stop func() // ends the work and waits for its end
 }
 
 func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
@@ -38,8 +39,17 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 	f := office{news: make(chan plan.Key, 1000)}
 	o.Answered = func(key plan.Key) { f.news <- key }
 	f.Messages = hook.NewMessages(c, o)
-	t.Cleanup(f.Stop)
+	f.work(t)
 	return f
+}
+
+func (f *office) work(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.Run(ctx) }()
+	f.stop = func() { cancel(); <-ended }
+	t.Cleanup(f.stop)
 }
 
 // delayed is a zone with so many pods whose addresses begin with that of a number.
@@ -157,6 +167,35 @@ func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
 	}
 }
 
+// Here the body is read, so it can be too long, too slow or never come.
+func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) {
+	const limit = 300 * time.Millisecond
+	for name, pod := range map[string]func(context.Context, net.Conn){
+		"a body without an end":  forever(ok+"\r\n", megabyte, 0),
+		"a body that drips":      forever(ok+"\r\n", " ", 10*time.Millisecond),
+		"a body that never ends": say(ok + "Content-Length: 100\r\n\r\n{\"timestamp\":1}"),
+		"chunks without an end":  forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "10000\r\n"+megabyte[:1<<16]+"\r\n", 0),
+		"chunks of one byte":     forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "1;"+megabyte[:1000]+"\r\nx\r\n", 0),
+		"a gigabyte":             forever(ok+"Content-Length: 1073741824\r\n\r\n", megabyte, 0),
+		"an upgrade":             say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n{\"timestamp\":1}"),
+		"deep JSON":              say(ok + "Content-Length: 60000\r\n\r\n" + strings.Repeat("[", 60000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			listen(t, pod, 80)
+			f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
+			zone := delayed("zone-a", 0, 1)
+			began := time.Now()
+			f.Tell(store, zone, plan.Leave, zone.Pods)
+			if got := f.told(t, store, zone)["zone-a-0"]; !got.Failed || got.Why == "" || !got.Since.IsZero() {
+				t.Errorf("got %+v", got)
+			}
+			if took := time.Since(began); took > 10*limit {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
 func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 	var status int
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, 80)
@@ -267,6 +306,35 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	}
 }
 
+func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
+	arrived, goOn := make(chan string, 100), make(chan bool)
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- calledAt(r)
+		<-goOn
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	zone := delayed("zone-a", 0, 4)
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2])
+	for range 2 {
+		<-arrived
+		goOn <- true
+	}
+	f.told(t, store, zone)
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2]) // of whom the first is called now, and the other one waits
+	order := []string{<-arrived}
+	f.Tell(store, zone, plan.Stay, zone.Pods[2:])
+	for range 3 {
+		goOn <- true
+		order = append(order, <-arrived)
+	}
+	goOn <- true
+	f.told(t, store, zone)
+	if diff := cmp.Diff([]string{podAddress(0), podAddress(2), podAddress(3), podAddress(1)}, order); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
@@ -310,7 +378,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 		"the zone":  func(f office, _ plan.Zone) { f.Fill(store, nil) },
 		"the delay": func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
 		"the group": func(f office, _ plan.Zone) { f.Forget(store) },
-		"the work":  func(f office, _ plan.Zone) { f.Stop() },
+		"the work":  func(f office, _ plan.Zone) { f.stop() },
 	} {
 		t.Run(how, func(t *testing.T) {
 			arrived, goOn := make(chan bool, 100), make(chan bool)
@@ -334,6 +402,9 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			zones := []plan.Zone{zone}
 			if f.Fill(store, zones); how != "the pods" && len(zones[0].Told) > 0 {
 				t.Errorf("something is known of %v", zones[0].Told)
+			}
+			if how == "the work" {
+				f.work(t)
 			}
 			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it goes on
 			<-arrived

@@ -159,8 +159,13 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"replicas that are forced":                 {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
 		"nonsense that is forced":                  {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
 		"a label against shrinking":                {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
-		"no annotations and labels at all":         {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
-		"a version that is no number":              {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
+		"a delay": {delayed("app"), func(z *plan.Zone) {
+			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
+		}},
+		"a delay of pods without names":    {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
+		"half a delay":                     {annotated(contract.DelayAnnotation, "1h"), func(*plan.Zone) {}},
+		"no annotations and labels at all": {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
+		"a version that is no number":      {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			want := settled
@@ -169,5 +174,47 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func delayed(service string) change[*appsv1.StatefulSet] {
+	return func(s *appsv1.StatefulSet) {
+		annotated(contract.DelayAnnotation, "1h")(s)
+		annotated(contract.DelayURLAnnotation, "http://pod:8080/x")(s)
+		s.Spec.ServiceName = service
+	}
+}
+
+// messages knows what a pod was told, and who was asked about.
+type messages struct{ asked []string }
+
+func (m *messages) Fill(key plan.Key, zones []plan.Zone) {
+	for i, z := range zones {
+		m.asked = append(m.asked, key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
+		zones[i].Told = map[string]plan.Told{z.Pods[0].UID: {Message: plan.Leave}}
+	}
+}
+
+func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
+	told := &messages{}
+	server := newLibrary(newSet("zone-a", delayed("app")), newPod("zone-a", 0))
+	o := newObserver(t, server.client(t))
+	o.told = told
+	show(o, newSet("zone-a", delayed("app")))
+	show(o, newPod("zone-a", 0))
+	live, err := o.Live(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
+		if got := s.Zones[0].Told["uid-of-zone-a-0"].Message; got != plan.Leave {
+			t.Errorf("%s: told %q", how, got)
+		}
+	}
+	if diff := cmp.Diff([]string{"team/store/zone-a with zone-a-0", "team/store/zone-a with zone-a-0"}, told.asked); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if again := o.Cached(store); again.Zones[0].Told == nil {
+		t.Error("asked once")
 	}
 }

@@ -279,8 +279,10 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	for _, key := range o.observer.Groups("") {
 		l.Add(key)
 	}
+	var telling sync.WaitGroup
+	telling.Go(func() { o.messages.Run(ctx) })
 	l.Run(ctx)
-	o.messages.Stop() // before anybody else leads and tells the same pods
+	telling.Wait() // before anybody else leads and tells the same pods
 	o.forgetAll()
 }
 

@@ -135,6 +135,9 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 	if noted && !b.Now.Before(due) {
 		return Refusal{}
 	}
+	if due.Year() > 9999 {
+		due = time.Time{} // nobody can write it down
+	}
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const delay = time.Minute
@@ -30,22 +31,31 @@ func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]boo
 		}
 	}
 	for _, step := range steps {
-		switch a := step.(type) {
-		case plan.TellPods:
-			for _, pod := range a.Pods {
-				if _, known := w.since[pod.Ordinal]; a.Message == plan.Leave && !known && !silent[pod.Name] {
-					w.since[pod.Ordinal] = s.Now
-				}
-			}
-		case plan.SetReplicas:
-			for place := a.To; place < a.From; place++ {
-				since, agreed := w.since[place]
-				pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
-				said := z.Told[pod.UID].Since
-				if waited := s.Now.Sub(since); !agreed || waited < delay || s.Now.Sub(said) < delay {
-					return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, s.Now.Sub(said))
-				}
-			}
+		if a, tells := step.(plan.TellPods); tells && a.Message == plan.Leave {
+			w.told(s.Now, a.Pods, silent)
+		}
+		if a, is := step.(plan.SetReplicas); is && a.To < a.From {
+			return w.leave(s.Now, z, a)
+		}
+	}
+	return ""
+}
+
+func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
+	for _, pod := range pods {
+		if _, known := w.since[pod.Ordinal]; !known && !silent[pod.Name] {
+			w.since[pod.Ordinal] = now
+		}
+	}
+}
+
+func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
+	for place := a.To; place < a.From; place++ {
+		since, agreed := w.since[place]
+		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
+		said := now.Sub(z.Told[pod.UID].Since)
+		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
+			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
 		}
 	}
 	return ""
@@ -84,13 +94,11 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 // happened leaves out of a plan what a crash or a failed write kept from happening.
 func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		switch a := step.(type) {
-		case plan.SetReplicas:
-			return before.Zones[0].Replicas == after.Zones[0].Replicas
-		case plan.TellPods:
+		if a, tells := step.(plan.TellPods); tells {
 			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
 		}
-		return false
+		_, sizes := step.(plan.SetReplicas)
+		return sizes && before.Zones[0].Replicas == after.Zones[0].Replicas
 	})
 }
 
@@ -198,6 +206,17 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 	s.Hold.Agreed = nil
 	if v := plan.Admit(s, ours); v.Allowed() {
 		t.Error("who is not noted may leave")
+	}
+}
+
+func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
+	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
+	told := s.Zones[0].Told["zone-a-0"]
+	told.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	s.Zones[0].Told["zone-a-0"] = told
+	steps := plan.Group(s)
+	if wait, is := steps[0].(plan.Wait); !is || len(steps) != 1 || wait.Because.Code != reason.DownscaleDelayed || !wait.Because.Until.IsZero() {
+		t.Errorf("the plan is %v", steps)
 	}
 }
 

@@ -1,8 +1,10 @@
 package plan_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -84,6 +86,22 @@ var stories = map[string]func(*fixture.Story){
 		s.World.Declining["zone-b-1"] = false
 		s.ToTheEnd()
 	},
+	"a-withdrawn-wish-tells-all-to-stay": func(s *fixture.Story) {
+		mirror(s, "zone-b", 1)
+		s.Until(noted(1))
+		s.Tell("the resource of zone-b asks for 3 again")
+		mirrors(s, "zone-b", 3)
+		s.ToTheEnd()
+	},
+	"a-delayed-zone-shrinks-as-its-pods-have-waited": func(s *fixture.Story) {
+		s.World.Silent["zone-b-1"] = true
+		mirror(s, "zone-b", 1)
+		s.Until(noted(1))
+		s.Tell("another process goes on, and zone-b-1 will answer")
+		s.World.Forget()
+		s.World.Silent["zone-b-1"] = false
+		s.ToTheEnd()
+	},
 	"two-broken-zones-heal": func(s *fixture.Story) {
 		s.Tell("revision 2 breaks a pod of zone-a and a pod of zone-b")
 		s.World.Bad["2"] = true
@@ -135,6 +153,25 @@ func threeByThree() plan.Snapshot {
 func lead(s *fixture.Story) {
 	s.World.Zone("zone-b", func(z *plan.Zone) { z.Leader = "zone-a" })
 	s.World.Zone("zone-c", func(z *plan.Zone) { z.Leader = "zone-b" })
+}
+
+// mirror lets a zone have as many replicas as a resource, and those who leave wait.
+func mirror(s *fixture.Story, zone string, replicas int) {
+	s.Tell(fmt.Sprintf("the resource of %s asks for %d, and who leaves waits for 30s", zone, replicas))
+	s.World.Zone(zone, fixture.Delays(30*time.Second))
+	for i := range 3 {
+		s.World.Pod(plan.PodName(zone, i), func(p *plan.Pod) { p.IP = "10.0.0.1" })
+	}
+	mirrors(s, zone, replicas)
+}
+
+func mirrors(s *fixture.Story, zone string, replicas int) {
+	s.World.Zone(zone, fixture.Mirrors("web", replicas))
+}
+
+// noted is reached when the hold notes that many stretches of pods that agreed.
+func noted(n int) func(plan.Snapshot) bool {
+	return func(s plan.Snapshot) bool { return len(s.Hold.Agreed["zone-b"]) >= n }
 }
 
 // ask changes the template of every zone.

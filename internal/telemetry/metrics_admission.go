@@ -26,7 +26,7 @@ func newAdmissionMetrics() admissionMetrics {
 		}, []string{"webhook", "verdict"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_pod_call_duration_seconds",
-			Help:    "Time that pods took to answer, by purpose (prepare, undo), outcome and why it was no answer.",
+			Help:    "Time that pods took to answer, by purpose (prepare, undo, leave, stay), outcome and why it was no answer.",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 5},
 		}, []string{"purpose", "outcome", "why"}),
 	}

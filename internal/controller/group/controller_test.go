@@ -145,6 +145,14 @@ func TestReconcile(t *testing.T) {
 			cached: "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(6 * time.Second),
 			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
 		},
+		"who stays is told so again in time": {
+			cached: "zone-a rev=2 mirror=web asks=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
+			ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"the end of a delay sets the time": {
+			cached: "hold free\n agreed zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
+			ran: []string{"wait zone-a because DownscaleDelayed zone-a-0 (as it is)"}, reported: []string{"wait zone-a because DownscaleDelayed zone-a-0"},
+		},
 		"the earlier one of renewal and wait counts": {
 			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
 			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
@@ -197,6 +205,16 @@ func today(situation string) plan.Snapshot {
 	for _, z := range s.Zones {
 		for i := range z.Pods {
 			z.Pods[i].ReadySince = z.Pods[i].ReadySince.Add(later)
+		}
+		for uid, t := range z.Told {
+			if t.At, t.Since = t.At.Add(later), t.Since.Add(later); !t.Again.IsZero() {
+				t.Again = t.Again.Add(later)
+			}
+			z.Told[uid] = t
+		}
+		for i := range s.Hold.Agreed[z.Name] {
+			stretch := &s.Hold.Agreed[z.Name][i]
+			stretch.Since = stretch.Since.Add(later)
 		}
 	}
 	return s
