@@ -58,14 +58,13 @@ func (a *arena) delayedDownscale(ctx context.Context, dials dynamic.Interface) (
 }
 
 // stopRacer ends the processes of a racer in an orderly way, so that the next one
-// leads at once.
+// leads at once. Their logs are kept.
 func (a *arena) stopRacer(ctx context.Context, r *racer) error {
 	for _, p := range r.processes {
 		if err := p.stop(ctx); err != nil {
 			return err
 		}
 	}
-	r.processes = nil
 	return nil
 }
 

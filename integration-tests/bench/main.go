@@ -5,9 +5,13 @@
 //	go run ./bench [-only rollout,memory] [-long] [-contender 'NAME=COMMAND ...']
 //
 // The floor is a bare loop that deletes the next pod the moment its watch shows
-// the replacement Ready; of webhooks it is one that allows everything. All of them
-// take turns on one cluster, so that what a noisy machine does to one it does to
-// all: read the ratios, not the seconds.
+// the replacement Ready; of webhooks it is one that allows everything, and of
+// scaling a watch and patches of all zones at once. All of them take turns on one
+// cluster, so that what a noisy machine does to one it does to all: read the ratios,
+// not the seconds.
+//
+// For scaling, pods are called at their own addresses: where it is among what is
+// measured, the whole run takes place in a network of its own.
 //
 // A command line is that of any operator that rolls groups of StatefulSets by
 // the label rollout-group. In it

@@ -138,22 +138,22 @@ func (a *arena) makeEnsemble(ctx context.Context, e ensemble, annotations map[st
 func (a *arena) takeovers(ctx context.Context, mirrors, leads map[string]ensemble) ([]row, error) {
 	var rows []row
 	for _, one := range []struct {
-		what, change string
-		idle         int
-		ensembles    map[string]ensemble
+		who, what string
+		idle      int
+		ensembles map[string]ensemble
 	}{
-		{"mirrors", "reference changed", 0, mirrors},
-		{"followers", "leader changed", 0, leads},
-		{fmt.Sprintf("mirrors beside %d idle groups", a.scale.idle), fmt.Sprintf("reference changed, beside %d idle groups", a.scale.idle), a.scale.idle, mirrors},
+		{"mirrors", "reference changed to last of 3 zones patched", 0, mirrors},
+		{"followers", "leader changed to last of 2 followers patched", 0, leads},
+		{"mirrors beside idle groups", fmt.Sprintf("reference changed, beside %d idle groups", a.scale.idle), a.scale.idle, mirrors},
 	} {
 		if err := a.makeIdle(ctx, mirrors, one.idle); err != nil {
 			return rows, err
 		}
-		all, err := a.changeInTurn(ctx, one.what, one.ensembles)
+		all, err := a.changeInTurn(ctx, one.who, one.ensembles)
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, takeoverRows(one.change, len(one.ensembles[lockstepName].takes), all)...)
+		rows = append(rows, takeoverRows(one.what, all)...)
 	}
 	return rows, nil
 }
@@ -214,12 +214,11 @@ func (t takeovers) of(up bool, figure func(takeover) time.Duration) []time.Durat
 	return all
 }
 
-func takeoverRows(change string, zones int, all map[string]takeovers) []row {
+func takeoverRows(what string, all map[string]takeovers) []row {
 	first := func(t takeover) time.Duration { return t.first }
 	last := func(t takeover) time.Duration { return t.last }
-	count := len(all[lockstepName].of(true, last))
 	return []row{
-		takeoverRow(fmt.Sprintf("%s to last of %d zones patched, up, p50 / p99 of %d", change, zones, count), mostTakeover, all, true, last),
+		takeoverRow(fmt.Sprintf("%s, up, p50 / p99 of %d", what, len(all[lockstepName].of(true, last))), mostTakeover, all, true, last),
 		takeoverRow("the same down, to the first zone", mostTakeover, all, false, first),
 		takeoverRow("the same down, to the last one, zone after zone", 0, all, false, last),
 	}

@@ -107,7 +107,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.scale.changes, "scaling.changes", 30, 100, "changes up and as many down that zones take over, of each way to do so")
 	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
 	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
-	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait, in whole seconds; longer than it takes to call them")
+	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait: whole seconds, longer than it takes to call them, less than 2m")
 	return long
 }
 

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// sized is a zone of which so many replicas are wanted and so many are Ready.
+func sized(name string, want, ready int32) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.StatefulSetSpec{Replicas: &want},
+		Status:     appsv1.StatefulSetStatus{Replicas: max(want, ready), ReadyReplicas: ready},
+	}
+}
+
+func TestAZoneHasTakenOverWhenItIsFirstSeenWithTheNumber(t *testing.T) {
+	g := newGroups([]string{"n"}, "r", "g", 1, 2)[0]
+	zones := g.zoneNames()
+	p := newProgress(ensemble{group: g, takes: zones[1:]}, 3)
+	for i, set := range []*appsv1.StatefulSet{
+		sized(zones[0], 3, 2), // the leader, who is not asked
+		sized(zones[1], 2, 2), // not yet
+		sized(zones[2], 3, 2),
+		sized(zones[2], 3, 3),
+		sized(zones[1], 3, 2),
+		sized(zones[0], 3, 3),
+		sized(zones[1], 3, 3),
+	} {
+		if p.done() {
+			t.Errorf("done before event %d", i)
+		}
+		p.see(set, start.Add(time.Duration(i)*time.Second))
+	}
+	if !p.done() {
+		t.Error("not done")
+	}
+	if got, want := p.since(start), (takeover{first: 2 * time.Second, last: 4 * time.Second}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAZoneThatLosesAPodAgainIsNotWhole(t *testing.T) {
+	g := newGroups([]string{"n"}, "r", "g", 1, 2)[0]
+	g.zones = 1
+	zone := g.zoneNames()[0]
+	p := newProgress(ensemble{group: g, takes: g.zoneNames()}, 1)
+	late := sized(zone, 1, 1)
+	late.Generation = 2
+	for _, set := range []*appsv1.StatefulSet{sized(zone, 1, 2), late, sized(zone, 1, 0)} {
+		if p.see(set, start); p.done() {
+			t.Errorf("done with %+v", set.Status)
+		}
+	}
+	if p.see(sized(zone, 1, 1), start); !p.done() {
+		t.Error("not done")
+	}
+}
+
+func TestUpAndDownAreCountedApart(t *testing.T) {
+	all := map[string]takeovers{
+		floorName:    {{true, 10 * time.Millisecond, 20 * time.Millisecond}, {false, 10 * time.Millisecond, 10 * time.Millisecond}},
+		lockstepName: {{true, 20 * time.Millisecond, 30 * time.Millisecond}, {false, 1100 * time.Millisecond, 1200 * time.Millisecond}},
+	}
+	var got []string
+	for _, r := range takeoverRows("changed", all) {
+		got = append(got, r.what+": "+r.goal+": "+r.cells[floorName]+", "+r.cells[lockstepName]+" "+string(r.met))
+	}
+	want := []string{
+		"changed, up, p50 / p99 of 1: p99 ≤ 1 s: 20.0 / 20.0 ms, 30.0 / 30.0 ms (1.50) yes",
+		"the same down, to the first zone: p99 ≤ 1 s: 10.0 / 10.0 ms, 1100.0 / 1100.0 ms (110.00) no",
+		"the same down, to the last one, zone after zone: : 10.0 / 10.0 ms, 1200.0 / 1200.0 ms (120.00) ",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEveryPodHasToHearOnce(t *testing.T) {
+	const post, remove = http.MethodPost, http.MethodDelete
+	due := []string{"p-1", "p-2"}
+	for sentence, c := range map[string]struct {
+		calls []podCall
+		want  bool
+	}{
+		"each heard once":                    {[]podCall{{start, post, "p-2"}, {start, post, "p-1"}}, true},
+		"nobody heard":                       {nil, false},
+		"one heard nothing":                  {[]podCall{{start, post, "p-1"}}, false},
+		"one heard twice, the other did not": {[]podCall{{start, post, "p-1"}, {start, post, "p-1"}}, false},
+		"one heard twice":                    {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-1"}}, false},
+		"one heard something else":           {[]podCall{{start, post, "p-1"}, {start, remove, "p-2"}}, false},
+		"a third heard as well":              {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-0"}}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := (transition{method: post, due: due, calls: c.calls}).exact(); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheRowOfCallsMissesItsGoalWhenOneTransitionDoes(t *testing.T) {
+	one := transition{what: "leave", method: http.MethodPost, due: []string{"p-1"}, began: start, leases: 2, calls: []podCall{
+		{start.Add(30 * time.Millisecond), http.MethodPost, "p-1"},
+	}}
+	twice := one
+	twice.calls = append(slices.Clone(one.calls), podCall{start.Add(20 * time.Millisecond), http.MethodPost, "p-1"})
+	rows := delayedRows([]transition{one, twice}, time.Second)
+	if got := rows[0].cells[lockstepName]; got != "1.00 / 2.00" || rows[0].met != missed {
+		t.Errorf("got %s, met: %s", got, rows[0].met)
+	}
+	if rows := delayedRows([]transition{one, one}, time.Second); rows[0].met != met {
+		t.Errorf("got %s, met: %s", rows[0].cells[lockstepName], rows[0].met)
+	}
+	if got := rows[2].cells[lockstepName]; got != "30.0 / 30.0 ms" {
+		t.Errorf("told within %s", got)
+	}
+}
+
+func TestWithoutANetworkOfItsOwnNothingIsMeasuredAloud(t *testing.T) {
+	var told strings.Builder
+	a := &arena{bench: &bench{progress: &told, noNetwork: errors.New("only elsewhere")}}
+	rows, err := a.delayedDownscale(t.Context(), nil)
+	if err != nil || len(rows) != 1 || rows[0].met != unasked {
+		t.Errorf("got %v, %v", rows, err)
+	}
+	if !strings.Contains(told.String(), "NOT MEASURED") || !strings.Contains(told.String(), "only elsewhere") {
+		t.Errorf("told %q", told.String())
+	}
+}
+
+func TestAPodKeepsItsTimestampUntilItStays(t *testing.T) {
+	r := &residents{ready: map[string]time.Time{}}
+	say := func(method string) string {
+		answer := httptest.NewRecorder()
+		r.ServeHTTP(answer, httptest.NewRequest(method, "http://p-1.pods.n.svc.cluster.local.:8080/leave", http.NoBody))
+		return answer.Body.String()
+	}
+	say(http.MethodPost)
+	r.ready["p-1"] = start
+	if got := say(http.MethodPost); got != `{"timestamp":1893456000}` {
+		t.Errorf("asked again, it says %s", got)
+	}
+	say(http.MethodDelete)
+	if say(http.MethodPost); r.ready["p-1"].Equal(start) {
+		t.Error("it still leaves as of the first time")
+	}
+	if got := len(r.since(1)); got != 3 {
+		t.Errorf("%d calls after the first", got)
+	}
+}
