@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type Executor struct {
 	Holds      *lease.Store
 	Fresh      *freshness.Log
 	Tracer     trace.Tracer
-	Pods       Pods
+	Asking     Asking                      // whoever asks pods about a decrease
 	Told       Told                        // whoever tells pods that they leave or stay
 	Managed    func(namespace string) bool // asked before every single write
 	DryRun     bool                        // decide and report, write nothing
@@ -47,13 +48,12 @@ type References interface {
 	Reported(namespace string, report plan.ReportReplicas, at time.Time)
 }
 
-// Pods answer calls. An error says which of them did not.
-type Pods interface {
-	// Prepare asks pods of a zone to prepare for leaving, and tells also whether any
-	// of them may have heard it.
-	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error)
-	// Undo tells pods of a zone that they stay.
-	Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error
+// Asking asks pods about a decrease. Nobody waits for their answers.
+type Asking interface {
+	// Noted hears that this process has noted a decrease and that nobody was asked about it.
+	Noted(key plan.Key, d plan.Decrease)
+	// Ask asks pods of a zone to prepare or, where the decrease is being undone, to undo that.
+	Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration)
 }
 
 // Told takes messages for pods of zones with a delay. Nobody waits for answers.
@@ -71,36 +71,38 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	free, steps := uncovered(steps)
 	receipts := e.write(ctx, s.Key, free)
 	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
-	undone := e.undo(ctx, s, steps)
-	receipts = append(receipts, undone...)
-	if err := failures(undone); err != nil { // what is noted of the decrease stands until all have answered
-		told, unnoted := e.tellNoted(ctx, s, steps)
-		return append(receipts, told...), errors.Join(failures(receipts), unnoted)
-	}
-	asked, agreed := e.prepare(ctx, s, steps, &d)
 	if err := e.cover(ctx, s, d); err != nil {
-		err = errors.Join(err, e.undoAnew(ctx, s, asked, err))
-		return append(receipts, asked...), errors.Join(failures(receipts), err)
+		return receipts, errors.Join(failures(receipts), err)
 	}
+	e.remember(s.Key, steps)
 	ctx, stop := within(ctx, s.Hold, steps, d)
 	defer stop()
-	deleted := e.deletePods(ctx, s.Key, steps)
-	written := e.write(ctx, s.Key, steps)
-	receipts = append(append(receipts, deleted...), written...)
-	if agreed {
-		receipts = append(receipts, noted(steps)...)
-	}
-	receipts = append(receipts, e.tell(ctx, s, steps)...)
-	return append(receipts, asked...), failures(receipts)
+	receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)
+	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
+	receipts = append(receipts, noted(steps)...)
+	receipts = append(receipts, e.ask(ctx, s, steps)...)
+	receipts = append(receipts, e.tell(ctx, s, unmoved(steps, receipts))...)
+	return receipts, failures(receipts)
 }
 
-// tellNoted notes who agreed to leave, and tells pods what they are told after
-// that, where nothing else of a plan is carried out.
-func (e *Executor) tellNoted(ctx context.Context, s plan.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
-	if err := e.cover(ctx, s, hold.Noting(s, steps)); err != nil {
-		return nil, err
+// unmoved leaves out messages for pods of zones on which something could not be
+// written: who leaves after all must not be told to stay.
+func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
+	failed := map[string]bool{}
+	for _, r := range receipts {
+		switch a := r.Step.(type) {
+		case plan.VoidDecrease:
+			failed[a.Decrease.Zone] = failed[a.Decrease.Zone] || r.Err != nil
+		case plan.SetReplicas:
+			failed[a.Zone] = failed[a.Zone] || r.Err != nil
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
+			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+		}
 	}
-	return e.tell(ctx, s, steps), nil
+	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
+		a, is := step.(plan.TellPods)
+		return is && failed[a.Zone]
+	})
 }
 
 // tell hands messages over. It comes after the hold was written: who is told to
@@ -188,63 +190,53 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// prepare asks pods that leave, and settles by their answers what the hold will
-// say. That one of them declines is no failure of the round: it is written down.
-func (e *Executor) prepare(ctx context.Context, s plan.Snapshot, steps []plan.Action, d *hold.Decision) (receipts []plan.Receipt, agreed bool) {
-	agreed = true
+// remember tells whoever asks pods that this process has noted a decrease of which
+// nobody was asked before.
+func (e *Executor) remember(key plan.Key, steps []plan.Action) {
 	for _, step := range steps {
-		p, ok := step.(plan.PreparePods)
-		if !ok {
+		if a, is := step.(plan.NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
+			e.Asking.Noted(key, a.Decrease)
+		}
+	}
+}
+
+// ask lets pods be asked to prepare, or to undo that. Nobody waits for their answers.
+func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	var receipts []plan.Receipt
+	for _, step := range steps {
+		var decrease plan.Decrease
+		var pods []plan.Pod
+		var limit time.Duration
+		switch a := step.(type) {
+		case plan.PreparePods:
+			decrease, pods, limit = a.Decrease, a.Pods, a.Within
+		case plan.UndoPreparation:
+			decrease, pods = a.Decrease, a.Pods
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 			continue
 		}
-		zone, _ := s.Zone(p.Decrease.Zone)
-		zone.Call = p.Decrease.Call
-		err := e.ask(ctx, s.Key, zone, p)
-		if err != nil {
-			d.Record = d.Refused
+		if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
+			continue
 		}
-		at := time.Now() // pods may have taken their time
-		d.Record.Renewed = at
-		if !d.Record.Decrease.None() {
-			d.Record.Decrease.Since = at
-		}
-		agreed = agreed && err == nil
-		receipts = append(receipts, plan.Receipt{Step: p, Err: err})
+		zone, _ := s.Zone(decrease.Zone)
+		e.Asking.Ask(s.Key, zone, decrease, pods, limit)
+		receipts = append(receipts, plan.Receipt{Step: step})
 	}
-	return receipts, agreed
+	return receipts
 }
 
-func (e *Executor) ask(ctx context.Context, key plan.Key, zone plan.Zone, p plan.PreparePods) error {
-	ctx, span := e.Tracer.Start(ctx, "prepare downscale", trace.WithAttributes(
-		attribute.String("k8s.namespace.name", key.Namespace),
-		attribute.String("lockstep.group", key.Group),
-		attribute.String("lockstep.object", zone.Name),
-	))
-	defer span.End()
-	if !e.Managed(key.Namespace) {
-		return errOptedOut
-	}
-	ctx, stop := context.WithTimeout(ctx, p.Within)
-	defer stop()
-	_, err := e.Pods.Prepare(ctx, key, zone, p.Pods)
-	return err
-}
-
-// undoAnew notes that pods are to be told to stay which were asked to leave under
-// a note that somebody else has taken back meanwhile: they may have heard him
-// first.
-func (e *Executor) undoAnew(ctx context.Context, s plan.Snapshot, asked []plan.Receipt, because error) error {
-	if len(asked) == 0 || reason.ClassOf(because) != reason.Moved {
+// Abandoned notes that pods are to be told to stay which were asked to leave by who
+// does not work any more, under a note that somebody else has taken back meanwhile:
+// they may have heard him first.
+func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Decrease) error {
+	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, time.Now())
+	if !possible {
 		return nil // whoever leads finds the note as it stands
 	}
-	p, _ := asked[0].Step.(plan.PreparePods)
-	record, possible := hold.UndoAnew(e.Holds.Cached(s.Key), p.Decrease, time.Now())
-	if !possible {
-		return nil
-	}
 	record.Own = false // whoever goes on looks first
-	return e.request(ctx, "undo preparation anew", s.Key, p.Decrease.Zone, func(ctx context.Context) error {
-		return e.Holds.Write(ctx, s.Key, record)
+	return e.request(ctx, "undo preparation anew", key, d.Zone, func(ctx context.Context) error {
+		return e.Holds.Write(ctx, key, record)
 	})
 }
 
@@ -257,24 +249,6 @@ func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Dec
 		return context.WithDeadline(ctx, hold.Deadline(held))
 	}
 	return context.WithCancel(ctx)
-}
-
-// undo tells pods that they stay. Their answers are waited for.
-func (e *Executor) undo(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		u, ok := step.(plan.UndoPreparation)
-		if !ok {
-			continue
-		}
-		zone, _ := s.Zone(u.Decrease.Zone)
-		zone.Call = u.Decrease.Call // by which they were asked
-		err := e.request(ctx, "undo preparation", s.Key, zone.Name, func(ctx context.Context) error {
-			return e.Pods.Undo(ctx, s.Key, zone, u.Pods)
-		})
-		receipts = append(receipts, plan.Receipt{Step: u, Err: err})
-	}
-	return receipts
 }
 
 // write carries out what is written on StatefulSets, and on the resources whose

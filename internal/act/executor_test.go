@@ -466,53 +466,18 @@ func TestTheTraceInTheLease(t *testing.T) {
 	}
 }
 
-// pods are a Pods that writes down what it is told, among the requests.
-type pods struct {
-	*recorder
-	fail error
+// asked writes down who is asked about a decrease, among the requests.
+type asked struct{ *recorder }
+
+func (a asked) Noted(_ plan.Key, d plan.Decrease) {
+	a.begin("noted "+d.String(), nil)
+	a.end()
 }
 
-func (p pods) Prepare(_ context.Context, _ plan.Key, zone plan.Zone, asked []plan.Pod) (heard bool, err error) {
-	for _, pod := range asked {
-		p.begin("prepare "+zone.Name+"/"+pod.Name+zone.Call.Path, nil)
-		p.end()
-	}
-	return true, p.fail
-}
-
-func (p pods) Undo(_ context.Context, _ plan.Key, zone plan.Zone, told []plan.Pod) error {
-	for _, pod := range told {
-		p.begin("undo "+zone.Name+"/"+pod.Name+zone.Call.Path, nil)
-		p.end()
-	}
-	return p.fail
-}
-
-func TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered(t *testing.T) {
-	s := group()
-	d := fixture.Shrinking("zone-a", 3, 1, plan.Undoing) // whatever the zone says by now
-	steps := []plan.Action{plan.UndoPreparation{Decrease: d, Pods: s.Zones[0].Pods[1:]}, plan.EndDecrease{Decrease: d}}
-	for sentence, tc := range map[string]struct {
-		fail error
-		want []string
-	}{
-		"an answer of all":      {nil, []string{"undo zone-a/zone-a-1/prepare", newLease}},
-		"no answer of somebody": {errors.New("no answer"), []string{"undo zone-a/zone-a-1/prepare"}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			r := newRoom(t)
-			r.Pods = pods{recorder: r.recorder, fail: tc.fail}
-			receipts, err := r.Run(t.Context(), s, steps, write(s, ""))
-			if !errors.Is(err, tc.fail) || (err != nil) != (tc.fail != nil) {
-				t.Errorf("got error %v, want %v", err, tc.fail)
-			}
-			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if want := len(tc.want); len(receipts) != want {
-				t.Errorf("%d receipts, want %d: %v", len(receipts), want, receipts)
-			}
-		})
+func (a asked) Ask(_ plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, _ time.Duration) {
+	for _, pod := range pods {
+		a.begin("ask "+string(d.Stage)+" "+zone.Name+"/"+pod.Name, nil)
+		a.end()
 	}
 }
 
@@ -584,95 +549,69 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestReplicasAreAddedThoughPodsDoNotAnswer(t *testing.T) {
-	r := newRoom(t)
-	r.Pods = pods{recorder: r.recorder, fail: errors.New("no answer")}
+func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
-	steps := []plan.Action{
-		plan.UndoPreparation{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]},
-		plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2},
-	}
-	if _, err := r.Run(t.Context(), s, steps, write(s, "")); err == nil {
-		t.Error("that nobody answers is no error")
-	}
-	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", "undo zone-a/zone-a-1/prepare"}, r.said()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	leave, stay := fixture.Shrinking("zone-a", 2, 1, plan.Preparing), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)
+	leave.Ours = true
+	who := s.Zones[0].Pods[1:]
+	for sentence, tc := range map[string]struct {
+		steps   []plan.Action
+		prepare func(*room)
+		want    []string
+	}{
+		"to prepare":               {[]plan.Action{plan.PreparePods{Decrease: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
+		"to undo that":             {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
+		"not before it is noted":   {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
+		"not where that failed":    {[]plan.Action{plan.NoteDecrease{Decrease: leave}, plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in foreign places":    {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":         {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
+		"and nobody else is noted": {[]plan.Action{plan.NoteDecrease{Decrease: stay}}, nil, []string{newLease}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.Asking = asked{r.recorder}
+			if tc.prepare != nil {
+				tc.prepare(r)
+			}
+			_, err := r.Run(t.Context(), s, tc.steps, write(s, "downscale/zone-a"))
+			if failed := r.refuses != nil || r.optedOut; (err != nil) != failed {
+				t.Errorf("got error %v", err)
+			}
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestWhoWasAskedUnderANoteThatIsGoneIsToldToStay(t *testing.T) {
-	s := group()
-	steps := []plan.Action{plan.PreparePods{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods[1:], Within: time.Second}}
-	d := write(s, "downscale/zone-a")
-	d.Record.Decrease = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 	r := newRoom(t)
-	r.Pods = pods{recorder: r.recorder}
-	writes := 0
-	r.refuses = func(what string) int32 {
-		switch {
-		case what == "GET "+theLease:
-			return http.StatusNotFound
-		case what == newLease && writes == 0: // somebody else has written it meanwhile
-			writes++
-			return http.StatusConflict
-		}
-		return 0
+	if err := r.Abandoned(t.Context(), group().Key, fixture.Shrinking("zone-a", 2, 1, plan.Preparing)); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := r.Run(t.Context(), s, steps, d); reason.ClassOf(err) != reason.Moved {
-		t.Errorf("got %v, want that the Lease has moved on", err)
-	}
-	if diff := cmp.Diff([]string{"prepare zone-a/zone-a-1/prepare", newLease, "GET " + theLease, newLease}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if last := r.bodies[len(r.bodies)-1]; !strings.Contains(last, `\"stage\":\"undoing\"`) {
+	if last := r.bodies[0]; !strings.Contains(last, `\"stage\":\"undoing\"`) {
 		t.Errorf("the hold says %s, want that it is undone", last)
 	}
 }
 
-func TestWhoLeavesIsAskedBeforeTheHoldSaysSo(t *testing.T) {
+// Who may leave after all, since his zone could not be written to, must not be told
+// to stay.
+func TestNobodyIsToldToStayWhereAVoidFailed(t *testing.T) {
 	s := group()
-	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
+	r := newRoom(t)
+	r.Told = r.recorder
+	r.refuses = refusing("PATCH statefulsets/zone-a")
 	steps := []plan.Action{
-		plan.PreparePods{Decrease: asked, Pods: s.Zones[0].Pods[1:], Within: time.Second},
-		plan.NoteDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
+		plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
+		plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
 	}
-	noting := func(stage plan.Stage) plan.Hold {
-		record := write(s, "downscale/zone-a").Record
-		record.Decrease = fixture.Shrinking("zone-a", 2, 1, stage)
-		return record
+	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err == nil {
+		t.Error("a void that fails is no error")
 	}
-	for sentence, tc := range map[string]struct {
-		pods  pods
-		noted string // what the hold says then
-		done  int    // receipts without an error
-	}{
-		"all agree":    {pods{}, `\"stage\":\"admitted\"`, 2},
-		"one declines": {pods{fail: errors.New("no")}, `\"stage\":\"undoing\"`, 0},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			r := newRoom(t)
-			tc.pods.recorder = r.recorder
-			r.Pods = tc.pods
-			d := hold.Decision{Verdict: hold.Write, Record: noting(plan.Admitted), Refused: noting(plan.Undoing)}
-			receipts, err := r.Run(t.Context(), s, steps, d)
-			if err != nil {
-				t.Errorf("that somebody declines is an error of the round: %v", err)
-			}
-			done := 0
-			for _, receipt := range receipts {
-				if receipt.Err == nil {
-					done++
-				}
-			}
-			if done != tc.done {
-				t.Errorf("%d steps done, want %d: %v", done, tc.done, receipts)
-			}
-			if diff := cmp.Diff([]string{"prepare zone-a/zone-a-1/prepare", newLease}, r.said()); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if body := r.bodies[1]; !strings.Contains(body, tc.noted) {
-				t.Errorf("the hold says %s, want %s", body, tc.noted)
-			}
-		})
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

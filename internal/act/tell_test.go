@@ -1,14 +1,11 @@
 package act_test
 
 import (
-	"errors"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -75,29 +72,5 @@ func refusing(what string) func(string) int32 {
 			return http.StatusInternalServerError
 		}
 		return 0
-	}
-}
-
-// A pod of one zone that does not answer keeps no other from being told to stay.
-func TestPodsAreToldAlthoughAPreparationCannotBeUndone(t *testing.T) {
-	s := group()
-	s.Hold.Agreed = map[string][]plan.Stretch{"zone-a": {{From: 0, To: 1, Since: s.Now}}}
-	d := fixture.Shrinking("zone-b", 3, 1, plan.Undoing)
-	s.Hold.Decrease = d
-	steps := []plan.Action{
-		plan.UndoPreparation{Decrease: d, Pods: s.Zones[0].Pods[1:]}, plan.EndDecrease{Decrease: d},
-		plan.NoteAgreed{Zone: "zone-a"}, plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods[:1]},
-	}
-	s.Live = true
-	r := newRoom(t)
-	r.Told, r.Pods = r.recorder, pods{recorder: r.recorder, fail: errors.New("no answer")}
-	if _, err := r.Run(t.Context(), s, steps, hold.Cover(s, steps)); err == nil {
-		t.Error("that a pod did not answer is no failure")
-	}
-	if diff := cmp.Diff([]string{"undo /zone-a-1/prepare", newLease, "tell stay to zone-a/zone-a-0"}, r.said()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if noted := r.bodies[1]; !strings.Contains(noted, "undoing") || strings.Contains(noted, "delayed-downscales") {
-		t.Errorf("written: %s", noted)
 	}
 }

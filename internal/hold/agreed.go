@@ -73,7 +73,7 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	}
 	switch d.Verdict {
 	case Write:
-		d.Record.Agreed, d.Refused.Agreed = noted, noted
+		d.Record.Agreed = noted
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
 			return Decision{Verdict: Look} // a Lease begins with what the predecessor has kept, which a look reads
@@ -87,11 +87,6 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	case Look, Remove:
 	}
 	return d
-}
-
-// Noting covers of a plan only what it notes of those who agreed to leave.
-func Noting(s plan.Snapshot, steps []plan.Action) Decision {
-	return withAgreed(s, steps, Decision{})
 }
 
 // agreed returns what the hold notes of those who agreed once the steps are

@@ -130,20 +130,6 @@ func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
 			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Agreed)
 		}
 	}
-	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 preparing ours\n" + left +
-		"zone-b rev=2 force=1 prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n")
-	if d := hold.Cover(s, plan.Group(s)); len(d.Refused.Agreed) != 1 {
-		t.Errorf("where pods do not agree to prepare, %v is noted of others", d.Refused.Agreed)
-	}
 }
 
 const outdated2 = "zone-b rev=2 current=1\n zone-b-0 ready@1\n"
-
-func TestAloneANoteOfWhoAgreedCoversNothingElse(t *testing.T) {
-	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing version=9\n" + left +
-		"zone-b rev=2\n zone-b-0 ready@2 zone-b-1 ready@2\n")
-	d := hold.Noting(s, plan.Group(s))
-	if d.Verdict != hold.Write || d.Record.Decrease != s.Hold.Decrease || len(d.Record.Agreed) != 1 {
-		t.Errorf("writes %s noting %s and %v", fixture.Decision(d), d.Record.Decrease, d.Record.Agreed)
-	}
-}

@@ -46,7 +46,6 @@ const (
 type Decision struct {
 	Verdict Verdict
 	Record  plan.Hold // for Write
-	Refused plan.Hold // instead of Record, where pods are asked to prepare and one of them did not agree
 }
 
 // Cover decides how a plan's steps are covered by the group's hold. Takedowns
@@ -63,7 +62,7 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	switch {
 	case changes && !s.Live:
 		return Decision{Verdict: Look}
-	case inheritsDecrease(s.Hold, steps) && !s.Live:
+	case (inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live:
 		return Decision{Verdict: Look}
 	case len(deeds) > 0:
 		return coverDeeds(s, deeds, decrease)
@@ -72,7 +71,7 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	case releases(steps):
 		return Decision{Verdict: Write, Record: settle(s, "", nil, decrease)}
 	case changes:
-		return Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease), Refused: refused(s, steps)}
+		return Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
@@ -95,16 +94,18 @@ func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
 	return h.Decrease, false
 }
 
-// refused returns what is written where pods are asked to prepare and do not
-// agree. That none of them heard it this time is no matter: they may have been
-// asked before.
-func refused(s plan.Snapshot, steps []plan.Action) plan.Hold {
+// asksPods tells whether pods are asked to prepare, or to undo that: nothing is
+// written before it that would say whether the hold is still as it is known.
+func asksPods(steps []plan.Action) bool {
 	for _, step := range steps {
-		if a, asks := step.(plan.PreparePods); asks {
-			return settle(s, s.Hold.Holder, nil, a.Decrease.TakenBack(s.Now))
+		switch step.(type) {
+		case plan.PreparePods, plan.UndoPreparation:
+			return true
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
 		}
 	}
-	return plan.Hold{}
+	return false
 }
 
 // inheritsDecrease tells whether a decrease is carried out that another process

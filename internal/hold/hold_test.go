@@ -254,28 +254,6 @@ zone-b rev=2
 	}
 }
 
-func TestWhatIsWrittenWherePodsDoNotAgree(t *testing.T) {
-	s := fixture.MustParse(`
-live
-hold downscale/zone-a
-  decrease zone-a from 2 to 1 preparing ours since=3s
-zone-a rev=2 force=1 prepares
-  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
-`)
-	d := hold.Cover(s, plan.Group(s))
-	for what, tc := range map[string]struct {
-		record plan.Hold
-		want   string
-	}{
-		"all agree":    {d.Record, "zone-a from 2 to 1 admitted"},
-		"one declines": {d.Refused, "zone-a from 2 to 1 undoing"},
-	} {
-		if noted := tc.record.Decrease.String(); noted != tc.want || tc.record.Holder != "downscale/zone-a" {
-			t.Errorf("%s: %s notes %q, want %q", what, tc.record.Holder, noted, tc.want)
-		}
-	}
-}
-
 func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	now := time.Now()
 	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)

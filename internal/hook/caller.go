@@ -90,8 +90,14 @@ func orElse[T int | time.Duration](value, usual T) T {
 // Whoever does not let all pods leave afterwards calls Undo, with those that
 // failed among them.
 func (c *Caller) Prepare(ctx context.Context, call contract.Call, pods []Pod) Results {
-	begin, stop := context.WithCancel(ctx)
+	return c.PrepareWhile(ctx, ctx, call, pods)
+}
+
+// PrepareWhile is Prepare in which no call begins once wanted has ended.
+func (c *Caller) PrepareWhile(ctx, wanted context.Context, call contract.Call, pods []Pod) Results {
+	begin, stop := context.WithCancel(wanted)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)()
 	all := round{c, ToPrepare, call, pods, c.check(call, pods)}
 	if first := all.results.First(); first != nil && first.Outcome == Refused {
 		all.observeRefused()

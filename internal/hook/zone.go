@@ -17,7 +17,12 @@ type Zones struct{ Caller *Caller }
 // did not, in a way that can be put to a person; heard tells whether any of the
 // pods may have got the call.
 func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
-	results := z.Caller.Prepare(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
+	return z.prepareWhile(ctx, ctx, key, zone, pods)
+}
+
+// prepareWhile is Prepare in which no call begins once wanted has ended.
+func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
+	results := z.Caller.PrepareWhile(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
 		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}

@@ -122,7 +122,7 @@ func decreaseDropped(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision)
 		return fmt.Sprintf("%s is dropped without a live read", d)
 	case !exists || z.UID != d.UID:
 		return ""
-	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing:
+	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing && !unmade(d):
 		return fmt.Sprintf("%s is dropped, and can still happen", d)
 	}
 	for _, p := range z.Pods {
@@ -132,6 +132,10 @@ func decreaseDropped(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision)
 	}
 	return ""
 }
+
+// unmade tells whether nobody can have carried a decrease out: lockstep itself does
+// so only once it is admitted.
+func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
 
 func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) string {
 	d := covered.Record.Decrease

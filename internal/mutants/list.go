@@ -12,6 +12,7 @@ const (
 	shrink    = "internal/plan/shrink.go"
 	follow    = "internal/plan/follow.go"
 	mirror    = "internal/plan/mirror.go"
+	asked     = "internal/plan/asked.go"
 	delay     = "internal/plan/delay.go"
 	cover     = "internal/hold/hold.go"
 	agreed    = "internal/hold/agreed.go"
@@ -265,7 +266,7 @@ var all = []Mutant{
 		Name: "intent written after the deed",
 		Edits: []Edit{
 			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
-			{executor, "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\twritten", "\twritten"},
+			{executor, "receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)", "receipts = append(receipts, deleted...)"},
 		},
 		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
@@ -331,8 +332,8 @@ var all = []Mutant{
 	},
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
-		Edits: []Edit{{executor, "if err := failures(undone); err != nil {", "if err := failures(undone); false && err != nil {"}},
-		Test:  "internal/act TestADownscaleIsTakenOffTheHoldWhenAllPodsHaveAnswered", Rule: "POST leases",
+		Edits: []Edit{{asked, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
+		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
 	},
 
 	// scaling
@@ -368,12 +369,12 @@ var all = []Mutant{
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
-		Edits: []Edit{{follow, "if !because.None() || !b.Now.Before(d.patience()) {", "if !because.None() {"}},
+		Edits: []Edit{{follow, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
-		Edits: []Edit{{follow, "if !z.wishesFor(d) ||", "if"}},
+		Edits: []Edit{{follow, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
@@ -428,8 +429,8 @@ var all = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although somebody declined",
-		Edits: []Edit{{executor, "\t\t\td.Record = d.Refused\n", ""}},
-		Test:  "internal/act TestWhoLeavesIsAskedBeforeTheHoldSaysSo", Rule: "one_declines",
+		Edits: []Edit{{asked, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {asked, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
+		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "note zone-b from 2 to 1 admitted",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
@@ -438,8 +439,8 @@ var all = []Mutant{
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
-		Edits: []Edit{{executor, "\t\terr = errors.Join(err, e.undoAnew(ctx, s, asked, err))\n", ""}},
-		Test:  "internal/act TestWhoWasAskedUnderANoteThatIsGoneIsToldToStay", Rule: "that it is undone",
+		Edits: []Edit{{shrink, "[]func() []Action{b.inVain, b.adoptDecrease}", "[]func() []Action{b.adoptDecrease}"}},
+		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
@@ -509,7 +510,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
-		Edits: []Edit{{executor, "\tasked, agreed := e.prepare(ctx, s, steps, &d)\n", "\te.tell(ctx, s, steps)\n\tasked, agreed := e.prepare(ctx, s, steps, &d)\n"}},
+		Edits: []Edit{{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\te.tell(ctx, s, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"}},
 		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
 	},
 	{
@@ -521,5 +522,25 @@ var all = []Mutant{
 		Name:  "who agreed noted, and a hold from outside prolonged",
 		Edits: []Edit{{agreed, "if !record.Holder.Foreign() {", "if true {"}},
 		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
+	},
+	{
+		Name:  "who is to leave after all told to stay where a void failed",
+		Edits: []Edit{{executor, "unmoved(steps, receipts)", "steps"}},
+		Test:  "internal/act TestNobodyIsToldToStayWhereAVoidFailed", Rule: "tell stay",
+	},
+	{
+		Name:  "stamp beside the next note",
+		Edits: []Edit{{"internal/plan/group.go", "b.unnoted(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
+		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "raise that fails keeps an overdue downscale",
+		Edits: []Edit{{follow, "&& z.Name != overdue {", "{"}},
+		Test:  scenarios + "a-raise-that-fails-does-not-keep-an-overdue-downscale", Rule: "set zone-b from 2 to 9",
+	},
+	{
+		Name:  "pods asked on what the caches say of the hold",
+		Edits: []Edit{{cover, "(inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live", "inheritsDecrease(s.Hold, steps) && !s.Live"}},
+		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
 	},
 }

@@ -58,7 +58,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 	}
 	s.Now = o.now()
 	arrange(&s)
-	o.fill(s)
+	o.fill(&s)
 	return s, nil
 }
 

@@ -34,6 +34,13 @@ type Options struct {
 	// Told knows what pods of zones with a delay were told; nil: nobody was told
 	// anything.
 	Told Told
+	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
+	Asked Asked
+}
+
+// Asked tells a snapshot what its pods were asked about a decrease.
+type Asked interface {
+	Fill(s *plan.Snapshot)
 }
 
 // Told tells zones of a group what their pods were told last. It may forget what
@@ -54,6 +61,7 @@ type Observer struct {
 	scales     Scales                               // may be nil
 	wanting    sync.Mutex
 	told       Told
+	asked      Asked
 	now        func() time.Time
 }
 
@@ -77,6 +85,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		holds:  holds,
 		only:   opts.Namespace,
 		told:   opts.Told,
+		asked:  opts.Asked,
 		pods:   coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:  factory.Apps().V1().StatefulSets().Informer(),
 		scales: opts.Scales,

@@ -30,14 +30,18 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		}
 	}
 	arrange(&s)
-	o.fill(s)
+	o.fill(&s)
 	return s
 }
 
-// fill adds what pods of zones with a delay were told.
-func (o *Observer) fill(s plan.Snapshot) {
+// fill adds what pods were asked about a decrease, and what those of zones with a
+// delay were told.
+func (o *Observer) fill(s *plan.Snapshot) {
 	if o.told != nil {
 		o.told.Fill(s.Key, s.Zones)
+	}
+	if o.asked != nil {
+		o.asked.Fill(s)
 	}
 }
 

@@ -1,10 +1,14 @@
 package operator
 
 import (
+	"context"
 	"net/http"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // callPods returns what calls pods, for the executor and for the webhooks: its
@@ -23,6 +27,16 @@ func (o *Operator) callPods() hook.Zones {
 // tellPods returns the table of what pods of zones with a delay are told.
 func (o *Operator) tellPods() *hook.Messages {
 	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue})
+}
+
+// askPods returns the table of what pods are asked about decreases.
+func (o *Operator) askPods() *hook.Preparations {
+	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
+		if err := o.executor.Abandoned(ctx, key, d); err != nil {
+			o.log.WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": d.Zone}).
+				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")
+		}
+	}})
 }
 
 // admission answers the reviews of API servers.

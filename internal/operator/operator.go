@@ -46,9 +46,11 @@ type Operator struct {
 	holds      *lease.Store
 	pods       hook.Zones
 	messages   *hook.Messages
+	asking     *hook.Preparations
 	references *reference.Book
 	observer   *observe.Observer
 	reporter   *report.Reporter
+	executor   *act.Executor
 	controller *group.Controller
 	webhooks   *webhooks // nil: none are served
 	underway   *underway
@@ -95,11 +97,11 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	o.messages = o.tellPods()
+	o.messages, o.asking = o.tellPods(), o.askPods()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
-	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references, Told: o.messages}
+	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -109,15 +111,17 @@ func (o *Operator) assemble() error {
 	fresh := freshness.NewLog()
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
+	o.executor = &act.Executor{
+		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
+		Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+	}
 	o.controller = &group.Controller{
 		Observer: o.observer,
-		Executor: &act.Executor{
-			Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Pods: o.pods, Told: o.messages,
-			Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
-		},
+		Executor: o.executor,
 		Reporter: o.reporter,
 		Holds:    o.holds,
 		Told:     o.messages,
+		Asked:    o.asking,
 		Fresh:    fresh,
 		Log:      o.log,
 	}
@@ -281,6 +285,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	telling.Go(func() { o.messages.Run(ctx) })
+	telling.Go(func() { o.asking.Run(ctx) })
 	l.Run(ctx)
 	telling.Wait() // before anybody else leads and tells the same pods
 	o.forgetAll()

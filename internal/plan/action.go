@@ -52,6 +52,7 @@ type AdoptRevision struct {
 type NoteDecrease struct {
 	Decrease Decrease
 	Because  reason.Code
+	Why      string // what a pod said, where preparation failed
 }
 
 // VoidDecrease touches a StatefulSet whose decrease was admitted and does not
@@ -61,21 +62,19 @@ type VoidDecrease struct {
 	Decrease Decrease
 }
 
-// UndoPreparation tells pods that they stay after all. The note of it stands
-// until every one of them has answered: the EndDecrease that follows it in the
-// plan is carried out only then.
+// UndoPreparation tells pods that they stay after all. Their answers are not waited
+// for: they are in a later snapshot, and the note stands until all have answered.
 type UndoPreparation struct {
 	Decrease Decrease
 	Pods     []Pod
 }
 
-// PreparePods asks who leaves by a decrease of lockstep's own to prepare. The
-// NoteDecrease that follows it in the plan is carried out only where all have
-// agreed by then; else what was prepared is undone.
+// PreparePods asks who leaves by a decrease of lockstep's own to prepare. Their
+// answers are not waited for: they are in a later snapshot.
 type PreparePods struct {
 	Decrease Decrease
 	Pods     []Pod
-	Within   time.Duration // how long their answers are waited for
+	Within   time.Duration // how long they may take
 }
 
 // EndDecrease takes a decrease off the hold: it has come to its end. Where it
@@ -83,6 +82,7 @@ type PreparePods struct {
 type EndDecrease struct {
 	Decrease  Decrease
 	Effective bool
+	Failed    string // why pods could not be asked, where that is its end
 }
 
 // StampDownscale writes the time of a downscale on the StatefulSet, where
@@ -193,8 +193,11 @@ func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
 
 // Reason implements Action.
 func (a EndDecrease) Reason() reason.Code {
-	if a.Effective {
+	switch {
+	case a.Effective:
 		return reason.DownscaleOver
+	case a.Failed != "":
+		return reason.PreparationFailed
 	}
 	return reason.DownscaleNeverCame
 }

@@ -103,6 +103,9 @@ func (b *board) inOurName(d departure) bool {
 		return false
 	}
 	_, because := b.stillDue(noted)
+	if because.Code == reason.ReferenceUnseen { // whoever noted it has seen it
+		_, because = b.stillAllowed(d.zone, noted)
+	}
 	return because.None()
 }
 
@@ -161,7 +164,7 @@ func oneDecrease(b *board, d departure) Refusal {
 	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && (len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call):
 		return Refusal{}
 	}
-	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(noted.patience())}
+	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(b.patience(noted))}
 }
 
 func preparable(_ *board, d departure) Refusal {

@@ -61,7 +61,8 @@ func newBoard(s Snapshot) *board {
 	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
 	for i := range b.standings {
 		z := &b.standings[i]
-		z.problem = firstOf(z.problem, b.shrinkage(z.Zone))
+		shrinks := b.shrinkage(z.Zone)
+		z.problem, z.stableAt = firstOf(z.problem, shrinks), earlier(z.stableAt, shrinks.Until)
 	}
 	b.turn = b.chooseTurn()
 	b.scale()

@@ -127,7 +127,7 @@ func (s Snapshot) Shrank(d Decrease) bool {
 // Failed tells whether a decrease that ends now did not happen although there was
 // time for it.
 func (d Decrease) Failed(s Snapshot) bool {
-	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(d.patience()))
+	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
 }
 
 // AskedOf returns by what the hold knows again which pods agreed to leave; none

@@ -235,7 +235,7 @@ func (b *board) gaveUp(z standing) Refusal {
 // ended before the next one begins.
 func (b *board) overdue(z standing) Refusal {
 	d := b.Hold.Decrease
-	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(d.patience()) {
+	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(b.patience(d)) {
 		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
 	}
 	return Refusal{}
@@ -250,37 +250,24 @@ func (b *board) begin() []Action {
 	return []Action{NoteDecrease{Decrease: b.lowering, Because: z.wish.because}}
 }
 
-// prepare asks who leaves, once it is noted that they are asked.
-func (b *board) prepare(d Decrease, deeds []Action) []Action {
-	left := d.Since.Add(AnswerLimit).Sub(b.Now)
-	switch leaves, because := b.stillDue(d); {
-	case (!because.None() || left <= 0) && !b.Hold.Own && b.Now.Before(d.patience()):
-		return nil // another process may still be asking
-	case !because.None() || left <= 0:
-		return b.takeBack(d)
-	case Disrupts(deeds): // no repair waits for an answer
-		return nil
-	default:
-		admitted := d
-		admitted.Stage, admitted.Since, admitted.Asked = Admitted, b.Now, AskedOf(leaves.ask)
-		return []Action{
-			PreparePods{Decrease: d, Pods: leaves.ask, Within: min(left, AnswerLimit)},
-			NoteDecrease{Decrease: admitted, Because: leaves.zone.wish.because},
-		}
-	}
-}
-
 // carryOut makes a decrease that the hold notes as lockstep's own, or makes it
 // impossible where it is not wanted or allowed any more.
 func (b *board) carryOut(d Decrease) []Action {
 	leaves, because := b.stillDue(d)
-	if !because.None() || !b.Now.Before(d.patience()) {
+	switch late := !b.Now.Before(b.patience(d)); {
+	case !late && unknownYet[because.Code]:
+		return nil
+	case late || !because.None():
 		return []Action{VoidDecrease{Decrease: d}}
 	}
 	return []Action{SetReplicas{
 		Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To, Because: leaves.zone.wish.because,
 	}}
 }
+
+// unknownYet are the objections of who has just begun to work: he does not know yet
+// whether a decrease is still wanted that somebody else has noted.
+var unknownYet = map[reason.Code]bool{reason.ReferenceUnseen: true, reason.PodNotAgreed: true}
 
 // stillDue tells who leaves by a decrease of lockstep's own that is noted and
 // has not come yet, or what speaks against it now: time may have passed, so
@@ -290,9 +277,19 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	if b.Hold.Holder != Downscale.For(d.Zone) {
 		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
 	}
-	if !z.wishesFor(d) || z.Replicas != d.From || b.Course(d) != Awaited {
+	switch unseen := z.wish.objection; {
+	case z.Replicas != d.From || b.Course(d) != Awaited:
+		return departure{}, Refusal{Code: reason.NoLongerWanted}
+	case z.wish.none() && unseen.Code == reason.ReferenceUnseen, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAgreed:
+		return departure{}, unseen
+	case !z.wishesFor(d):
 		return departure{}, Refusal{Code: reason.NoLongerWanted}
 	}
+	return b.stillAllowed(z, d)
+}
+
+// stillAllowed is stillDue but for whether the decrease is still wanted.
+func (b *board) stillAllowed(z standing, d Decrease) (departure, Refusal) {
 	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
 	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
 		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
@@ -303,15 +300,36 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	return leaves, firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))
 }
 
-// raises returns what gives zones more replicas.
-func (b *board) raises() []Action {
+// raises returns what gives zones more replicas. One whose decrease has to be made
+// impossible, since it did not come in time, is raised after that.
+func (b *board) raises(deeds []Action) []Action {
+	overdue := ""
+	if d := b.Hold.Decrease; !b.Now.Before(b.patience(d)) && slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(VoidDecrease); return is }) {
+		overdue = d.Zone
+	}
 	var steps []Action
 	for _, z := range b.standings {
-		if a, _ := b.raise(z); a.To > z.Replicas {
+		if a, _ := b.raise(z); a.To > z.Replicas && z.Name != overdue {
 			steps = append(steps, a)
 		}
 	}
 	return steps
+}
+
+// unnoted leaves out what would be written on a zone whose decrease the plan notes:
+// it would void the note.
+func (b *board) unnoted(after, deeds []Action) []Action {
+	noted := ""
+	for _, step := range deeds {
+		if a, is := step.(NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage != Undoing {
+			noted = a.Decrease.Zone
+		}
+	}
+	return slices.DeleteFunc(after, func(step Action) bool {
+		adopts, _ := step.(AdoptRevision)
+		stamps, _ := step.(StampDownscale)
+		return noted != "" && (adopts.Zone == noted || stamps.Zone == noted)
+	})
 }
 
 // unraised leaves out what else would be written on a zone that is raised: the

@@ -17,13 +17,13 @@ func Group(s Snapshot) []Action {
 		waits = append(waits, b.wait(z, replacements, objection)...)
 	}
 	deeds = append(b.withdrawals(deeds), deeds...)
-	raises := b.raises()
-	deeds = append(deeds, b.shrink(deeds)...)
+	deeds = append(deeds, b.shrink()...)
+	raises := b.raises(deeds)
 	deeds = append(unraised(deeds, raises), raises...)
 	for _, z := range b.standings {
 		after = append(after, b.adopt(z)...)
 	}
-	after = append(after, b.stamp()...)
+	after = b.unnoted(append(after, b.stamp()...), deeds)
 	after = append(after, b.reports()...)
 	after = append(unraised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)

@@ -474,3 +474,31 @@ func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
+	const group = "live\nhold %s\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n"
+	asked := plan.Asked{Decrease: fixture.Shrinking("zone-b", 2, 1, plan.Preparing), UIDs: []string{"zone-b-1"}, Heard: true}
+	for sentence, tc := range map[string]struct {
+		hold   string
+		change func(*plan.Asked)
+		want   bool
+	}{
+		"under a note that is gone":          {"free", func(*plan.Asked) {}, true},
+		"not while they are being asked":     {"free", func(a *plan.Asked) { a.Underway = true }, false},
+		"not if nobody heard it":             {"free", func(a *plan.Asked) { a.Heard = false }, false},
+		"not if they are gone":               {"free", func(a *plan.Asked) { a.UIDs = []string{"former"} }, false},
+		"not under somebody else's hold":     {"manual/maintenance", func(*plan.Asked) {}, false},
+		"not if they have been told already": {"free", func(a *plan.Asked) { a.Decrease.Stage = plan.Undoing }, false},
+	} {
+		s := fixture.MustParse(fmt.Sprintf(group, tc.hold))
+		s.Asked = asked
+		tc.change(&s.Asked)
+		undoes := slices.ContainsFunc(plan.Group(s), func(a plan.Action) bool {
+			n, is := a.(plan.NoteDecrease)
+			return is && n.Decrease.Stage == plan.Undoing && n.Decrease.Zone == "zone-b"
+		})
+		if undoes != tc.want {
+			t.Errorf("%s: undone %t, want %t", sentence, undoes, tc.want)
+		}
+	}
+}

@@ -9,23 +9,25 @@ import (
 
 // shrink returns what is due for the decrease that the hold notes or, where
 // there is none, for one that happened without anybody's yes.
-func (b *board) shrink(deeds []Action) []Action {
+func (b *board) shrink() []Action {
 	switch d := b.Hold.Decrease; {
 	case b.Hold.Unreadable != "":
 		return nil
 	case d.None():
-		if seen := b.adoptDecrease(); seen != nil {
-			return seen
+		for _, due := range []func() []Action{b.inVain, b.adoptDecrease} {
+			if steps := due(); steps != nil {
+				return steps
+			}
 		}
 		return b.begin()
 	case b.ended:
 		return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
-	case d.Stage == Undoing && !Disrupts(deeds): // no repair waits for an answer
+	case d.Stage == Undoing:
 		return b.undo(d)
 	case b.lowering.Zone == d.Zone:
 		return b.begin()
 	case d.Stage == Preparing && d.Ours && b.Course(d) == Awaited:
-		return b.prepare(d, deeds)
+		return b.prepare(d)
 	case d.Stage == Preparing:
 		return b.giveUp(d)
 	case d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:
@@ -99,18 +101,9 @@ func (b *board) prepared(d Decrease) []Pod {
 	return pods
 }
 
-// undo takes back what was prepared in vain. Where the decrease is in effect
-// after all, there is nothing to take back, and its end is waited for.
-func (b *board) undo(d Decrease) []Action {
-	if c := b.Course(d); c == Unseen || c == InEffect {
-		return nil
-	}
-	return []Action{UndoPreparation{Decrease: d, Pods: b.prepared(d)}, EndDecrease{Decrease: d}}
-}
-
 // giveUp undoes a preparation that nobody can be at any more.
 func (b *board) giveUp(d Decrease) []Action {
-	if b.Course(d) == InEffect || b.Now.Before(d.patience()) {
+	if b.Course(d) == InEffect || b.Now.Before(b.patience(d)) {
 		return nil
 	}
 	return b.takeBack(d)
@@ -120,7 +113,7 @@ func (b *board) giveUp(d Decrease) []Action {
 // is touched, so that the update cannot come any more, and then the preparation
 // is undone.
 func (b *board) recall(d Decrease) []Action {
-	if b.Now.Before(d.patience()) {
+	if b.Now.Before(b.patience(d)) {
 		return nil
 	}
 	switch b.Course(d) {
@@ -147,9 +140,12 @@ func (b *board) shrinkage(zone Zone) Refusal {
 	if d.Zone != zone.Name || b.ended {
 		return Refusal{}
 	}
+	if r := b.unanswered(d); !r.None() {
+		return r
+	}
 	r := Refusal{Code: reason.ZoneShrinking, Detail: fmt.Sprintf("%d to %d, %s", d.From, d.To, d.Stage)}
 	if b.Course(d) != InEffect {
-		r.Until = b.later(d.patience())
+		r.Until = b.later(b.patience(d))
 	}
 	return r
 }
@@ -163,16 +159,16 @@ func (b *board) later(t time.Time) time.Time {
 }
 
 // patience returns when a stage that does not end by itself is ended, or the
-// zero time.
-func (d Decrease) patience() time.Time {
-	switch d.Stage {
-	case Preparing:
-		return d.Since.Add(PrepareLimit)
-	case Admitted:
-		return d.Since.Add(UpdateLimit)
-	case Undoing:
+// zero time. A time that nobody can have written by now ends it at once.
+func (s Snapshot) patience(d Decrease) time.Time {
+	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
+	switch {
+	case limit == 0:
+		return time.Time{}
+	case d.Since.After(s.Now.Add(limit)):
+		return s.Now
 	}
-	return time.Time{}
+	return d.Since.Add(limit)
 }
 
 func (b *board) standing(name string) (standing, bool) {

@@ -47,6 +47,7 @@ type Snapshot struct {
 	Now     time.Time
 	Live    bool    // read from the API server just now, not from caches
 	Hold    Hold    // the group's lock
+	Asked   Asked   // what this process asked pods last about a decrease
 	Zones   []Zone  // in natural order of names
 	Strays  []Pod   // pods with an intent that belong to no zone of the group any more
 	ZonesAt Version // no state of a StatefulSet older than this is shown as present or absent

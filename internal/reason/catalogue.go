@@ -46,6 +46,7 @@ var catalogue = []Entry{
 	{ReferenceUnseen, 127, Wait, "the resource whose replicas the zone takes over has not been read yet", nothing},
 	{ReportContested, 128, Wait, "somebody else writes another number of replicas into the status of the resource that the zone mirrors", "If it lasts: find out who writes status.replicas there, or set grafana.com/rollout-mirror-replicas-from-resource-write-back to false."},
 	{ReportFailed, 129, Wait, "the API server did not accept the number of replicas in the status of the resource that the zone mirrors", "If it lasts: see in the log why, and give lockstep the right to patch the status (docs/scaling.md), or set grafana.com/rollout-mirror-replicas-from-resource-write-back to false."},
+	{PodNotTold, 130, Wait, "a pod that was prepared to leave and stays has not answered yet that it knows; its group is held until it has", "If it lasts: look at the pod's logs, and whether it answers DELETE where it answers POST. It is not asked any more once it is replaced."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},

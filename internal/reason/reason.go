@@ -61,6 +61,7 @@ const (
 	ReferenceUnseen   Code = "ReferenceUnseen"
 	ReportContested   Code = "ReportContested"
 	ReportFailed      Code = "ReportFailed"
+	PodNotTold        Code = "PodNotTold"
 )
 
 // Codes for waits that only a person ends.

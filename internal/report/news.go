@@ -28,12 +28,6 @@ type event struct {
 func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
-		if p, asked := receipt.Step.(plan.PreparePods); asked && receipt.Err != nil {
-			news = append(news, event{
-				zone: p.Decrease.Zone, kind: corev1.EventTypeWarning, code: reason.PreparationFailed, action: "PreparePods",
-				note: fmt.Sprintf("gives up the downscale from %d to %d: %s (%s)", p.Decrease.From, p.Decrease.To, sentence(reason.PreparationFailed), receipt.Err),
-			})
-		}
 		if receipt.Err != nil {
 			continue
 		}
@@ -50,9 +44,17 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Zone, "AdoptRevision"
 			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))
 		case plan.NoteDecrease:
+			if because == reason.PreparationFailed {
+				e = givesUp(step.Decrease, step.Why)
+				break
+			}
 			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"
 			e.note = fmt.Sprintf("notes the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndDecrease:
+			if because == reason.PreparationFailed {
+				e = givesUp(step.Decrease, step.Failed)
+				break
+			}
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.SetReplicas:
@@ -65,6 +67,14 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 		news = append(news, e)
 	}
 	return news
+}
+
+// givesUp tells that pods did not agree to leave.
+func givesUp(d plan.Decrease, why string) event {
+	return event{
+		zone: d.Zone, kind: corev1.EventTypeWarning, code: reason.PreparationFailed, action: "PreparePods",
+		note: fmt.Sprintf("gives up the downscale from %d to %d: %s (%s)", d.From, d.To, sentence(reason.PreparationFailed), why),
+	}
 }
 
 // standing is what a zone waits for, and since when.

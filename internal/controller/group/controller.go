@@ -65,6 +65,7 @@ type Controller struct {
 	Reporter reporter
 	Holds    holds
 	Told     told
+	Asked    told
 	Fresh    *freshness.Log
 	Log      *logrus.Logger
 
@@ -226,6 +227,7 @@ func (c *Controller) Forget(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Holds.Forget(key)
 	c.Told.Forget(key)
+	c.Asked.Forget(key)
 	c.Fresh.Forget(key)
 	c.trouble.forget(key)
 }

@@ -85,7 +85,7 @@ func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &group.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Fresh: freshness.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Fresh: freshness.NewLog(), Log: log,
 	}, lines
 }
 
@@ -187,7 +187,7 @@ func TestReconcile(t *testing.T) {
 				}
 				forgotten := []string(nil)
 				if tc.forgets {
-					forgotten = []string{"reporter team/store", "holds team/store", "told team/store"}
+					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store"}
 				}
 				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
 					t.Errorf("forgotten (-want +got):\n%s", diff)

@@ -1,0 +1,204 @@
+package hook
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// PreparationOptions say who hears of answers.
+type PreparationOptions struct {
+	// Answered is told that all pods of a group have answered, or have failed to.
+	Answered func(plan.Key)
+	// Abandoned is told that pods may have heard that they leave, by who does not
+	// work any more.
+	Abandoned func(context.Context, plan.Key, plan.Decrease)
+}
+
+// Preparations is the table of what pods were asked about decreases and what came
+// of it, by group. Calls are made beside whoever asks for them; what is asked next
+// of a group waits until the calls before it have ended, since they could arrive in
+// the wrong order.
+//
+// What it knows is lost with the process and with leadership: then everybody is
+// asked anew.
+type Preparations struct {
+	zones   Zones
+	options PreparationOptions
+
+	mu      sync.Mutex
+	groups  map[plan.Key]*preparation
+	working context.Context //nolint:containedctx // of whoever leads; nil: nobody is called
+	rounds  sync.WaitGroup
+}
+
+// preparation is what was asked last of a group.
+type preparation struct {
+	noted plan.Decrease // by this process, before anybody was asked
+	asked plan.Asked
+	stop  context.CancelFunc // no call begins any more
+	ended chan struct{}      // closed when no call is under way; nil: nobody was asked
+}
+
+const (
+	// abandonedLimit bounds what is written by who does not work any more.
+	abandonedLimit = 5 * time.Second
+	// askAgain is after how long pods are told again to stay that did not answer.
+	askAgain = 5 * time.Second
+)
+
+// NewPreparations returns an empty table.
+func NewPreparations(z Zones, o PreparationOptions) *Preparations {
+	return &Preparations{zones: z, options: o, groups: map[plan.Key]*preparation{}}
+}
+
+// Run lets pods be called until ctx ends, and returns when all calls have ended and
+// everything is forgotten.
+func (p *Preparations) Run(ctx context.Context) {
+	p.mu.Lock()
+	p.working = ctx
+	p.mu.Unlock()
+	<-ctx.Done()
+	p.mu.Lock()
+	p.working = nil
+	p.groups = map[plan.Key]*preparation{}
+	p.mu.Unlock()
+	p.rounds.Wait()
+}
+
+// Noted hears that this process has noted a decrease about which nobody was asked.
+func (p *Preparations) Noted(key plan.Key, d plan.Decrease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.group(key)
+	if g.asked.Decrease.Stage == plan.Preparing && g.asked.Heard {
+		g.noted = plan.Decrease{} // somebody was, about the one that this one replaces
+		return
+	}
+	g.noted, g.asked = d, plan.Asked{}
+}
+
+func (p *Preparations) group(key plan.Key) *preparation {
+	if p.groups[key] == nil {
+		p.groups[key] = &preparation{}
+	}
+	return p.groups[key]
+}
+
+// Ask asks pods of a zone to prepare, for no longer than a limit, or to undo that
+// where the decrease is being undone. It does not wait for them.
+func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.working == nil {
+		return
+	}
+	g := p.group(key)
+	before := g.ended
+	if g.stop != nil {
+		g.stop()
+	}
+	asked := plan.Asked{Decrease: d, Underway: true, Heard: true}
+	for _, pod := range pods {
+		asked.UIDs = append(asked.UIDs, pod.UID)
+	}
+	ctx := p.working
+	wanted, stop := context.WithCancel(ctx)
+	next := &preparation{noted: g.noted, asked: asked, stop: stop, ended: make(chan struct{})}
+	heard := !sameDecrease(g.noted, d) || (sameDecrease(g.asked.Decrease, d) && g.asked.Heard)
+	p.groups[key] = next
+	p.rounds.Go(func() {
+		defer close(next.ended)
+		defer stop()
+		if before != nil {
+			<-before
+		}
+		p.round(ctx, wanted, key, zone, next, pods, limit, heard)
+	})
+}
+
+// sameDecrease tells whether two are one but for how far it has got.
+func sameDecrease(a, b plan.Decrease) bool {
+	return a.Zone == b.Zone && a.UID == b.UID && a.Version == b.Version && a.From == b.From && a.To == b.To
+}
+
+// round calls pods and takes down what came of it.
+func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone plan.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
+	present := zone.Call
+	zone.Call = g.asked.Decrease.Call // by which it is noted that they are asked
+	var err error
+	if undoing := g.asked.Decrease.Stage == plan.Undoing; undoing {
+		if err = p.zones.Undo(ctx, key, zone, pods); err != nil && present != zone.Call && present.Invalid == "" {
+			zone.Call = present // it may have been corrected since
+			err = p.zones.Undo(ctx, key, zone, pods)
+		}
+	} else {
+		ctx, stop := context.WithTimeout(ctx, limit)
+		defer stop()
+		var now bool
+		now, err = p.zones.prepareWhile(ctx, wanted, key, zone, pods)
+		heard = heard || now
+	}
+	p.done(ctx, key, g, heard, err)
+}
+
+func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, heard bool, err error) {
+	p.mu.Lock()
+	g.asked.Underway, g.asked.Heard = false, heard
+	if err != nil {
+		g.asked.Failed, g.asked.Again = err.Error(), time.Now().Add(askAgain)
+	}
+	counts, works := p.groups[key] == g, p.working != nil
+	p.mu.Unlock()
+	switch {
+	case counts:
+		p.options.Answered(key)
+	case !works && heard && g.asked.Decrease.Stage == plan.Preparing:
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonedLimit)
+		defer stop()
+		p.options.Abandoned(ctx, key, g.asked.Decrease)
+	}
+}
+
+// Fill tells a snapshot what its pods were asked last. What is known of pods that it
+// does not show any more is dropped.
+func (p *Preparations) Fill(s *plan.Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.groups[s.Key]
+	if g == nil || g.ended == nil {
+		return
+	}
+	if !g.asked.Underway && !shows(*s, g.asked.UIDs) {
+		g.asked = plan.Asked{}
+		return
+	}
+	s.Asked = g.asked
+}
+
+func shows(s plan.Snapshot, uids []string) bool {
+	asked := map[string]bool{}
+	for _, uid := range uids {
+		asked[uid] = true
+	}
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			if asked[pod.UID] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Forget drops a group. Its pods are not called any more.
+func (p *Preparations) Forget(key plan.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.groups[key]; g != nil && g.stop != nil {
+		g.stop()
+	}
+	delete(p.groups, key)
+}

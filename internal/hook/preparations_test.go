@@ -1,0 +1,252 @@
+package hook_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// desk is a table of preparations and what it tells.
+type desk struct {
+	*hook.Preparations
+	t         *testing.T
+	answered  chan plan.Key
+	abandoned chan plan.Decrease
+	stop      func() // ends the work and waits for its end
+
+	mu    sync.Mutex
+	calls []string
+	reply func(method, pod string) int
+}
+
+// newDesk is one whose pods answer with 200 unless a reply says else.
+func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
+	t.Helper()
+	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan plan.Decrease, 100), reply: reply}
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusOK
+		pod, _, _ := strings.Cut(r.Host, ".")
+		if d.reply != nil {
+			status = d.reply(r.Method, pod)
+		}
+		d.mu.Lock()
+		d.calls = append(d.calls, r.Method+" "+pod)
+		d.mu.Unlock()
+		w.WriteHeader(status)
+	}, 80)
+	d.Preparations = hook.NewPreparations(hook.Zones{Caller: hook.New(hook.Options{})}, hook.PreparationOptions{
+		Answered:  func(key plan.Key) { d.answered <- key },
+		Abandoned: func(_ context.Context, _ plan.Key, a plan.Decrease) { d.abandoned <- a },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); d.Run(ctx) }()
+	d.stop = func() { cancel(); <-ended }
+	t.Cleanup(d.stop)
+	for d.asks(); len(d.asked().UIDs) == 0; d.asks() { // until the work has begun
+		time.Sleep(time.Millisecond)
+	}
+	d.ends()
+	d.Forget(store)
+	d.calls = nil
+	return d
+}
+
+var leaving = plan.Decrease{
+	Zone: "zone-a", UID: "uid of zone-a", Version: 10, From: 3, To: 1, Stage: plan.Preparing, Ours: true,
+	Call: plan.Call{Port: 80, Path: "/prepare", Service: "ingester"},
+}
+
+func zoneToAsk() plan.Zone {
+	z := delayed("zone-a", 0, 3)
+	z.Call = leaving.Call
+	return z
+}
+
+func (d *desk) asks() { d.asksAbout(leaving) }
+
+func (d *desk) asksAbout(decrease plan.Decrease) {
+	z := zoneToAsk()
+	d.Ask(store, z, decrease, z.Pods[1:], 10*time.Second)
+}
+
+func (d *desk) asked() plan.Asked {
+	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zoneToAsk()}}
+	d.Fill(&s)
+	return s.Asked
+}
+
+// ends waits until nobody is asked any more, and returns what came of it.
+func (d *desk) ends() plan.Asked {
+	d.t.Helper()
+	select {
+	case <-d.answered:
+	case <-time.After(10 * time.Second):
+		d.t.Fatalf("nobody is told that pods have answered: %+v, calls %v", d.asked(), d.called())
+	}
+	return d.asked()
+}
+
+func (d *desk) called() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	calls := slices.Clone(d.calls)
+	slices.Sort(calls)
+	return calls
+}
+
+func undoing() plan.Decrease { return leaving.TakenBack(time.Now()) }
+
+func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
+	d := newDesk(t, nil)
+	d.Noted(store, leaving)
+	d.asks()
+	got := d.ends()
+	if want := (plan.Asked{Decrease: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
+		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
+	}
+	d.asksAbout(undoing())
+	if got := d.ends(); got.Failed != "" || got.Underway || got.Decrease.Stage != plan.Undoing {
+		t.Errorf("undone: %+v", got)
+	}
+	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2", "POST zone-a-1", "POST zone-a-2"}, d.called()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
+	d := newDesk(t, func(_, pod string) int {
+		if pod == "zone-a-2" {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	d.Noted(store, leaving)
+	d.asks()
+	if got := d.ends(); !got.Heard || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
+		t.Errorf("got %+v, want that zone-a-2 declined", got)
+	}
+}
+
+// Whether somebody may have heard a call decides whether it has to be undone.
+func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
+	unreachable := leaving
+	unreachable.Call.Port = 81
+	another := unreachable
+	another.Version++
+	for sentence, tc := range map[string]struct {
+		before func(*desk)
+		heard  bool
+	}{
+		"noted here, and nobody listens":            {func(d *desk) { d.Noted(store, unreachable) }, false},
+		"noted by somebody else":                    {func(*desk) {}, true},
+		"noted here, and asked before":              {func(d *desk) { d.Noted(store, unreachable); d.asksAbout(withPort(unreachable, 80)); d.ends() }, true},
+		"noted anew after somebody was asked":       {func(d *desk) { d.Noted(store, leaving); d.asks(); d.ends(); d.Noted(store, unreachable) }, true},
+		"another one was noted here than was asked": {func(d *desk) { d.Noted(store, another) }, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := newDesk(t, nil)
+			tc.before(d)
+			d.asksAbout(unreachable)
+			if got := d.ends(); got.Heard != tc.heard || got.Failed == "" {
+				t.Errorf("got %+v, want heard %t", got, tc.heard)
+			}
+		})
+	}
+}
+
+func withPort(d plan.Decrease, port int) plan.Decrease {
+	d.Call.Port = port
+	return d
+}
+
+func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
+	d := newDesk(t, nil)
+	d.asksAbout(withPort(undoing(), 81))
+	if got := d.ends(); got.Failed != "" {
+		t.Errorf("got %+v, want that all were told", got)
+	}
+	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2"}, d.called()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// A pod that is told to stay while it is asked to leave may hear it first.
+func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
+	var posts sync.WaitGroup
+	posts.Add(2)
+	goOn := make(chan struct{})
+	var early bool
+	d := newDesk(t, nil)
+	d.reply = func(method, _ string) int {
+		switch method {
+		case http.MethodPost:
+			posts.Done()
+			<-goOn
+		default:
+			select {
+			case <-goOn:
+			default:
+				early = true
+			}
+		}
+		return http.StatusOK
+	}
+	d.asks()
+	posts.Wait()
+	d.asksAbout(undoing())
+	if got := d.asked(); !got.Underway || got.Decrease.Stage != plan.Undoing {
+		t.Errorf("got %+v, want that it is being undone", got)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
+	if got := d.ends(); got.Failed != "" || early {
+		t.Errorf("got %+v; told to stay while being asked to leave: %t", got, early)
+	}
+}
+
+func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
+	var asked sync.WaitGroup
+	asked.Add(2)
+	d := newDesk(t, nil)
+	d.reply = func(_, _ string) int {
+		asked.Done()
+		time.Sleep(50 * time.Millisecond)
+		return http.StatusOK
+	}
+	d.asks()
+	asked.Wait()
+	d.stop()
+	select {
+	case got := <-d.abandoned:
+		if got != leaving {
+			t.Errorf("got %s", got)
+		}
+	default:
+		t.Error("nobody hears whom he has asked")
+	}
+	d.asks()
+	if got := d.asked(); len(got.UIDs) > 0 {
+		t.Errorf("after the end of the work: %+v", got)
+	}
+}
+
+func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
+	d := newDesk(t, nil)
+	d.asks()
+	d.ends()
+	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zoneToAsk()}}
+	s.Zones[0].Pods = s.Zones[0].Pods[:1]
+	d.Fill(&s)
+	if got := d.asked(); len(s.Asked.UIDs) > 0 || len(got.UIDs) > 0 {
+		t.Errorf("got %+v, later %+v", s.Asked, got)
+	}
+}
