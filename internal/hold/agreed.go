@@ -80,7 +80,7 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 		}
 		record := s.Hold
 		record.Exists, record.Agreed = true, noted
-		if !record.Holder.Foreign() { // whose time is not ours to prolong
+		if ours := record.Holder.Operation(); record.Holder.Free() || ours == plan.Rollout || ours == plan.Downscale { // others' time is not ours to prolong
 			record.Renewed, record.Duration = s.Now, Duration
 		}
 		return Decision{Verdict: Write, Record: record}

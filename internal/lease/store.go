@@ -312,9 +312,14 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	previous := deref(next.Spec.HolderIdentity)
 	next.Spec.HolderIdentity = new(string(record.Holder))
-	next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
 	next.Spec.LeaseTransitions = new(int32(record.Transitions))
-	next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
+	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
+	if record.Duration > 0 {
+		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
+	}
+	if !record.Renewed.IsZero() {
+		next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
+	}
 	if previous != string(record.Holder) && !record.Holder.Free() {
 		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
 	}

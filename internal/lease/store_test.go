@@ -652,3 +652,16 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 		}
 	}
 }
+
+// The API server refuses a duration of nothing.
+func TestAHoldThatDoesNotSayUntilWhenItCountsStaysSo(t *testing.T) {
+	r := newRoom(t)
+	r.write(plan.Hold{Exists: true, Holder: "manual/maintenance"})
+	written := r.server.stored(stored)
+	if written.Spec.LeaseDurationSeconds != nil || written.Spec.RenewTime != nil {
+		t.Errorf("written: %+v", written.Spec)
+	}
+	if h := r.read(); h.Duration != 0 || !h.Renewed.IsZero() || h.Holder != "manual/maintenance" {
+		t.Errorf("read back: %+v", h)
+	}
+}

@@ -520,7 +520,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
-		Edits: []Edit{{agreed, "if !record.Holder.Foreign() {", "if true {"}},
+		Edits: []Edit{{agreed, "record.Holder.Free() || ours == plan.Rollout || ours == plan.Downscale {", "ours != \"\" || true {"}},
 		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
