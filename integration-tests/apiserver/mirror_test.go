@@ -201,12 +201,16 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 3})
 	s.awaitReport(dials, "volume", 3)
 
-	// The API server itself refuses what is below nothing.
+	// The API server itself refuses what is below nothing. Between two odd numbers the
+	// zone is well, so that each of them is seen.
+	size := int32(3)
 	for odd, why := range map[string]string{"null": "ReferenceUnreadable", "2000000000": "ReplicasOutOfRange"} {
 		s.turn(dials, "volume", odd)
 		s.awaitWaiting(why, "zone-a")
-		s.sized(map[string]int32{"zone-a": 3})
-		s.turn(dials, "volume", "3")
+		s.sized(map[string]int32{"zone-a": size})
+		size++
+		s.turn(dials, "volume", strconv.Itoa(int(size)))
+		s.sized(map[string]int32{"zone-a": size})
 	}
 
 	if err := s.resources(definitions).Delete(t.Context(), "dials.mirror.example.com", deleteOptions); err != nil {

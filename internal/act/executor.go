@@ -44,8 +44,9 @@ type Executor struct {
 type References interface {
 	// Resource returns what serves the kind of a reference now.
 	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
-	// Reported hears what was written into the status of a resource, and when.
-	Reported(namespace string, report plan.ReportReplicas, at time.Time)
+	// Reported hears what was written into the status of a resource, or was not
+	// accepted there.
+	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
 // Asking asks pods about a decrease. Nobody waits for their answers.

@@ -24,8 +24,8 @@ func (r *references) Resource(of plan.Reference) (schema.GroupVersionResource, b
 	return schema.GroupVersionResource{Group: of.APIGroup, Version: "v1", Resource: "templates"}, of.Kind == r.kind
 }
 
-func (r *references) Reported(namespace string, report plan.ReportReplicas, at time.Time) {
-	r.reported[namespace+"/"+report.Reference.String()] = plan.Report{Replicas: report.To, At: at}
+func (r *references) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
+	r.reported[namespace+"/"+report.Reference.String()] = written
 }
 
 var report = plan.ReportReplicas{
@@ -46,8 +46,9 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 		"it has changed":                  {"Template", http.StatusConflict, []string{patchStatus}, false, reason.Moved},
 		"it has gone":                     {"Template", http.StatusNotFound, []string{patchStatus}, false, reason.Moved},
 		"its kind has gone":               {"Other", 0, nil, false, reason.Moved},
-		"lockstep may not write to it":    {"Template", http.StatusForbidden, []string{patchStatus}, false, reason.Again},
-		"the API server cannot answer it": {"Template", http.StatusInternalServerError, []string{patchStatus}, false, reason.Again},
+		"lockstep may not write to it":    {"Template", http.StatusForbidden, []string{patchStatus}, true, reason.Again},
+		"a schema does not let it pass":   {"Template", http.StatusUnprocessableEntity, []string{patchStatus}, true, reason.Again},
+		"the API server cannot answer it": {"Template", http.StatusInternalServerError, []string{patchStatus}, true, reason.Again},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -56,7 +57,8 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 			r.refuses = func(string) int32 { return tc.code }
 			began := time.Now()
 			receipts, err := r.Run(t.Context(), group(), []plan.Action{report}, hold.Decision{})
-			if (err == nil) != tc.reported || (err != nil && reason.ClassOf(err) != tc.class) {
+			failed := tc.kind != "Template" || tc.code != 0
+			if (err != nil) != failed || (err != nil && reason.ClassOf(err) != tc.class) {
 				t.Errorf("got %v of class %v", err, reason.ClassOf(err))
 			}
 			if len(receipts) != 1 || !errors.Is(err, receipts[0].Err) {
@@ -70,10 +72,35 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 				t.Errorf("sent %s, want %s", r.bodies[0], want)
 			}
 			got, reported := known.reported["team/Template.example.com web"]
-			if reported != tc.reported || (reported && (got.Replicas != 3 || got.At.Before(began))) {
+			if reported != tc.reported || (reported && (got.Replicas != 3 || got.Failed != failed || got.At.Before(began))) {
 				t.Errorf("reported %+v, %t", got, reported)
 			}
 		})
+	}
+}
+
+// What is refused for good is not tried again with every event of the group.
+func TestAReportThatIsRefusedIsNotTriedAgainAtOnce(t *testing.T) {
+	r := newRoom(t)
+	known := &references{"Template", map[string]plan.Report{}}
+	r.References = known
+	r.refuses = func(string) int32 { return http.StatusForbidden }
+	s := group()
+	for range 10 {
+		s.Now = time.Now()
+		s.Zones[0].Mirror = plan.Mirror{Reference: report.Reference, WriteBack: true, Scale: plan.Scale{
+			UID: "uid-of-web", Version: "41", Replicas: s.Zones[0].Replicas, Reported: 9, Least: -1, Written: known.reported["team/Template.example.com web"],
+		}}
+		var reports []plan.Action
+		for _, step := range plan.Group(s) {
+			if _, is := step.(plan.ReportReplicas); is {
+				reports = append(reports, step)
+			}
+		}
+		_, _ = r.Run(t.Context(), s, reports, hold.Decision{})
+	}
+	if diff := cmp.Diff([]string{patchStatus}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

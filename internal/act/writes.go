@@ -96,10 +96,12 @@ func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.Repo
 	_, err := e.Metadata.Resource(resource).Namespace(key.Namespace).
 		Patch(ctx, a.Reference.Name, types.MergePatchType, report.json(), metav1.PatchOptions{}, "status")
 	if err != nil {
-		return fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
+		err = fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
 	}
-	e.References.Reported(key.Namespace, a, time.Now())
-	return nil
+	if reason.ClassOf(err) != reason.Moved { // else it is judged anew at once
+		e.References.Reported(key.Namespace, a, plan.Report{Replicas: a.To, At: time.Now(), Failed: err != nil})
+	}
+	return err
 }
 
 // classify gives an API error its class: what says that the object has moved

@@ -64,6 +64,7 @@ var (
 	kinds      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 	subdomains = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	versions   = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+	ofGroups   = regexp.MustCompile(`^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$`) // a CRD may call its versions anything like a label
 )
 
 // longestSubdomain is how long a name of an object or of an API group may be.
@@ -96,7 +97,7 @@ func wrongKind(kind string) error {
 // groupOf returns the API group of a version: none is that of Kubernetes' core,
 // and so is what stands before the slash of /v1.
 func groupOf(apiVersion string) (string, error) {
-	group, _, grouped := strings.Cut(apiVersion, "/")
+	group, version, grouped := strings.Cut(apiVersion, "/")
 	switch {
 	case apiVersion == "":
 		return "", nil
@@ -106,6 +107,8 @@ func groupOf(apiVersion string) (string, error) {
 		return "", nil
 	case group != "" && !isSubdomain(group):
 		return "", fmt.Errorf("is %s, which has no API group", shorten(apiVersion))
+	case !ofGroups.MatchString(version):
+		return "", fmt.Errorf("is %s, which has no version", shorten(apiVersion))
 	}
-	return group, nil
+	return group, nil // which is nearly all that it keeps in memory
 }

@@ -31,6 +31,7 @@ func TestMirror(t *testing.T) {
 	}{
 		"group and version":                     {map[string]string{"api-version": group + "/v1"}, of(group, true)},
 		"the version does not matter":           {map[string]string{"api-version": group + "/"}, of(group, true)},
+		"a version may be any label":            {map[string]string{"api-version": group + "/stable-1"}, of(group, true)},
 		"without a version it is of the core":   {nil, of("", false)},
 		"a version alone is of the core":        {map[string]string{"api-version": "v1"}, of("", false)},
 		"nothing before the slash is the core":  {map[string]string{"api-version": "/v1"}, of("", false)},
@@ -77,6 +78,8 @@ func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		"a group without version": {map[string]string{"api-version": "grafana.com"}, annotation + `api-version is "grafana.com", which is no group and version` + ofVersion},
 		"a group with a path":     {map[string]string{"api-version": "../v1"}, annotation + `api-version is "../v1", which has no API group` + ofVersion},
 		"a group in capitals":     {map[string]string{"api-version": "Grafana.com/v1"}, annotation + `api-version is "Grafana.com/v1", which has no API group` + ofVersion},
+		"a version with a path":   {map[string]string{"api-version": "grafana.com/.."}, annotation + `api-version is "grafana.com/..", which has no version` + ofVersion},
+		"too long a version":      {map[string]string{"api-version": "a.b/" + strings.Repeat("v", 64)}, annotation + `api-version is "a.b/` + strings.Repeat("v", 35) + `..., which has no version` + ofVersion},
 		"several": {
 			map[string]string{"name": "", "kind": "\n", "api-version": "a b/v1"},
 			annotation + "name is missing or empty" + ofName + "; " + annotation + `kind is "\n", which is no kind` + ofKind + "; " +

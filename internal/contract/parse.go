@@ -34,11 +34,13 @@ func Paused(annotations map[string]string) bool {
 }
 
 // Leader reads the name of the zone that is followed. What is too long to be a
-// name is cut short and remains too long.
+// name is cut short and remains too long; nothing else of it is kept in memory.
 func Leader(annotations map[string]string) string {
-	const longest = 253
 	name := annotations[LeaderAnnotation]
-	return name[:min(len(name), longest+1)]
+	if len(name) > longestSubdomain {
+		return strings.Clone(name[:longestSubdomain+1])
+	}
+	return name
 }
 
 // AfterLeader tells whether the annotation of that name is exactly true.

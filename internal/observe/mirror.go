@@ -33,7 +33,7 @@ func (r *zoneRecord) mirroring() mirroring {
 	if !r.grouped || m.Reference.None() {
 		return mirroring{}
 	}
-	return mirroring{m.Reference, r.key(), m.WriteBack, r.zone.Replicas}
+	return mirroring{m.Reference, r.key(), m.WriteBack && !r.zone.Deleting, r.zone.Replicas}
 }
 
 // sharing names a resource among those of all namespaces.
@@ -74,7 +74,7 @@ func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
 }
 
 // least returns the least spec.replicas of the zones of other groups that are
-// written back to the same resource; -1 without any.
+// written back to the same resource and stay; -1 without any.
 func (o *Observer) least(key plan.Key, r plan.Reference) int {
 	least := -1
 	for _, other := range o.sharers(key.Namespace, r) {

@@ -55,6 +55,8 @@ func replicas(n int32) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) { s.Spec.Replicas = &n }
 }
 
+func leaving(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: noon.Time} }
+
 func silent(s *appsv1.StatefulSet) { s.Annotations[contract.MirrorWriteBackAnnotation] = "false" }
 
 // withLedger returns an observer of one namespace or of all, beside what it asks.
@@ -88,6 +90,7 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 		"one that has no status":                   {nobody, true, known, -1, false},
 		"one of which nothing is known":            {nobody, true, plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
 		"beside a group that asks for no replicas": {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
+		"beside a zone that is being deleted":      {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0), leaving)), false, known, -1, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			set := newSet("zone-a", mirrors("web"), replicas(2))
@@ -254,6 +257,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 		"it changes and is of no concern":  {sets{web, func(s *appsv1.StatefulSet) { web(s); s.Generation = 9 }}, nil},
 		"it has another size":              {sets{web, grown}, []string{"second", "second"}},
 		"it is written back no more":       {sets{web, func(s *appsv1.StatefulSet) { web(s); silent(s) }}, []string{"second", "second"}},
+		"it is being deleted":              {sets{web, func(s *appsv1.StatefulSet) { web(s); leaving(s) }}, []string{"second", "second"}},
 		"it names another one":             {sets{web, mirrors("other")}, []string{"second", "third"}},
 		"it names none any more":           {sets{web, func(*appsv1.StatefulSet) {}}, []string{"second"}},
 		"it has another size, unconcerned": {sets{func(*appsv1.StatefulSet) {}, replicas(9)}, nil},

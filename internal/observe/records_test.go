@@ -178,6 +178,31 @@ func realistic(i int, changes ...change[*corev1.Pod]) *corev1.Pod {
 	return pod
 }
 
+// A tenant may write 256 KB into the annotations of every StatefulSet.
+func TestLittleIsKeptOfLongAnnotations(t *testing.T) {
+	const sets, long, most = 20, 200 << 10, 10 << 10 // bytes each, at most
+	for _, word := range contract.Words() {
+		if !strings.Contains(word.On, "StatefulSet") || !strings.HasPrefix(word.As, "annotation") {
+			continue
+		}
+		for _, beginning := range []string{"", "example.com/", "http://pod:80/"} {
+			t.Run(word.Name+" "+beginning, func(t *testing.T) {
+				var kept [sets]any
+				before := heap()
+				for i := range kept {
+					set := newSet("zone-a", mirrors("web"), annotated(contract.DelayAnnotation, "1h"), annotated(contract.DelayURLAnnotation, "http://pod:80/"))
+					set.Annotations[word.Name] = beginning + strings.Repeat("x", long)
+					kept[i] = must(trimZone(set))
+				}
+				if each := (int64(heap()) - int64(before)) / sets; each > most {
+					t.Errorf("%d bytes each, want at most %d", each, most)
+				}
+				runtime.KeepAlive(kept)
+			})
+		}
+	}
+}
+
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

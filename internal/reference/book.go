@@ -188,18 +188,18 @@ func (b *Book) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 	return k.watch.resource.GroupVersionResource, true
 }
 
-// Reported remembers what this process wrote into the status of an object. It counts
-// at once, unless something later was read already.
-func (b *Book) Reported(namespace string, report plan.ReportReplicas, at time.Time) {
+// Reported remembers what this process wrote into the status of an object, or could
+// not write. What was written counts at once, unless something later was read already.
+func (b *Book) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, e := b.entry(namespace, report.Reference)
 	if e == nil || e.scale.UID != report.UID {
 		return
 	}
-	e.scale.Written = plan.Report{Replicas: report.To, At: at}
-	if e.scale.Version == report.Version {
-		e.scale.Reported = report.To
+	e.scale.Written = written
+	if e.scale.Version == report.Version && !written.Failed {
+		e.scale.Reported = written.Replicas
 	}
 }
 

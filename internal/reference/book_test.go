@@ -109,7 +109,7 @@ func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
 	atDesk(t, "", withTemplates(), func(d *desk) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, time.Now())
+		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, plan.Report{Replicas: 3, At: time.Now()})
 		d.take(web)
 		d.wantTrouble(theWeb, reason.ReferenceMissing, "Template.example.com web")
 		d.put(web, object{uid: "second", replicas: 7})
@@ -138,7 +138,7 @@ func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
 			atDesk(t, "", withTemplates(), func(d *desk) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
-				d.Reported("team", tc.report, time.Now())
+				d.Reported("team", tc.report, plan.Report{Replicas: tc.report.To, At: time.Now()})
 				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != tc.reported {
 					d.t.Errorf("got %+v", got)
 				}
@@ -150,6 +150,23 @@ func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatCouldNotBeWrittenBackIsRememberedAsSuch(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		failed := plan.Report{Replicas: 7, At: time.Now(), Failed: true}
+		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, failed)
+		if got, _ := d.Scale("team", theWeb); got.Written != failed || got.Reported != 2 {
+			d.t.Errorf("got %+v", got)
+		}
+		d.put(web, object{uid: "first", replicas: 4, status: 2})
+		d.wantReplicas(theWeb, 4)
+		if got, _ := d.Scale("team", theWeb); got.Written != failed {
+			d.t.Errorf("after a change: got %+v", got)
+		}
+	})
 }
 
 func TestWhyNothingIsKnown(t *testing.T) {

@@ -22,8 +22,13 @@ type ReplicaTemplate struct {
 // ReplicaTemplateSpec is what is asked for.
 type ReplicaTemplateSpec struct {
 	// Replicas that every StatefulSet which mirrors this object shall have.
+	//
+	// What does not fit into 32 bits would be cut short in its scale: to nothing, for
+	// some.
 	// +kubebuilder:default=1
+	// +kubebuilder:validation:Format=int32
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	Replicas *int `json:"replicas,omitempty"`
 

@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"math"
 	"os"
 	"testing"
 
@@ -39,9 +40,9 @@ type definition struct {
 }
 
 type property struct {
-	Type    string
-	Minimum *int
-	Default *int
+	Type, Format     string
+	Minimum, Maximum *int64
+	Default          *int
 }
 
 func TestTheCRDOfReplicaTemplatesIsThatOfThePredecessor(t *testing.T) {
@@ -79,7 +80,10 @@ func TestTheCRDOfReplicaTemplatesIsThatOfThePredecessor(t *testing.T) {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	fields := version.Schema.OpenAPIV3Schema.Properties
-	spec := map[string]property{"replicas": {"integer", new(0), new(1)}, "labelSelector": {Type: "string"}}
+	spec := map[string]property{
+		"replicas":      {"integer", "int32", new(int64(0)), new(int64(math.MaxInt32)), new(1)}, // more is cut short in a scale
+		"labelSelector": {Type: "string"},
+	}
 	if diff := cmp.Diff(spec, fields["spec"].Properties); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
