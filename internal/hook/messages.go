@@ -104,7 +104,7 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 		if l.told.Message != message {
 			l.failures = 0
 		}
-		l.told = plan.Told{Message: message, Underway: true, At: time.Now()}
+		l.told = plan.Told{Message: message, Underway: true, Ready: pod.ReadySince, At: time.Now()}
 		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
 		if l.sent == "" && !l.queued {
 			m.enqueue(g, l)

@@ -412,6 +412,21 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 	}
 }
 
+// Whether a pod was restarted since it was told is seen by since when it is Ready.
+func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	zone := delayed("zone-a", 0, 1)
+	for _, since := range []time.Time{time.Unix(1000, 0), {}, time.Unix(2000, 0)} {
+		zone.Pods[0].ReadySince = since
+		f.Tell(store, zone, plan.Leave, zone.Pods)
+		zone.Pods[0].ReadySince = time.Now() // meanwhile
+		if got := f.told(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
+			t.Errorf("it was Ready since %s, and %s is known", since, got.Ready)
+		}
+	}
+}
+
 func TestAPodIsCalledAtThePresentAddress(t *testing.T) {
 	first, goOn := make(chan bool, 10), make(chan bool)
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { first <- true; <-goOn }, 80)

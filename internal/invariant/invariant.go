@@ -48,7 +48,7 @@ var rules = []Rule{
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget)},
 	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize)},
 	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared)},
-	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when both the hold's record and the pod's own time say that it has been ready to for as long", sizes(tooEarly)},
+	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(tooEarly)},
 }
 
 // Check returns the first rule that the plan breaks, or nil.
@@ -269,10 +269,11 @@ func tooEarly(s plan.Snapshot, sizes []plan.SetReplicas) string {
 }
 
 // waited tells whether a pod has been ready to leave for as long as its zone asks
-// for, by its own words and by what the hold notes of its place.
+// for, by its own words since it became Ready and by what the hold notes of its place.
 func waited(s plan.Snapshot, z plan.Zone, p plan.Pod, place int) bool {
 	said := z.Told[p.UID]
-	if said.Message != plan.Leave || said.Underway || said.Failed || p.Phase == plan.Leaving || s.Now.Before(said.Since.Add(z.Delay.For)) {
+	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || p.Phase == plan.Leaving ||
+		s.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
 	for _, stretch := range s.Hold.Agreed[z.Name] {

@@ -79,6 +79,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"who was told to stay":                          {"DelayKept", strings.Replace(waiting, "told leave", "told stay", 1), []plan.Action{lower}},
 		"who did not agree":                             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
 		"who is asked":                                  {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
+		"who was restarted since":                       {"DelayKept", strings.Replace(waiting, "told leave zone-b-1", "told leave zone-b-1 restarted", 1), []plan.Action{lower}},
 		"who is absent":                                 {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
 		"whoever leaves by a delay that cannot be read": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
 

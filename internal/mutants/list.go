@@ -484,6 +484,16 @@ var all = []Mutant{
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
+		Name:  "delayed downscale of who was restarted since he agreed",
+		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
+	},
+	{
+		Name:  "delayed downscale of who was restarted since he agreed, seen by the check",
+		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+	},
+	{
 		Name:  "delayed downscale whose tail jumps over a silent pod",
 		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
 		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",

@@ -36,18 +36,27 @@ type Told struct {
 	Underway bool      // it has not answered yet, or it is not its turn yet
 	Failed   bool      // it did not agree
 	Why      string    // it did not
+	Ready    time.Time // since when the pod was Ready as the message was handed over; zero: it was not
 	At       time.Time // when the message was handed over or, once not Underway, when it was answered or failed
 	Since    time.Time // of an answer to Leave: since when the pod is ready to leave, by its own clock
 	Again    time.Time // once not Underway: when it is to be told again; zero: never
 }
 
-// agrees tells whether a pod said that it is ready to leave.
-func (t Told) agrees() bool { return t.Message == Leave && !t.Underway && !t.Failed }
+// agrees tells whether a pod said that it is ready to leave, and has not been
+// restarted since.
+func (t Told) agrees(pod Pod) bool {
+	return t.Message == Leave && !t.Underway && !t.Failed && !t.outlived(pod)
+}
+
+// outlived tells whether a pod may have lost what it prepared: it has stopped being
+// Ready, or become so, since it was told to leave. Times are compared for being the
+// same, so no clock matters.
+func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
 
 // isDue tells whether a pod has to be told something, or to be told it again.
-func (t Told) isDue(message Message, now time.Time) bool {
+func (t Told) isDue(message Message, pod Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
-	return t.Message != message || (!t.Underway && over)
+	return t.Message != message || (!t.Underway && (over || t.outlived(pod)))
 }
 
 // Stretch notes that the pods of neighbouring places agreed to leave, the last
@@ -117,6 +126,10 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 		silent.Detail = "has not answered yet"
 	case told.Failed:
 		silent.Detail, silent.Until = told.Why, b.later(told.Again)
+	case told.outlived(pod) && pod.Phase != Ready:
+		silent.Detail = "is not Ready any more"
+	case told.outlived(pod):
+		silent.Detail = "has not answered since it is Ready again"
 	default:
 		return b.waitsSince(z, pod, told)
 	}
@@ -194,7 +207,7 @@ func (b *board) messages(z standing) []Action {
 		var pods []Pod
 		for _, pod := range z.Pods {
 			leaves := pod.Ordinal-z.Start >= z.wish.asked
-			if z.Owns(pod.Ordinal) && leaves == (message == Leave) && pod.Callable() && z.Told[pod.UID].isDue(message, b.Now) {
+			if z.Owns(pod.Ordinal) && leaves == (message == Leave) && pod.Callable() && z.Told[pod.UID].isDue(message, pod, b.Now) {
 				pods = append(pods, pod)
 			}
 		}
@@ -243,7 +256,7 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
 		_, noted := b.AgreedSince(z.Name, place)
-		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees() {
+		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(pod) {
 			continue
 		}
 		last := len(fresh) - 1
@@ -304,7 +317,7 @@ func (s Snapshot) asNoted() Snapshot {
 		z.Told = map[string]Told{}
 		for _, pod := range z.Pods {
 			if since, noted := s.AgreedSince(z.Name, pod.Ordinal-z.Start); noted {
-				z.Told[pod.UID] = Told{Message: Leave, At: since, Since: since}
+				z.Told[pod.UID] = Told{Message: Leave, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}
 	}

@@ -17,9 +17,11 @@ import (
 const delay = time.Minute
 
 // waiter judges delays by what happens, without a look at what is noted: for each
-// place of a zone since when, without a break, its pod has agreed to leave.
+// place of a zone since when, without a break, its pod has agreed to leave, and
+// since when it was Ready as it agreed last.
 type waiter struct {
 	since map[int]time.Time
+	ready map[int]time.Time
 }
 
 // saw takes down a round that began in a situation.
@@ -43,7 +45,11 @@ func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]boo
 
 func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
 	for _, pod := range pods {
-		if _, known := w.since[pod.Ordinal]; !known && !silent[pod.Name] {
+		if silent[pod.Name] {
+			continue
+		}
+		w.ready[pod.Ordinal] = pod.ReadySince
+		if _, known := w.since[pod.Ordinal]; !known {
 			w.since[pod.Ordinal] = now
 		}
 	}
@@ -53,6 +59,9 @@ func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
 	for place := a.To; place < a.From; place++ {
 		since, agreed := w.since[place]
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
+		if w.ready[place] != pod.ReadySince {
+			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
+		}
 		said := now.Sub(z.Told[pod.UID].Since)
 		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
 			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
@@ -68,7 +77,7 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
-		judge := waiter{since: map[int]time.Time{}}
+		judge := waiter{since: map[int]time.Time{}, ready: map[int]time.Time{}}
 		replicas := 5
 		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
 			happen(t, w)
@@ -113,7 +122,7 @@ func delayedZone() plan.Snapshot {
 // happen lets something happen in the world.
 func happen(t *rapid.T, w *fixture.World) {
 	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
-	switch rapid.IntRange(0, 12).Draw(t, "what happens") {
+	switch rapid.IntRange(0, 13).Draw(t, "what happens") {
 	case 0:
 		n := rapid.IntRange(0, 5).Draw(t, "wish")
 		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = n })
@@ -133,6 +142,8 @@ func happen(t *rapid.T, w *fixture.World) {
 		if z := w.Snapshot().Zones[0]; z.Replicas < 5 && len(z.Pods) == z.Replicas {
 			w.Zone("zone-a", func(z *plan.Zone) { z.Replicas, z.Observed, z.Generation = z.Replicas+1, false, z.Generation+1 })
 		}
+	case 8: // its container restarts in place
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
 	default:
 		w.Wait(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
 	}
@@ -150,7 +161,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			z.Pods[i].IP = "10.0.0.1"
 			if i%step == 0 {
 				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, At: at, Since: at}
+				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 			}
 		}
 		for round := range 500 {

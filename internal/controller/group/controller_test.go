@@ -207,6 +207,7 @@ func today(situation string) plan.Snapshot {
 			z.Pods[i].ReadySince = z.Pods[i].ReadySince.Add(later)
 		}
 		for uid, t := range z.Told {
+			t.Ready = t.Ready.Add(later)
 			if t.At, t.Since = t.At.Add(later), t.Since.Add(later); !t.Again.IsZero() {
 				t.Again = t.Again.Add(later)
 			}
