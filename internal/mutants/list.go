@@ -424,13 +424,13 @@ var all = []Mutant{
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
-		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports {"}},
+		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports || (sizes && size.To < 0) {"}},
 		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
 	},
 	{
 		Name:  "downscale admitted although somebody declined",
 		Edits: []Edit{{asked, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {asked, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
-		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "note zone-b from 2 to 1 admitted",
+		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
@@ -545,7 +545,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "raise that fails keeps an overdue downscale",
-		Edits: []Edit{{follow, "&& z.Name != overdue {", "{"}},
+		Edits: []Edit{{follow, "&& z.Name != overdue {", "&& (z.Name != overdue || true) {"}},
 		Test:  scenarios + "a-raise-that-fails-does-not-keep-an-overdue-downscale", Rule: "set zone-b from 2 to 9",
 	},
 	{
