@@ -11,6 +11,7 @@ import (
 type stretch struct {
 	From  int       `json:"from"`
 	To    int       `json:"to"`
+	Pods  string    `json:"pods"`
 	Since time.Time `json:"since"`
 }
 
@@ -19,7 +20,7 @@ func FormatAgreed(agreed map[string][]plan.Stretch) string {
 	doc := map[string][]stretch{}
 	for zone, all := range agreed {
 		for _, s := range all {
-			doc[zone] = append(doc[zone], stretch{s.From, s.To, Written(s.Since)})
+			doc[zone] = append(doc[zone], stretch{s.From, s.To, s.Pods, Written(s.Since)})
 		}
 	}
 	if len(doc) == 0 {
@@ -41,7 +42,7 @@ func ParseAgreed(text string) map[string][]plan.Stretch {
 			continue
 		}
 		for _, s := range all {
-			agreed[zone] = append(agreed[zone], plan.Stretch{From: s.From, To: s.To, Since: s.Since})
+			agreed[zone] = append(agreed[zone], plan.Stretch{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
 		}
 	}
 	if len(agreed) == 0 {
@@ -50,17 +51,17 @@ func ParseAgreed(text string) map[string][]plan.Stretch {
 	return agreed
 }
 
-// inOrder tells whether stretches ascend and do not overlap, at times that a
-// process can have written.
+// inOrder tells whether stretches ascend and do not overlap, say whom they note,
+// at times that a process can have written, and are not too many pods together.
 func inOrder(all []stretch) bool {
-	next := 0
+	next, pods := 0, 0
 	for _, s := range all {
-		if s.From < next || s.To <= s.From || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
+		if s.From < next || s.To <= s.From || !plan.Marked(s.Pods, s.To-s.From) || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
 			return false
 		}
-		next = s.To
+		next, pods = s.To, pods+s.To-s.From
 	}
-	return true
+	return pods <= plan.MaxAgreed
 }
 
 // withAgreed adds to a decision what a plan notes of those who agreed to leave. It

@@ -75,6 +75,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"who has waited":                                {"", waiting, []plan.Action{lower}},
 		"who has not waited by the hold":                {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "1 to 2 59m", 1), []plan.Action{lower}},
 		"who is not noted":                              {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "0 to 1 1h", 1), []plan.Action{lower}},
+		"who replaced the one who is noted":             {"DelayKept", strings.Replace(waiting, "1h ago", "1h ago of=abcdef", 1), []plan.Action{lower}},
 		"who has not waited by himself":                 {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h stamp=59m", 1), []plan.Action{lower}},
 		"who was told to stay":                          {"DelayKept", strings.Replace(waiting, "told leave", "told stay", 1), []plan.Action{lower}},
 		"who did not agree":                             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},

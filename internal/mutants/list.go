@@ -13,6 +13,7 @@ const (
 	follow    = "internal/plan/follow.go"
 	mirror    = "internal/plan/mirror.go"
 	delay     = "internal/plan/delay.go"
+	stretch   = "internal/plan/stretch.go"
 	cover     = "internal/hold/hold.go"
 	agreed    = "internal/hold/agreed.go"
 	known     = "internal/freshness/known.go"
@@ -469,12 +470,12 @@ var all = []Mutant{
 	// delayed downscales
 	{
 		Name:  "delayed downscale without a look at what the hold notes",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}, blind},
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}},
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
@@ -504,13 +505,18 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
-		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, 0, z.Replicas)"}, blind},
+		Edits: []Edit{{delay, "z.wish.asked, z.Replicas)", "0, z.Replicas)"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
-		Name:  "delayed downscale of a place that is gone remembered for whoever comes next",
-		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, z.wish.asked, 1<<31)"}, blind},
+		Name:  "delayed downscale remembered for whoever comes next",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",

@@ -59,18 +59,6 @@ func (t Told) isDue(message Message, pod Pod, now time.Time) bool {
 	return t.Message != message || (!t.Underway && (over || t.outlived(pod)))
 }
 
-// Stretch notes that the pods of neighbouring places agreed to leave, the last
-// of them at a time. A place is an ordinal without the zone's first one, so From
-// is the least spec.replicas that leaves none of them.
-type Stretch struct {
-	From  int
-	To    int // the first place after it
-	Since time.Time
-}
-
-// MaxStretches bounds the stretches of a zone: they live in one annotation.
-const MaxStretches = 100
-
 // delays tells whether pods of the zone that leave wait.
 func (z Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
 
@@ -137,7 +125,7 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 }
 
 func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
-	since, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)
+	since, noted := b.AgreedSince(z, pod)
 	if !noted {
 		since = told.At
 	}
@@ -152,17 +140,6 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 		due = time.Time{} // nobody can write it down
 	}
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
-}
-
-// AgreedSince returns since when the pod of a place of a zone is ready to leave,
-// as the hold notes it.
-func (s Snapshot) AgreedSince(zone string, place int) (time.Time, bool) {
-	for _, stretch := range s.Hold.Agreed[zone] {
-		if stretch.From <= place && place < stretch.To {
-			return stretch.Since, true
-		}
-	}
-	return time.Time{}, false
 }
 
 // tell returns what pods are told now, and before that what the hold notes of
@@ -192,10 +169,6 @@ func (b *board) vanished() []Action {
 		}
 	}
 	return notes
-}
-
-func (a Stretch) equal(b Stretch) bool {
-	return a.From == b.From && a.To == b.To && a.Since.Equal(b.Since)
 }
 
 func (b *board) messages(z standing) []Action {
@@ -228,26 +201,23 @@ func (b *board) agreed(z standing) []Stretch {
 	case !z.tells():
 		return noted // it is not known who leaves
 	}
-	next := within(noted, z.wish.asked, z.Replicas)
-	fresh := b.freshlyAgreed(z)
-	if len(fresh) == 0 {
-		return next
-	}
-	next = append(next, fresh...)
+	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
 	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
 	return bounded(next)
 }
 
-// within returns what of stretches is between two places.
-func within(all []Stretch, from, to int) []Stretch {
-	var left []Stretch
-	for _, s := range all {
-		s.From, s.To = max(s.From, from), min(s.To, to)
-		if s.From < s.To {
-			left = append(left, s)
-		}
+// stillAgreed returns what is noted of those who leave and are whom it was noted of.
+func (b *board) stillAgreed(z standing) []Stretch {
+	pods := z.byPlace()
+	var still []Stretch
+	for _, s := range within(b.Hold.Agreed[z.Name], z.wish.asked, z.Replicas) {
+		still = append(still, s.where(func(place int) bool {
+			pod, exists := pods[place]
+			_, noted := b.AgreedSince(z.Zone, pod)
+			return exists && noted
+		})...)
 	}
-	return left
+	return still
 }
 
 // freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
@@ -255,54 +225,18 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	var fresh []Stretch
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
-		_, noted := b.AgreedSince(z.Name, place)
+		_, noted := b.AgreedSince(z.Zone, pod)
 		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(pod) {
 			continue
 		}
 		last := len(fresh) - 1
 		if last < 0 || fresh[last].To != place {
-			fresh = append(fresh, Stretch{From: place, To: place + 1, Since: told.At})
+			fresh = append(fresh, StretchOf(pod.UID, place, told.At))
 			continue
 		}
-		fresh[last].To = place + 1
-		fresh[last].Since = latest(fresh[last].Since, told.At)
+		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, told.At))
 	}
 	return fresh
-}
-
-// bounded keeps stretches few: neighbours with the least time between them become
-// one, and wait for the later of the two. Where nobody has a neighbour the lowest
-// places are left out: they leave last.
-func bounded(all []Stretch) []Stretch {
-	for len(all) > MaxStretches {
-		i := closest(all)
-		if i < 0 {
-			return all[len(all)-MaxStretches:]
-		}
-		all[i].To, all[i].Since = all[i+1].To, latest(all[i].Since, all[i+1].Since)
-		all = slices.Delete(all, i+1, i+2)
-	}
-	return all
-}
-
-// closest returns the place of the stretch that is followed by a neighbour after
-// the least time, or less than 0.
-func closest(all []Stretch) int {
-	best, least := -1, time.Duration(0)
-	for i := range len(all) - 1 {
-		apart := all[i].Since.Sub(all[i+1].Since).Abs()
-		if all[i].To == all[i+1].From && (best < 0 || apart < least) {
-			best, least = i, apart
-		}
-	}
-	return best
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // asNoted returns a snapshot as any process can know it: pods agreed to leave
@@ -316,7 +250,7 @@ func (s Snapshot) asNoted() Snapshot {
 		z := &s.Zones[i]
 		z.Told = map[string]Told{}
 		for _, pod := range z.Pods {
-			if since, noted := s.AgreedSince(z.Name, pod.Ordinal-z.Start); noted {
+			if since, noted := s.AgreedSince(*z, pod); noted {
 				z.Told[pod.UID] = Told{Message: Leave, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}

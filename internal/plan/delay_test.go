@@ -17,25 +17,27 @@ import (
 const delay = time.Minute
 
 // waiter judges delays by what happens, without a look at what is noted: for each
-// place of a zone since when, without a break, its pod has agreed to leave, and
-// since when it was Ready as it agreed last.
+// pod of a zone since when, without a break, it has agreed to leave, and since when
+// it was Ready as it agreed last.
 type waiter struct {
-	since map[int]time.Time
-	ready map[int]time.Time
+	since map[string]time.Time
+	ready map[string]time.Time
 }
 
 // saw takes down a round that began in a situation.
 func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]bool) string {
 	z := s.Zones[0]
-	for place := range w.since {
-		if place < z.Mirror.Scale.Replicas || place >= z.Replicas {
-			delete(w.since, place)
+	for _, pod := range z.Pods {
+		if pod.Ordinal < z.Mirror.Scale.Replicas || pod.Ordinal >= z.Replicas {
+			delete(w.since, pod.UID)
 		}
 	}
 	for _, step := range steps {
 		if a, tells := step.(plan.TellPods); tells && a.Message == plan.Leave {
 			w.told(s.Now, a.Pods, silent)
 		}
+	}
+	for _, step := range steps {
 		if a, is := step.(plan.SetReplicas); is && a.To < a.From {
 			return w.leave(s.Now, z, a)
 		}
@@ -48,23 +50,23 @@ func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
 		if silent[pod.Name] {
 			continue
 		}
-		w.ready[pod.Ordinal] = pod.ReadySince
-		if _, known := w.since[pod.Ordinal]; !known {
-			w.since[pod.Ordinal] = now
+		w.ready[pod.UID] = pod.ReadySince
+		if _, known := w.since[pod.UID]; !known {
+			w.since[pod.UID] = now
 		}
 	}
 }
 
 func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
 	for place := a.To; place < a.From; place++ {
-		since, agreed := w.since[place]
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
-		if w.ready[place] != pod.ReadySince {
-			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
-		}
+		since, agreed := w.since[pod.UID]
 		said := now.Sub(z.Told[pod.UID].Since)
 		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
 			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
+		}
+		if w.ready[pod.UID] != pod.ReadySince {
+			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
 		}
 	}
 	return ""
@@ -77,7 +79,7 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
-		judge := waiter{since: map[int]time.Time{}, ready: map[int]time.Time{}}
+		judge := waiter{since: map[string]time.Time{}, ready: map[string]time.Time{}}
 		replicas := 5
 		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
 			happen(t, w)
@@ -122,7 +124,7 @@ func delayedZone() plan.Snapshot {
 // happen lets something happen in the world.
 func happen(t *rapid.T, w *fixture.World) {
 	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
-	switch rapid.IntRange(0, 13).Draw(t, "what happens") {
+	switch rapid.IntRange(0, 14).Draw(t, "what happens") {
 	case 0:
 		n := rapid.IntRange(0, 5).Draw(t, "wish")
 		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = n })
@@ -144,6 +146,10 @@ func happen(t *rapid.T, w *fixture.World) {
 		}
 	case 8: // its container restarts in place
 		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
+	case 9: // it is replaced between two looks, by one whose clock is behind
+		now := w.Snapshot().Now
+		w.Pod(pod, func(p *plan.Pod) { p.UID, p.ReadySince = fmt.Sprintf("%s since %s", p.Name, now), now })
+		w.Clocks[pod] = -time.Hour
 	default:
 		w.Wait(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
 	}
@@ -154,7 +160,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
 		z.Told = map[string]plan.Told{}
-		z.Replicas = rapid.IntRange(1, 400).Draw(t, "pods")
+		z.Replicas = rapid.IntRange(1, 1400).Draw(t, "pods")
 		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
@@ -176,7 +182,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			if n := len(notes[0].Agreed); n > plan.MaxStretches {
 				t.Fatalf("%d stretches", n)
 			}
-			end := 0
+			end, agreed := 0, 0
 			for _, stretch := range notes[0].Agreed {
 				if stretch.From < end || stretch.To <= stretch.From {
 					t.Fatalf("stretches out of order: %v", notes[0])
@@ -185,7 +191,14 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(stretch.Since) {
 						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, stretch.Since, told)
 					}
+					if since, known := s.AgreedSince(*z, z.Pods[end]); !known || !since.Equal(stretch.Since) {
+						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
+					}
+					agreed++
 				}
+			}
+			if agreed > plan.MaxAgreed || agreed < min(plan.MaxAgreed, len(z.Told)) && len(notes[0].Agreed) < plan.MaxStretches {
+				t.Fatalf("%d of %d are noted", agreed, len(z.Told))
 			}
 		}
 	})
