@@ -104,7 +104,7 @@ func (e *Executor) tellNoted(ctx context.Context, s plan.Snapshot, steps []plan.
 }
 
 // tell hands messages over. It comes after the hold was written: who is told to
-// stay must not be noted as about to leave any more.
+// stay must not count as about to leave any more.
 func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
@@ -113,6 +113,7 @@ func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 			continue
 		}
 		zone, _ := s.Zone(a.Zone)
+		zone.Delay.Call = a.Call
 		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
 		receipts = append(receipts, plan.Receipt{Step: a})
 	}

@@ -16,7 +16,7 @@ import (
 // Tell implements act.Told.
 func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
 	for _, pod := range pods {
-		r.begin("tell "+string(message)+" to "+zone.Name+"/"+pod.Name, nil)
+		r.begin("tell "+string(message)+" to "+zone.Name+"/"+pod.Name+zone.Delay.Call.Path, nil)
 		r.end()
 	}
 }
@@ -25,9 +25,9 @@ func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods [
 // agreed to leave: his next way out would be too short.
 func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
-	tell := plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods}
+	tell := plan.TellPods{Zone: "zone-a", Message: plan.Stay, Call: plan.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
 	forget := plan.NoteAgreed{Zone: "zone-a"}
-	told := []string{"tell stay to zone-a/zone-a-0", "tell stay to zone-a/zone-a-1"}
+	told := []string{"tell stay to zone-a/zone-a-0/former", "tell stay to zone-a/zone-a-1/former"}
 	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
 	for sentence, tc := range map[string]struct {
 		steps    []plan.Action
@@ -81,7 +81,7 @@ func refusing(what string) func(string) int32 {
 // A pod of one zone that does not answer keeps no other from being told to stay.
 func TestPodsAreToldAlthoughAPreparationCannotBeUndone(t *testing.T) {
 	s := group()
-	s.Hold.Agreed = map[string][]plan.Stretch{"zone-a": {{From: 0, To: 1, Since: s.Now}}}
+	s.Hold.Agreed = map[string]plan.Agreement{"zone-a": {Stretches: []plan.Stretch{plan.StretchOf("uid-of-zone-a-0", 0, s.Now)}}}
 	d := fixture.Shrinking("zone-b", 3, 1, plan.Undoing)
 	s.Hold.Decrease = d
 	steps := []plan.Action{

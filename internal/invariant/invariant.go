@@ -273,7 +273,11 @@ func waited(s plan.Snapshot, z plan.Zone, p plan.Pod, place int) bool {
 		s.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
-	for _, stretch := range s.Hold.Agreed[z.Name] {
+	noted := s.Hold.Agreed[z.Name]
+	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
+		return false
+	}
+	for _, stretch := range noted.Stretches {
 		if place >= stretch.From && place < stretch.To {
 			at := (place - stretch.From) * plan.MarkLength
 			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], plan.MarkOf(p.UID))

@@ -494,6 +494,26 @@ var all = []Mutant{
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
+		Name:  "delayed downscale that is taken away, and who was prepared is forgotten",
+		Edits: []Edit{{delay, "if owed := b.owed(z.Zone); !owed.None() {", "if owed := b.owed(z.Zone); false {"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
+	},
+	{
+		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
+		Edits: []Edit{{delay, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
+	},
+	{
+		Name:  "delayed downscale by what was agreed to by another call",
+		Edits: []Edit{{stretch, "z.delays() && a.Call == z.Delay.Call", "z.delays()"}},
+		Test:  scenarios + "another-call-tells-those-who-are-noted-to-stay-by-the-former-one", Rule: "who are to stay",
+	},
+	{
+		Name:  "delayed downscale that is over and comes back",
+		Edits: []Edit{{stretch, "return !a.Over && z.delays()", "return z.delays()"}},
+		Test:  scenarios + "what-is-over-does-not-come-back", Rule: "that it stays",
+	},
+	{
 		Name:  "delayed downscale whose tail jumps over a silent pod",
 		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
 		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",
@@ -505,7 +525,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
-		Edits: []Edit{{delay, "z.wish.asked, z.Replicas)", "0, z.Replicas)"}, blind},
+		Edits: []Edit{{delay, "z.wish.asked, z.Replicas, func", "0, z.Replicas, func"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{

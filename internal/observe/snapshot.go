@@ -37,7 +37,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 // fill adds what pods of zones with a delay were told.
 func (o *Observer) fill(s plan.Snapshot) {
 	if o.told != nil {
-		o.told.Fill(s.Key, s.Zones)
+		o.told.Fill(s)
 	}
 }
 

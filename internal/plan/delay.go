@@ -33,6 +33,7 @@ const (
 // Told is the last message that this process sent to a pod, and what came of it.
 type Told struct {
 	Message  Message
+	Call     Call      // by which it was sent
 	Underway bool      // it has not answered yet, or it is not its turn yet
 	Failed   bool      // it did not agree
 	Why      string    // it did not
@@ -44,8 +45,13 @@ type Told struct {
 
 // agrees tells whether a pod said that it is ready to leave, and has not been
 // restarted since.
-func (t Told) agrees(pod Pod) bool {
-	return t.Message == Leave && !t.Underway && !t.Failed && !t.outlived(pod)
+func (t Told) agrees(call Call, pod Pod) bool {
+	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
+}
+
+// has tells whether a message by a call was the last one, and has had its answer.
+func (t Told) has(message Message, call Call) bool {
+	return t.Message == message && t.Call == call && !t.Underway
 }
 
 // outlived tells whether a pod may have lost what it prepared: it has stopped being
@@ -54,9 +60,9 @@ func (t Told) agrees(pod Pod) bool {
 func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
 
 // isDue tells whether a pod has to be told something, or to be told it again.
-func (t Told) isDue(message Message, pod Pod, now time.Time) bool {
+func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
-	return t.Message != message || (!t.Underway && (over || t.outlived(pod)))
+	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
 
 // delays tells whether pods of the zone that leave wait.
@@ -79,6 +85,11 @@ func (b *board) delayed(z Zone, w wish) wish {
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
 		return w
 	}
+	if w.objection = b.parting(z); !w.objection.None() && w.replicas < z.Replicas {
+		w.replicas = z.Replicas
+		return w
+	}
+	w.objection = Refusal{}
 	pods := z.byPlace()
 	for place := z.Replicas - 1; place >= w.asked; place-- {
 		if w.objection = b.mayLeave(z, pods, place); !w.objection.None() {
@@ -87,6 +98,21 @@ func (b *board) delayed(z Zone, w wish) wish {
 		}
 	}
 	return w
+}
+
+// parting objects while somebody was prepared by another call and has not said yet
+// that he stays.
+func (b *board) parting(z Zone) Refusal {
+	owed := b.owed(z)
+	if owed.None() {
+		return Refusal{}
+	}
+	last := owed.Stretches[len(owed.Stretches)-1].To - 1
+	pod := z.byPlace()[last]
+	return Refusal{
+		Code: reason.PodNotAgreed, Pod: pod.Name, Detail: "has not answered yet that it stays",
+		Until: b.later(z.Told[pod.UID].Again),
+	}
 }
 
 func (z Zone) byPlace() map[int]Pod {
@@ -110,7 +136,7 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 		silent.Detail = "is terminating"
 	case pod.IP == "":
 		silent.Detail = "has no IP address"
-	case told.Message != Leave || told.Underway:
+	case !told.has(Leave, z.Delay.Call):
 		silent.Detail = "has not answered yet"
 	case told.Failed:
 		silent.Detail, silent.Until = told.Why, b.later(told.Again)
@@ -151,11 +177,11 @@ func (b *board) tell() []Action {
 	}
 	var notes, messages []Action
 	for _, z := range b.standings {
-		noted := b.Hold.Agreed[z.Name]
-		if next := b.agreed(z); !slices.EqualFunc(next, noted, Stretch.equal) {
+		next := b.agreed(z)
+		if !next.equal(b.Hold.Agreed[z.Name]) {
 			notes = append(notes, NoteAgreed{Zone: z.Name, Agreed: next})
 		}
-		messages = append(messages, b.messages(z)...)
+		messages = append(messages, b.messages(z, next)...)
 	}
 	return append(append(notes, b.vanished()...), messages...)
 }
@@ -171,53 +197,78 @@ func (b *board) vanished() []Action {
 	return notes
 }
 
-func (b *board) messages(z standing) []Action {
-	if !z.tells() {
-		return nil
+// messages returns what pods of a zone are told. Who was prepared by a call that
+// does not count any more hears by that one that he stays.
+func (b *board) messages(z standing, noted Agreement) []Action {
+	parts := func(pod Pod) bool {
+		_, is := noted.since(z.Zone, pod)
+		return noted.Over && is
 	}
-	var steps []Action
+	steps := b.message(z, Stay, noted.Call, parts)
+	if !z.tells() {
+		return steps
+	}
 	for _, message := range []Message{Stay, Leave} {
-		var pods []Pod
-		for _, pod := range z.Pods {
+		steps = append(steps, b.message(z, message, z.Delay.Call, func(pod Pod) bool {
 			leaves := pod.Ordinal-z.Start >= z.wish.asked
-			if z.Owns(pod.Ordinal) && leaves == (message == Leave) && pod.Callable() && z.Told[pod.UID].isDue(message, pod, b.Now) {
-				pods = append(pods, pod)
-			}
-		}
-		if len(pods) > 0 {
-			steps = append(steps, TellPods{Zone: z.Name, Message: message, Pods: pods})
-		}
+			return leaves == (message == Leave) && !parts(pod)
+		})...)
 	}
 	return steps
 }
 
+func (b *board) message(z standing, message Message, call Call, wanted func(Pod) bool) []Action {
+	var pods []Pod
+	for _, pod := range z.Pods {
+		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
+			pods = append(pods, pod)
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return []Action{TellPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
+}
+
 // agreed returns what the hold should note of those who leave: who stays or is
 // gone is left out, who has agreed since is added.
-func (b *board) agreed(z standing) []Stretch {
+func (b *board) agreed(z standing) Agreement {
 	noted := b.Hold.Agreed[z.Name]
+	if owed := b.owed(z.Zone); !owed.None() {
+		return owed
+	}
 	switch {
-	case !z.delays():
-		return nil
-	case !z.tells():
+	case !noted.ends(z.Zone) && !z.tells():
 		return noted // it is not known who leaves
+	case !z.tells():
+		return Agreement{}
 	}
 	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
 	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return bounded(next)
+	return agreement(z.Delay.Call, bounded(next))
+}
+
+// owed returns who was prepared by a call that does not count any more and has not
+// said yet that he stays.
+func (b *board) owed(z Zone) Agreement {
+	noted := b.Hold.Agreed[z.Name]
+	if !noted.ends(z) {
+		return Agreement{}
+	}
+	owed := agreement(noted.Call, noted.of(z, 0, z.Replicas, func(pod Pod) bool {
+		told := z.Told[pod.UID]
+		return pod.Callable() && (!told.has(Stay, noted.Call) || told.Failed)
+	}))
+	owed.Over = !owed.None()
+	return owed
 }
 
 // stillAgreed returns what is noted of those who leave and are whom it was noted of.
 func (b *board) stillAgreed(z standing) []Stretch {
-	pods := z.byPlace()
-	var still []Stretch
-	for _, s := range within(b.Hold.Agreed[z.Name], z.wish.asked, z.Replicas) {
-		still = append(still, s.where(func(place int) bool {
-			pod, exists := pods[place]
-			_, noted := b.AgreedSince(z.Zone, pod)
-			return exists && noted
-		})...)
-	}
-	return still
+	return b.Hold.Agreed[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
+		_, counts := b.AgreedSince(z.Zone, pod)
+		return counts
+	})
 }
 
 // freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
@@ -226,7 +277,7 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
 		_, noted := b.AgreedSince(z.Zone, pod)
-		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(pod) {
+		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(z.Delay.Call, pod) {
 			continue
 		}
 		last := len(fresh) - 1
@@ -251,7 +302,7 @@ func (s Snapshot) asNoted() Snapshot {
 		z.Told = map[string]Told{}
 		for _, pod := range z.Pods {
 			if since, noted := s.AgreedSince(*z, pod); noted {
-				z.Told[pod.UID] = Told{Message: Leave, Ready: pod.ReadySince, At: since, Since: since}
+				z.Told[pod.UID] = Told{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}
 	}

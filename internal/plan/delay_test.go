@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,6 +156,94 @@ func happen(t *rapid.T, w *fixture.World) {
 	}
 }
 
+// prepared judges who was prepared in vain: by which call each pod was noted that
+// has not been told by it since to stay.
+type prepared map[string]plan.Call
+
+func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[string]bool) string {
+	for _, step := range steps {
+		a, tells := step.(plan.TellPods)
+		for _, pod := range a.Pods {
+			if tells && a.Message == plan.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
+				delete(p, pod.UID)
+			}
+		}
+	}
+	z := after.Zones[0]
+	noted := after.Hold.Agreed[z.Name]
+	for _, pod := range z.Pods {
+		place := pod.Ordinal - z.Start
+		kept := slices.ContainsFunc(noted.Stretches, func(s plan.Stretch) bool {
+			return s.From <= place && place < s.To && strings.HasPrefix(s.Pods[(place-s.From)*plan.MarkLength:], plan.MarkOf(pod.UID))
+		})
+		call, was := p[pod.UID]
+		switch {
+		case kept && !noted.Over:
+			p[pod.UID] = noted.Call
+		case was && !kept && pod.Callable():
+			return fmt.Sprintf("%s was prepared by %s, and is neither told to stay nor noted", pod.Name, call.Path)
+		}
+	}
+	return ""
+}
+
+// Whoever was prepared hears that he stays by the call by which he was prepared,
+// when the delay is taken away or pods are told by another call, and whatever
+// crashes or fails meanwhile.
+func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(delayedZone())
+		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = 2; fixture.Delays(100 * time.Hour)(z) })
+		judge := prepared{}
+		for range rapid.IntRange(5, 40).Draw(t, "rounds") {
+			change(t, w)
+			before := w.Snapshot()
+			steps, _ := w.Round()
+			after := w.Snapshot()
+			if len(w.Violations) > 0 {
+				t.Fatalf("a plan breaks a rule: %v", w.Violations)
+			}
+			if wrong := judge.saw(happened(steps, before, after), after, w.Silent); wrong != "" {
+				t.Fatalf("%s\n%s\nafter\n%s", wrong, plan.Notation(steps), fixture.PrintSnapshot(after))
+			}
+			w.Tick()
+		}
+		clear(w.Silent)
+		w.Zone("zone-a", func(z *plan.Zone) { z.Delay, z.Mirror = plan.Delay{}, plan.Mirror{} })
+		for range 5 {
+			w.Wait(10 * time.Minute)
+			w.Round()
+		}
+		if left := w.Snapshot().Hold.Agreed["zone-a"]; !left.None() {
+			t.Fatalf("at last %v are noted", left)
+		}
+	})
+}
+
+func change(t *rapid.T, w *fixture.World) {
+	pod := plan.PodName("zone-a", rapid.IntRange(2, 4).Draw(t, "pod"))
+	delay := func(change func(*plan.Delay)) { w.Zone("zone-a", func(z *plan.Zone) { change(&z.Delay) }) }
+	switch rapid.IntRange(0, 8).Draw(t, "what happens") {
+	case 0:
+		delay(func(d *plan.Delay) { *d = plan.Delay{} })
+	case 1, 2:
+		path := rapid.SampledFrom([]string{"/a", "/b"}).Draw(t, "path")
+		delay(func(d *plan.Delay) { *d = plan.Delay{For: 100 * time.Hour, Call: plan.Call{Port: 8080, Path: path}} })
+	case 3:
+		w.Silent[pod] = !w.Silent[pod]
+	case 4:
+		w.Forget()
+	case 5:
+		w.Crash = true
+	case 6:
+		w.Conflict = true
+	case 7:
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+	default:
+		w.Wait(rapid.SampledFrom([]time.Duration{0, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
+	}
+}
+
 func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
@@ -167,7 +256,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			z.Pods[i].IP = "10.0.0.1"
 			if i%step == 0 {
 				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 			}
 		}
 		for round := range 500 {
@@ -178,12 +267,12 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			if round == 499 {
 				t.Fatal("there is always something new to note")
 			}
-			s.Hold.Agreed = map[string][]plan.Stretch{"zone-a": notes[0].Agreed}
-			if n := len(notes[0].Agreed); n > plan.MaxStretches {
+			s.Hold.Agreed = map[string]plan.Agreement{"zone-a": notes[0].Agreed}
+			if n := len(notes[0].Agreed.Stretches); n > plan.MaxStretches {
 				t.Fatalf("%d stretches", n)
 			}
 			end, agreed := 0, 0
-			for _, stretch := range notes[0].Agreed {
+			for _, stretch := range notes[0].Agreed.Stretches {
 				if stretch.From < end || stretch.To <= stretch.From {
 					t.Fatalf("stretches out of order: %v", notes[0])
 				}
@@ -197,7 +286,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 					agreed++
 				}
 			}
-			if agreed > plan.MaxAgreed || agreed < min(plan.MaxAgreed, len(z.Told)) && len(notes[0].Agreed) < plan.MaxStretches {
+			if agreed > plan.MaxAgreed || agreed < min(plan.MaxAgreed, len(z.Told)) && len(notes[0].Agreed.Stretches) < plan.MaxStretches {
 				t.Fatalf("%d of %d are noted", agreed, len(z.Told))
 			}
 		}

@@ -8,6 +8,64 @@ import (
 	"time"
 )
 
+// Agreement notes which pods of a zone agreed to leave after the delay. When the
+// zone has no delay any more, or tells pods by another call, it is over: who is
+// noted is told to stay by the call by which he was prepared, and left out once he
+// has answered. What is over does not come back.
+type Agreement struct {
+	Stretches []Stretch // in ascending places
+	Call      Call
+	Over      bool
+}
+
+// None tells whether nobody is noted.
+func (a Agreement) None() bool { return len(a.Stretches) == 0 }
+
+func (a Agreement) equal(other Agreement) bool {
+	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.Stretches, other.Stretches, Stretch.equal)
+}
+
+// counts tells whether what is noted of a zone is about the delay that it has now.
+func (a Agreement) counts(z Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
+
+// ends tells whether those who are noted are to stay.
+func (a Agreement) ends(z Zone) bool {
+	readable := z.Delay.Invalid == ""
+	return !a.None() && readable && !a.counts(z)
+}
+
+// agreement returns one, or none where nobody is noted.
+func agreement(call Call, stretches []Stretch) Agreement {
+	if len(stretches) == 0 {
+		return Agreement{}
+	}
+	return Agreement{Call: call, Stretches: stretches}
+}
+
+// since returns since when a pod is noted.
+func (a Agreement) since(z Zone, pod Pod) (time.Time, bool) {
+	place := pod.Ordinal - z.Start
+	for _, stretch := range a.Stretches {
+		if stretch.From <= place && place < stretch.To {
+			return stretch.Since, stretch.notes(place, pod)
+		}
+	}
+	return time.Time{}, false
+}
+
+// of returns what is noted of those pods of a zone that are wanted.
+func (a Agreement) of(z Zone, from, to int, wanted func(Pod) bool) []Stretch {
+	pods := z.byPlace()
+	var still []Stretch
+	for _, s := range within(a.Stretches, from, to) {
+		still = append(still, s.where(func(place int) bool {
+			pod, exists := pods[place]
+			return exists && s.notes(place, pod) && wanted(pod)
+		})...)
+	}
+	return still
+}
+
 // Stretch notes that the pods of neighbouring places agreed to leave, the last
 // of them at a time. A place is an ordinal without the zone's first one, so From
 // is the least spec.replicas that leaves none of them.
@@ -42,13 +100,11 @@ func StretchOf(uid string, place int, since time.Time) Stretch {
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold
 // notes it.
 func (s Snapshot) AgreedSince(z Zone, pod Pod) (time.Time, bool) {
-	place := pod.Ordinal - z.Start
-	for _, stretch := range s.Hold.Agreed[z.Name] {
-		if stretch.From <= place && place < stretch.To {
-			return stretch.Since, stretch.notes(place, pod)
-		}
+	noted := s.Hold.Agreed[z.Name]
+	if !noted.counts(z) {
+		return time.Time{}, false
 	}
-	return time.Time{}, false
+	return noted.since(z, pod)
 }
 
 func (s Stretch) notes(place int, pod Pod) bool {
