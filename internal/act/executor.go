@@ -107,7 +107,7 @@ func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
 }
 
 // tell hands messages over. It comes after the hold was written: who is told to
-// stay must not be noted as about to leave any more.
+// stay must not count as about to leave any more.
 func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
@@ -116,6 +116,7 @@ func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 			continue
 		}
 		zone, _ := s.Zone(a.Zone)
+		zone.Delay.Call = a.Call
 		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
 		receipts = append(receipts, plan.Receipt{Step: a})
 	}

@@ -8,19 +8,36 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
+// agreement is what is noted of a zone.
+type agreement struct {
+	Call struct {
+		call
+		TLS bool `json:"tls,omitempty"`
+	} `json:"call"`
+	Pods []stretch `json:"pods"`
+	Over bool      `json:"over,omitempty"`
+}
+
 type stretch struct {
 	From  int       `json:"from"`
 	To    int       `json:"to"`
+	Pods  string    `json:"pods"`
 	Since time.Time `json:"since"`
 }
 
 // FormatAgreed returns the value of the annotation lockstep.dev/delayed-downscales.
-func FormatAgreed(agreed map[string][]plan.Stretch) string {
-	doc := map[string][]stretch{}
-	for zone, all := range agreed {
-		for _, s := range all {
-			doc[zone] = append(doc[zone], stretch{s.From, s.To, Written(s.Since)})
+func FormatAgreed(agreed map[string]plan.Agreement) string {
+	doc := map[string]agreement{}
+	for zone, a := range agreed {
+		if a.None() {
+			continue
 		}
+		written := agreement{Over: a.Over}
+		written.Call.call, written.Call.TLS = call{a.Call.Port, a.Call.Path, a.Call.Service}, a.Call.TLS
+		for _, s := range a.Stretches {
+			written.Pods = append(written.Pods, stretch{s.From, s.To, s.Pods, Written(s.Since)})
+		}
+		doc[zone] = written
 	}
 	if len(doc) == 0 {
 		return ""
@@ -28,20 +45,28 @@ func FormatAgreed(agreed map[string][]plan.Stretch) string {
 	return encoded(doc)
 }
 
-// ParseAgreed reads it back. Where a zone's stretches are not what FormatAgreed
+// ParseAgreed reads it back. Where what is noted of a zone is not what FormatAgreed
 // writes, nobody is noted there: who leaves waits anew.
-func ParseAgreed(text string) map[string][]plan.Stretch {
-	var doc map[string][]stretch
+func ParseAgreed(text string) map[string]plan.Agreement {
+	var doc map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &doc) != nil {
 		return nil
 	}
-	agreed := map[string][]plan.Stretch{}
-	for zone, all := range doc {
-		if zone == "" || len(all) == 0 || len(all) > plan.MaxStretches || !inOrder(all) {
+	agreed := map[string]plan.Agreement{}
+	for zone, entry := range doc {
+		var written agreement
+		if json.Unmarshal(entry, &written) != nil || zone == "" || len(written.Pods) > plan.MaxStretches || !inOrder(written.Pods) {
 			continue
 		}
-		for _, s := range all {
-			agreed[zone] = append(agreed[zone], plan.Stretch{From: s.From, To: s.To, Since: s.Since})
+		a := plan.Agreement{
+			Call: plan.Call{TLS: written.Call.TLS, Port: written.Call.Port, Path: written.Call.Path, Service: written.Call.Service},
+			Over: written.Over,
+		}
+		for _, s := range written.Pods {
+			a.Stretches = append(a.Stretches, plan.Stretch{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
+		}
+		if !a.None() {
+			agreed[zone] = a
 		}
 	}
 	if len(agreed) == 0 {
@@ -50,17 +75,17 @@ func ParseAgreed(text string) map[string][]plan.Stretch {
 	return agreed
 }
 
-// inOrder tells whether stretches ascend and do not overlap, at times that a
-// process can have written.
+// inOrder tells whether stretches ascend and do not overlap, say whom they note,
+// at times that a process can have written, and are not too many pods together.
 func inOrder(all []stretch) bool {
-	next := 0
+	next, pods := 0, 0
 	for _, s := range all {
-		if s.From < next || s.To <= s.From || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
+		if s.From < next || s.To <= s.From || !plan.Marked(s.Pods, s.To-s.From) || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
 			return false
 		}
-		next = s.To
+		next, pods = s.To, pods+s.To-s.From
 	}
-	return true
+	return pods <= plan.MaxAgreed
 }
 
 // withAgreed adds to a decision what a plan notes of those who agreed to leave. It
@@ -91,7 +116,7 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 
 // agreed returns what the hold notes of those who agreed once the steps are
 // carried out, and whether they change it.
-func agreed(h plan.Hold, steps []plan.Action) (map[string][]plan.Stretch, bool) {
+func agreed(h plan.Hold, steps []plan.Action) (map[string]plan.Agreement, bool) {
 	changes := false
 	next := maps.Clone(h.Agreed)
 	for _, step := range steps {
@@ -101,9 +126,9 @@ func agreed(h plan.Hold, steps []plan.Action) (map[string][]plan.Stretch, bool) 
 		}
 		changes = true
 		if next == nil {
-			next = map[string][]plan.Stretch{}
+			next = map[string]plan.Agreement{}
 		}
-		if next[note.Zone] = note.Agreed; len(note.Agreed) == 0 {
+		if next[note.Zone] = note.Agreed; note.Agreed.None() {
 			delete(next, note.Zone)
 		}
 	}

@@ -15,20 +15,28 @@ import (
 
 func TestWhoAgreedComesBackAsNoted(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
-	agreed := map[string][]plan.Stretch{
-		"zone-a": {{From: 0, To: 3, Since: at}, {From: 3, To: 4, Since: at.Add(time.Hour)}, {From: 9, To: 10, Since: at}},
-		"zone-b": {{From: 1, To: 2, Since: at}},
+	agreed := map[string]plan.Agreement{
+		"zone-a": {
+			Stretches: []plan.Stretch{
+				{From: 0, To: 3, Pods: "Abcd-1Abcd_1Abcd-2", Since: at}, {From: 3, To: 4, Pods: "______", Since: at.Add(time.Hour)}, {From: 9, To: 10, Pods: "000000", Since: at},
+			},
+			Call: plan.Call{TLS: true, Port: 8080, Path: "/leave?a=b", Service: "app"},
+		},
+		"zone-b": {Stretches: []plan.Stretch{plan.StretchOf("zone-b-1", 1, at)}, Call: plan.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
 	if diff := cmp.Diff(agreed, hold.ParseAgreed(hold.FormatAgreed(agreed))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := hold.FormatAgreed(map[string][]plan.Stretch{"zone-a": nil}); text != "" {
+	if text := hold.FormatAgreed(map[string]plan.Agreement{"zone-a": {Over: true}}); text != "" {
 		t.Errorf("nobody is written as %s", text)
 	}
 }
 
 func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
-	const since = `"since":"2026-01-05T12:00:00Z"`
+	const (
+		whenever = `"since":"2026-01-05T12:00:00Z"`
+		since    = whenever + `,"pods":"abcdef"`
+	)
 	many := make([]string, plan.MaxStretches+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"from":%d,"to":%d,%s}`, 2*i, 2*i+1, since)
@@ -38,44 +46,55 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		"no JSON":                   "zone-a",
 		"a list":                    "[]",
 		"null":                      "null",
-		"no stretches":              `{"zone-a":[]}`,
-		"a stretch without end":     `{"zone-a":[{"from":1,` + since + `}]}`,
-		"an empty stretch":          `{"zone-a":[{"from":1,"to":1,` + since + `}]}`,
-		"a place below the first":   `{"zone-a":[{"from":-1,"to":1,` + since + `}]}`,
-		"stretches that overlap":    `{"zone-a":[{"from":1,"to":3,` + since + `},{"from":2,"to":4,` + since + `}]}`,
-		"stretches that descend":    `{"zone-a":[{"from":3,"to":4,` + since + `},{"from":1,"to":2,` + since + `}]}`,
-		"no time":                   `{"zone-a":[{"from":1,"to":2}]}`,
-		"a time that is none":       `{"zone-a":[{"from":1,"to":2,"since":"yesterday"}]}`,
-		"a time before all clocks":  `{"zone-a":[{"from":1,"to":2,"since":"1969-12-31T23:59:59Z"}]}`,
-		"a time that is not a year": `{"zone-a":[{"from":1,"to":2,"since":"9999-12-31T23:59:59-23:59"}]}`,
-		"a number that is none":     `{"zone-a":[{"from":1,"to":99999999999999999999,` + since + `}]}`,
-		"more than there can be":    `{"zone-a":[` + strings.Join(many, ",") + `]}`,
-		"no zone":                   `{"":[{"from":1,"to":2,` + since + `}]}`,
+		"no stretches":              `{"zone-a":{"pods":[]}}`,
+		"a stretch without end":     `{"zone-a":{"pods":[{"from":1,` + since + `}]}}`,
+		"an empty stretch":          `{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]}}`,
+		"a place below the first":   `{"zone-a":{"pods":[{"from":-1,"to":1,` + since + `}]}}`,
+		"stretches that overlap":    `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `},{"from":2,"to":4,` + since + `}]}}`,
+		"stretches that descend":    `{"zone-a":{"pods":[{"from":3,"to":4,` + since + `},{"from":1,"to":2,` + since + `}]}}`,
+		"no time":                   `{"zone-a":{"pods":[{"from":1,"to":2}]}}`,
+		"a time that is none":       `{"zone-a":{"pods":[{"from":1,"to":2,"since":"yesterday"}]}}`,
+		"a time before all clocks":  `{"zone-a":{"pods":[{"from":1,"to":2,"since":"1969-12-31T23:59:59Z"}]}}`,
+		"a time that is not a year": `{"zone-a":{"pods":[{"from":1,"to":2,"since":"9999-12-31T23:59:59-23:59"}]}}`,
+		"a number that is none":     `{"zone-a":{"pods":[{"from":1,"to":99999999999999999999,` + since + `}]}}`,
+		"more than there can be":    `{"zone-a":{"pods":[` + strings.Join(many, ",") + `]}}`,
+		"a form of former days":     `{"zone-a":[{"from":1,"to":2,` + since + `}]}`,
+		"nobody in particular":      `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `}]}}`,
+		"fewer pods than places":    `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `}]}}`,
+		"more pods than places":     `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abcdefghijkl"}]}}`,
+		"half a pod":                `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc"}]}}`,
+		"no mark":                   `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc=ef"}]}}`,
+		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", plan.MaxAgreed+1) + `"}]}}`,
+		"no zone":                   `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
 	} {
 		if got := hold.ParseAgreed(text); got != nil {
 			t.Errorf("%s is read as %v", sentence, got)
 		}
 	}
-	one := hold.ParseAgreed(`{"zone-a":[{"from":1,"to":1,` + since + `}],"zone-b":[{"from":1,"to":2,` + since + `}]}`)
-	if len(one) != 1 || len(one["zone-b"]) != 1 {
+	one := hold.ParseAgreed(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
+	if len(one) != 1 || len(one["zone-b"].Stretches) != 1 {
 		t.Errorf("one zone that cannot be read costs another: %v", one)
 	}
 }
 
 func TestWhoAgreedTakesLittleRoom(t *testing.T) {
-	var all []plan.Stretch
-	for i := range plan.MaxStretches {
-		all = append(all, plan.Stretch{From: 1e6 + 2*i, To: 1e6 + 2*i + 1, Since: fixture.Now().Add(time.Millisecond)})
-	}
 	const annotations = 256 << 10 // all annotations of an object together
-	if n := len(hold.FormatAgreed(map[string][]plan.Stretch{strings.Repeat("z", 253): all})); n > annotations/30 {
-		t.Errorf("the fullest record of a zone takes %d bytes", n)
+	for pods, most := range map[int]int{300: 16 << 10, plan.MaxAgreed: annotations / 16} {
+		var all []plan.Stretch
+		each := pods / plan.MaxStretches
+		for i := range plan.MaxStretches {
+			from := 1_000_000 + i*2*each
+			all = append(all, plan.Stretch{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
+		}
+		if n := len(hold.FormatAgreed(map[string]plan.Agreement{strings.Repeat("z", 253): {Stretches: all, Call: plan.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
+			t.Errorf("the fullest record of %d pods takes %d bytes, want no more than %d", pods, n, most)
+		}
 	}
 }
 
 func FuzzAgreed(f *testing.F) {
-	f.Add(`{"zone-a":[{"from":1,"to":2,"since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":9,"since":"2026-01-05T12:00:00.123456Z"}]}`)
-	f.Add(`{"zone-a":[{"from":0,"to":1,"since":"9999-12-31T23:59:59Z"}]}`)
+	f.Add(`{"zone-a":{"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":4,"pods":"abcdef------","since":"2026-01-05T12:00:00.123456Z"}]}}`)
+	f.Add(`{"zone-a":{"pods":[{"from":0,"to":1,"pods":"abcdef","since":"9999-12-31T23:59:59Z"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		written := hold.FormatAgreed(hold.ParseAgreed(text))
 		if again := hold.FormatAgreed(hold.ParseAgreed(written)); again != written {
@@ -109,8 +128,8 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 		if d.Verdict != hold.Write {
 			continue
 		}
-		want := []plan.Stretch{{From: 0, To: 1, Since: s.Now.Add(-time.Second)}}
-		if diff := cmp.Diff(want, d.Record.Agreed["zone-a"]); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
+		want := []plan.Stretch{plan.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
+		if diff := cmp.Diff(want, d.Record.Agreed["zone-a"].Stretches); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
 			t.Errorf("%s: %+v\n(-want +got)\n%s", sentence, d.Record, diff)
 		}
 		if prolongs := d.Record.Renewed.Equal(s.Now); prolongs != tc.prolongs {
@@ -126,7 +145,7 @@ func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
 		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
 	} {
 		s := fixture.MustParse(group)
-		if d := hold.Cover(s, plan.Group(s)); d.Verdict != hold.Write || len(d.Record.Agreed["zone-a"]) != 1 {
+		if d := hold.Cover(s, plan.Group(s)); d.Verdict != hold.Write || len(d.Record.Agreed["zone-a"].Stretches) != 1 {
 			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Agreed)
 		}
 	}

@@ -62,12 +62,20 @@ type letter struct {
 	zone     string
 	pod      Pod
 	call     contract.Call
-	sent     plan.Message // under way; empty: none is
+	sent     note // under way; the zero note: none is
 	queued   bool
 	dropped  bool // it does not count any more
 	failures int  // of this message, one after the other
 	arrival  int
 }
+
+// note is what a letter says: by another call it is another one.
+type note struct {
+	message plan.Message
+	call    plan.Call
+}
+
+func noteOf(t plan.Told) note { return note{t.Message, t.Call} }
 
 // NewMessages returns an empty table.
 func NewMessages(c *Caller, o MessageOptions) *Messages {
@@ -98,15 +106,16 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 			l = &letter{}
 			g.letters[pod.UID] = l
 		}
-		if l.told.Underway && l.told.Message == message {
+		same := noteOf(l.told) == note{message, zone.Delay.Call}
+		if same && l.told.Underway {
 			continue
 		}
-		if l.told.Message != message {
+		if !same {
 			l.failures = 0
 		}
-		l.told = plan.Told{Message: message, Underway: true, Ready: pod.ReadySince, At: time.Now()}
+		l.told = plan.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: time.Now()}
 		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
-		if l.sent == "" && !l.queued {
+		if l.sent == (note{}) && !l.queued {
 			m.enqueue(g, l)
 		}
 	}
@@ -127,21 +136,23 @@ func (m *Messages) enqueue(g *recipients, l *letter) {
 	g.waiting = append(g.waiting, l)
 }
 
-// Fill tells zones of a group what their pods were told last. What it knows of
-// pods that are not among them is dropped, and they are not called any more.
-func (m *Messages) Fill(key plan.Key, zones []plan.Zone) {
+// Fill tells zones of a group what their pods were told last, where they have a
+// delay or the hold notes some of them. What it knows of other pods is dropped, and
+// they are not called any more.
+func (m *Messages) Fill(s plan.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g := m.groups[key]
+	g := m.groups[s.Key]
 	present := map[*letter]bool{}
-	for i := range zones {
-		z := &zones[i]
-		if !z.Delay.Asked() {
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		if !z.Delay.Asked() && s.Hold.Agreed[z.Name].None() {
 			continue
 		}
 		z.Told = map[string]plan.Told{}
 		for _, pod := range z.Pods {
-			if l := g.letter(z.Name, pod); l != nil {
+			l := g.letter(z.Name, pod)
+			if l != nil && (z.Delay.Asked() || l.told.Message == plan.Stay) {
 				z.Told[pod.UID], present[l] = l.told, true
 			}
 		}
@@ -227,10 +238,10 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 		i := g.first()
 		l := g.waiting[i]
 		g.waiting = slices.Delete(g.waiting, i, i+1)
-		l.sent, l.queued = l.told.Message, false
+		l.sent, l.queued = noteOf(l.told), false
 		g.calls++
 		m.places.take(g.key.Namespace)
-		r := round{caller: m.caller, purpose: purposes[l.sent], call: l.call, pods: []Pod{l.pod}}
+		r := round{caller: m.caller, purpose: purposes[l.sent.message], call: l.call, pods: []Pod{l.pod}}
 		calls.Go(func() {
 			if m.done(g, l, r.alone(ctx)) {
 				m.options.Answered(g.key)
@@ -288,12 +299,12 @@ func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	g.calls--
 	m.places.give(g.key.Namespace)
 	sent := l.sent
-	l.sent = ""
+	l.sent = note{}
 	switch {
 	case l.dropped:
 		m.settle(g)
 		return false
-	case l.told.Message != sent:
+	case noteOf(l.told) != sent:
 		m.enqueue(g, l)
 		return false
 	}

@@ -43,6 +43,11 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 	return f
 }
 
+// Fill fills zones of a group of which the hold notes nothing.
+func (f office) Fill(key plan.Key, zones []plan.Zone) {
+	f.Messages.Fill(plan.Snapshot{Key: key, Zones: zones})
+}
+
 func (f *office) work(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +115,7 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 		if stays := told.Message == plan.Stay; stays && !told.Again.Equal(told.At.Add(time.Hour)) || !stays && !told.Again.IsZero() {
 			t.Errorf("%s is told again at %s, having answered at %s", name, told.Again, told.At)
 		}
-		told.At, told.Again = time.Time{}, time.Time{}
+		told.At, told.Again, told.Call = time.Time{}, time.Time{}, plan.Call{}
 		got[name] = told
 	}
 	since := time.Unix(1767614400, 0).UTC()
@@ -424,6 +429,60 @@ func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
 		if got := f.told(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
 			t.Errorf("it was Ready since %s, and %s is known", since, got.Ready)
 		}
+	}
+}
+
+// A message by another call is another message, to be heard as well.
+func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
+	arrived, goOn := make(chan string, 10), make(chan bool)
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- r.Method + " " + r.RequestURI
+		<-goOn
+		_, _ = io.WriteString(w, `{"timestamp":1}`)
+	}, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	former, zone := delayed("zone-a", 0, 1), delayed("zone-a", 0, 1)
+	zone.Delay.Call.Path = "/other"
+	f.Tell(store, former, plan.Leave, former.Pods)
+	order := []string{<-arrived}
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	goOn <- true
+	order = append(order, <-arrived)
+	goOn <- true
+	if got := f.told(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != plan.Leave {
+		t.Errorf("at the end it was told %+v", got)
+	}
+	if diff := cmp.Diff([]string{"POST /delay?x=y", "POST /other"}, order); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// Where the delay is gone and the hold notes somebody still, what he was told is
+// known until he has answered that he stays; nobody is told to leave any more.
+func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
+	arrived, goOn := make(chan string, 10), make(chan bool)
+	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	zone := delayed("zone-a", 0, 3)
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2])
+	f.Tell(store, zone, plan.Leave, zone.Pods[2:])
+	order := []string{<-arrived}
+	zone.Delay = plan.Delay{}
+	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zone}, Hold: plan.Hold{
+		Agreed: map[string]plan.Agreement{"zone-a": {Stretches: []plan.Stretch{plan.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
+	}}
+	f.Messages.Fill(s)
+	goOn <- true
+	order = append(order, <-arrived)
+	goOn <- true
+	for f.Messages.Fill(s); s.Zones[0].Told["uid of zone-a-1"].Underway; f.Messages.Fill(s) {
+		<-f.news
+	}
+	if told := s.Zones[0].Told; len(told) != 2 || told["uid of zone-a-1"].Message != plan.Stay {
+		t.Errorf("known is %v", told)
+	}
+	if diff := cmp.Diff([]string{"DELETE " + podAddress(0), "DELETE " + podAddress(1)}, order); diff != "" || len(arrived) > 0 {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 

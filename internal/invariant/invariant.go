@@ -8,6 +8,7 @@ package invariant
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -269,16 +270,22 @@ func tooEarly(s plan.Snapshot, sizes []plan.SetReplicas) string {
 }
 
 // waited tells whether a pod has been ready to leave for as long as its zone asks
-// for, by its own words since it became Ready and by what the hold notes of its place.
+// for, by its own words since it became Ready and by what the hold notes of it.
 func waited(s plan.Snapshot, z plan.Zone, p plan.Pod, place int) bool {
 	said := z.Told[p.UID]
 	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || p.Phase == plan.Leaving ||
 		s.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
-	for _, stretch := range s.Hold.Agreed[z.Name] {
+	noted := s.Hold.Agreed[z.Name]
+	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
+		return false
+	}
+	for _, stretch := range noted.Stretches {
 		if place >= stretch.From && place < stretch.To {
-			return !s.Now.Before(stretch.Since.Add(z.Delay.For))
+			at := (place - stretch.From) * plan.MarkLength
+			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], plan.MarkOf(p.UID))
+			return same && !s.Now.Before(stretch.Since.Add(z.Delay.For))
 		}
 	}
 	return false

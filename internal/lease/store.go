@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -278,6 +279,7 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
 	h.Agreed = hold.ParseAgreed(lease.Annotations[contract.AgreedAnnotation])
+	maps.DeleteFunc(h.Agreed, func(_ string, a plan.Agreement) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }

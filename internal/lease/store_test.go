@@ -644,11 +644,14 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 		r := newRoom(t)
 		r.server.change(stored, func(l *coordinationv1.Lease) bool {
 			l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"z","uid":"u","resourceVersion":"1","from":2,"to":1,` +
-				`"stage":"undoing","since":"2026-01-05T12:00:00Z","call":` + call + `}}`}
+				`"stage":"undoing","since":"2026-01-05T12:00:00Z","call":` + call + `}}`,
+				contract.AgreedAnnotation: `{"z":{"call":` + call + `,"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00Z"}]}}`}
 			return true
 		})
 		if got := r.read(); (got.Unreadable == "") != readable {
 			t.Errorf("%s: unreadable because %q", call, got.Unreadable)
+		} else if len(got.Agreed) > 0 != readable {
+			t.Errorf("%s: of those who agreed is noted %v", call, got.Agreed)
 		}
 	}
 }

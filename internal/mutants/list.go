@@ -14,6 +14,7 @@ const (
 	mirror    = "internal/plan/mirror.go"
 	asked     = "internal/plan/asked.go"
 	delay     = "internal/plan/delay.go"
+	stretch   = "internal/plan/stretch.go"
 	cover     = "internal/hold/hold.go"
 	agreed    = "internal/hold/agreed.go"
 	known     = "internal/freshness/known.go"
@@ -470,12 +471,12 @@ var all = []Mutant{
 	// delayed downscales
 	{
 		Name:  "delayed downscale without a look at what the hold notes",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}, blind},
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)\n", "\tsince, noted := told.Since, true\n"}},
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
@@ -494,6 +495,26 @@ var all = []Mutant{
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
+		Name:  "delayed downscale that is taken away, and who was prepared is forgotten",
+		Edits: []Edit{{delay, "if owed := b.owed(z.Zone); !owed.None() {", "if owed := b.owed(z.Zone); false {"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
+	},
+	{
+		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
+		Edits: []Edit{{delay, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
+	},
+	{
+		Name:  "delayed downscale by what was agreed to by another call",
+		Edits: []Edit{{stretch, "z.delays() && a.Call == z.Delay.Call", "z.delays()"}},
+		Test:  scenarios + "another-call-tells-those-who-are-noted-to-stay-by-the-former-one", Rule: "who are to stay",
+	},
+	{
+		Name:  "delayed downscale that is over and comes back",
+		Edits: []Edit{{stretch, "return !a.Over && z.delays()", "return z.delays()"}},
+		Test:  scenarios + "what-is-over-does-not-come-back", Rule: "that it stays",
+	},
+	{
 		Name:  "delayed downscale whose tail jumps over a silent pod",
 		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
 		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",
@@ -505,13 +526,18 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
-		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, 0, z.Replicas)"}, blind},
+		Edits: []Edit{{delay, "z.wish.asked, z.Replicas, func", "0, z.Replicas, func"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
-		Name:  "delayed downscale of a place that is gone remembered for whoever comes next",
-		Edits: []Edit{{delay, "within(noted, z.wish.asked, z.Replicas)", "within(noted, z.wish.asked, 1<<31)"}, blind},
+		Name:  "delayed downscale remembered for whoever comes next",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",

@@ -188,10 +188,10 @@ func delayed(service string) change[*appsv1.StatefulSet] {
 // messages knows what a pod was told, and who was asked about.
 type messages struct{ asked []string }
 
-func (m *messages) Fill(key plan.Key, zones []plan.Zone) {
-	for i, z := range zones {
-		m.asked = append(m.asked, key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
-		zones[i].Told = map[string]plan.Told{z.Pods[0].UID: {Message: plan.Leave}}
+func (m *messages) Fill(s plan.Snapshot) {
+	for i, z := range s.Zones {
+		m.asked = append(m.asked, s.Key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
+		s.Zones[i].Told = map[string]plan.Told{z.Pods[0].UID: {Message: plan.Leave}}
 	}
 }
 

@@ -46,7 +46,7 @@ type Asked interface {
 // Told tells zones of a group what their pods were told last. It may forget what
 // it knows of pods that are not among them.
 type Told interface {
-	Fill(key plan.Key, zones []plan.Zone)
+	Fill(s plan.Snapshot)
 }
 
 // Observer owns the caches. Make one with New, give it its listeners, run it.

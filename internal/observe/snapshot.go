@@ -38,7 +38,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 // delay were told.
 func (o *Observer) fill(s *plan.Snapshot) {
 	if o.told != nil {
-		o.told.Fill(s.Key, s.Zones)
+		o.told.Fill(*s)
 	}
 	if o.asked != nil {
 		o.asked.Fill(s)

@@ -121,6 +121,8 @@ type ReportReplicas struct {
 type TellPods struct {
 	Zone    string
 	Message Message
+	Call    Call // by which they are told
+	Former  bool // the zone has another one now, or none
 	Pods    []Pod
 }
 
@@ -128,7 +130,7 @@ type TellPods struct {
 // delay: whoever leads next need not wait for them anew.
 type NoteAgreed struct {
 	Zone   string
-	Agreed []Stretch
+	Agreed Agreement
 }
 
 // Release gives the group's hold back.

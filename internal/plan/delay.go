@@ -33,6 +33,7 @@ const (
 // Told is the last message that this process sent to a pod, and what came of it.
 type Told struct {
 	Message  Message
+	Call     Call      // by which it was sent
 	Underway bool      // it has not answered yet, or it is not its turn yet
 	Failed   bool      // it did not agree
 	Why      string    // it did not
@@ -44,8 +45,13 @@ type Told struct {
 
 // agrees tells whether a pod said that it is ready to leave, and has not been
 // restarted since.
-func (t Told) agrees(pod Pod) bool {
-	return t.Message == Leave && !t.Underway && !t.Failed && !t.outlived(pod)
+func (t Told) agrees(call Call, pod Pod) bool {
+	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
+}
+
+// has tells whether a message by a call was the last one, and has had its answer.
+func (t Told) has(message Message, call Call) bool {
+	return t.Message == message && t.Call == call && !t.Underway
 }
 
 // outlived tells whether a pod may have lost what it prepared: it has stopped being
@@ -54,22 +60,10 @@ func (t Told) agrees(pod Pod) bool {
 func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
 
 // isDue tells whether a pod has to be told something, or to be told it again.
-func (t Told) isDue(message Message, pod Pod, now time.Time) bool {
+func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
-	return t.Message != message || (!t.Underway && (over || t.outlived(pod)))
+	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
-
-// Stretch notes that the pods of neighbouring places agreed to leave, the last
-// of them at a time. A place is an ordinal without the zone's first one, so From
-// is the least spec.replicas that leaves none of them.
-type Stretch struct {
-	From  int
-	To    int // the first place after it
-	Since time.Time
-}
-
-// MaxStretches bounds the stretches of a zone: they live in one annotation.
-const MaxStretches = 100
 
 // delays tells whether pods of the zone that leave wait.
 func (z Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
@@ -91,6 +85,11 @@ func (b *board) delayed(z Zone, w wish) wish {
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
 		return w
 	}
+	if w.objection = b.parting(z); !w.objection.None() && w.replicas < z.Replicas {
+		w.replicas = z.Replicas
+		return w
+	}
+	w.objection = Refusal{}
 	pods := z.byPlace()
 	for place := z.Replicas - 1; place >= w.asked; place-- {
 		if w.objection = b.mayLeave(z, pods, place); !w.objection.None() {
@@ -99,6 +98,21 @@ func (b *board) delayed(z Zone, w wish) wish {
 		}
 	}
 	return w
+}
+
+// parting objects while somebody was prepared by another call and has not said yet
+// that he stays.
+func (b *board) parting(z Zone) Refusal {
+	owed := b.owed(z)
+	if owed.None() {
+		return Refusal{}
+	}
+	last := owed.Stretches[len(owed.Stretches)-1].To - 1
+	pod := z.byPlace()[last]
+	return Refusal{
+		Code: reason.PodNotAgreed, Pod: pod.Name, Detail: "has not answered yet that it stays",
+		Until: b.later(z.Told[pod.UID].Again),
+	}
 }
 
 func (z Zone) byPlace() map[int]Pod {
@@ -122,7 +136,7 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 		silent.Detail = "is terminating"
 	case pod.IP == "":
 		silent.Detail = "has no IP address"
-	case told.Message != Leave || told.Underway:
+	case !told.has(Leave, z.Delay.Call):
 		silent.Detail = "has not answered yet"
 	case told.Failed:
 		silent.Detail, silent.Until = told.Why, b.later(told.Again)
@@ -137,7 +151,7 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 }
 
 func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
-	since, noted := b.AgreedSince(z.Name, pod.Ordinal-z.Start)
+	since, noted := b.AgreedSince(z, pod)
 	if !noted {
 		since = told.At
 	}
@@ -154,17 +168,6 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
 }
 
-// AgreedSince returns since when the pod of a place of a zone is ready to leave,
-// as the hold notes it.
-func (s Snapshot) AgreedSince(zone string, place int) (time.Time, bool) {
-	for _, stretch := range s.Hold.Agreed[zone] {
-		if stretch.From <= place && place < stretch.To {
-			return stretch.Since, true
-		}
-	}
-	return time.Time{}, false
-}
-
 // tell returns what pods are told now, and before that what the hold notes of
 // them: nobody is told to stay while the hold still notes that he agreed to leave,
 // or his next way out would be too short.
@@ -174,11 +177,11 @@ func (b *board) tell() []Action {
 	}
 	var notes, messages []Action
 	for _, z := range b.standings {
-		noted := b.Hold.Agreed[z.Name]
-		if next := b.agreed(z); !slices.EqualFunc(next, noted, Stretch.equal) {
+		next := b.agreed(z)
+		if !next.equal(b.Hold.Agreed[z.Name]) {
 			notes = append(notes, NoteAgreed{Zone: z.Name, Agreed: next})
 		}
-		messages = append(messages, b.messages(z)...)
+		messages = append(messages, b.messages(z, next)...)
 	}
 	return append(append(notes, b.vanished()...), messages...)
 }
@@ -194,60 +197,78 @@ func (b *board) vanished() []Action {
 	return notes
 }
 
-func (a Stretch) equal(b Stretch) bool {
-	return a.From == b.From && a.To == b.To && a.Since.Equal(b.Since)
-}
-
-func (b *board) messages(z standing) []Action {
-	if !z.tells() {
-		return nil
+// messages returns what pods of a zone are told. Who was prepared by a call that
+// does not count any more hears by that one that he stays.
+func (b *board) messages(z standing, noted Agreement) []Action {
+	parts := func(pod Pod) bool {
+		_, is := noted.since(z.Zone, pod)
+		return noted.Over && is
 	}
-	var steps []Action
+	steps := b.message(z, Stay, noted.Call, parts)
+	if !z.tells() {
+		return steps
+	}
 	for _, message := range []Message{Stay, Leave} {
-		var pods []Pod
-		for _, pod := range z.Pods {
+		steps = append(steps, b.message(z, message, z.Delay.Call, func(pod Pod) bool {
 			leaves := pod.Ordinal-z.Start >= z.wish.asked
-			if z.Owns(pod.Ordinal) && leaves == (message == Leave) && pod.Callable() && z.Told[pod.UID].isDue(message, pod, b.Now) {
-				pods = append(pods, pod)
-			}
-		}
-		if len(pods) > 0 {
-			steps = append(steps, TellPods{Zone: z.Name, Message: message, Pods: pods})
-		}
+			return leaves == (message == Leave) && !parts(pod)
+		})...)
 	}
 	return steps
 }
 
-// agreed returns what the hold should note of those who leave: who stays or is
-// gone is left out, who has agreed since is added.
-func (b *board) agreed(z standing) []Stretch {
-	noted := b.Hold.Agreed[z.Name]
-	switch {
-	case !z.delays():
-		return nil
-	case !z.tells():
-		return noted // it is not known who leaves
-	}
-	next := within(noted, z.wish.asked, z.Replicas)
-	fresh := b.freshlyAgreed(z)
-	if len(fresh) == 0 {
-		return next
-	}
-	next = append(next, fresh...)
-	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return bounded(next)
-}
-
-// within returns what of stretches is between two places.
-func within(all []Stretch, from, to int) []Stretch {
-	var left []Stretch
-	for _, s := range all {
-		s.From, s.To = max(s.From, from), min(s.To, to)
-		if s.From < s.To {
-			left = append(left, s)
+func (b *board) message(z standing, message Message, call Call, wanted func(Pod) bool) []Action {
+	var pods []Pod
+	for _, pod := range z.Pods {
+		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
+			pods = append(pods, pod)
 		}
 	}
-	return left
+	if len(pods) == 0 {
+		return nil
+	}
+	return []Action{TellPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
+}
+
+// agreed returns what the hold should note of those who leave: who stays or is
+// gone is left out, who has agreed since is added.
+func (b *board) agreed(z standing) Agreement {
+	noted := b.Hold.Agreed[z.Name]
+	if owed := b.owed(z.Zone); !owed.None() {
+		return owed
+	}
+	switch {
+	case !noted.ends(z.Zone) && !z.tells():
+		return noted // it is not known who leaves
+	case !z.tells():
+		return Agreement{}
+	}
+	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
+	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
+	return agreement(z.Delay.Call, bounded(next))
+}
+
+// owed returns who was prepared by a call that does not count any more and has not
+// said yet that he stays.
+func (b *board) owed(z Zone) Agreement {
+	noted := b.Hold.Agreed[z.Name]
+	if !noted.ends(z) {
+		return Agreement{}
+	}
+	owed := agreement(noted.Call, noted.of(z, 0, z.Replicas, func(pod Pod) bool {
+		told := z.Told[pod.UID]
+		return pod.Callable() && (!told.has(Stay, noted.Call) || told.Failed)
+	}))
+	owed.Over = !owed.None()
+	return owed
+}
+
+// stillAgreed returns what is noted of those who leave and are whom it was noted of.
+func (b *board) stillAgreed(z standing) []Stretch {
+	return b.Hold.Agreed[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
+		_, counts := b.AgreedSince(z.Zone, pod)
+		return counts
+	})
 }
 
 // freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
@@ -255,54 +276,18 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	var fresh []Stretch
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
-		_, noted := b.AgreedSince(z.Name, place)
-		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(pod) {
+		_, noted := b.AgreedSince(z.Zone, pod)
+		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(z.Delay.Call, pod) {
 			continue
 		}
 		last := len(fresh) - 1
 		if last < 0 || fresh[last].To != place {
-			fresh = append(fresh, Stretch{From: place, To: place + 1, Since: told.At})
+			fresh = append(fresh, StretchOf(pod.UID, place, told.At))
 			continue
 		}
-		fresh[last].To = place + 1
-		fresh[last].Since = latest(fresh[last].Since, told.At)
+		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, told.At))
 	}
 	return fresh
-}
-
-// bounded keeps stretches few: neighbours with the least time between them become
-// one, and wait for the later of the two. Where nobody has a neighbour the lowest
-// places are left out: they leave last.
-func bounded(all []Stretch) []Stretch {
-	for len(all) > MaxStretches {
-		i := closest(all)
-		if i < 0 {
-			return all[len(all)-MaxStretches:]
-		}
-		all[i].To, all[i].Since = all[i+1].To, latest(all[i].Since, all[i+1].Since)
-		all = slices.Delete(all, i+1, i+2)
-	}
-	return all
-}
-
-// closest returns the place of the stretch that is followed by a neighbour after
-// the least time, or less than 0.
-func closest(all []Stretch) int {
-	best, least := -1, time.Duration(0)
-	for i := range len(all) - 1 {
-		apart := all[i].Since.Sub(all[i+1].Since).Abs()
-		if all[i].To == all[i+1].From && (best < 0 || apart < least) {
-			best, least = i, apart
-		}
-	}
-	return best
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // asNoted returns a snapshot as any process can know it: pods agreed to leave
@@ -316,8 +301,8 @@ func (s Snapshot) asNoted() Snapshot {
 		z := &s.Zones[i]
 		z.Told = map[string]Told{}
 		for _, pod := range z.Pods {
-			if since, noted := s.AgreedSince(z.Name, pod.Ordinal-z.Start); noted {
-				z.Told[pod.UID] = Told{Message: Leave, Ready: pod.ReadySince, At: since, Since: since}
+			if since, noted := s.AgreedSince(*z, pod); noted {
+				z.Told[pod.UID] = Told{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,25 +18,27 @@ import (
 const delay = time.Minute
 
 // waiter judges delays by what happens, without a look at what is noted: for each
-// place of a zone since when, without a break, its pod has agreed to leave, and
-// since when it was Ready as it agreed last.
+// pod of a zone since when, without a break, it has agreed to leave, and since when
+// it was Ready as it agreed last.
 type waiter struct {
-	since map[int]time.Time
-	ready map[int]time.Time
+	since map[string]time.Time
+	ready map[string]time.Time
 }
 
 // saw takes down a round that began in a situation.
 func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]bool) string {
 	z := s.Zones[0]
-	for place := range w.since {
-		if place < z.Mirror.Scale.Replicas || place >= z.Replicas {
-			delete(w.since, place)
+	for _, pod := range z.Pods {
+		if pod.Ordinal < z.Mirror.Scale.Replicas || pod.Ordinal >= z.Replicas {
+			delete(w.since, pod.UID)
 		}
 	}
 	for _, step := range steps {
 		if a, tells := step.(plan.TellPods); tells && a.Message == plan.Leave {
 			w.told(s.Now, a.Pods, silent)
 		}
+	}
+	for _, step := range steps {
 		if a, is := step.(plan.SetReplicas); is && a.To < a.From {
 			return w.leave(s.Now, z, a)
 		}
@@ -48,23 +51,23 @@ func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
 		if silent[pod.Name] {
 			continue
 		}
-		w.ready[pod.Ordinal] = pod.ReadySince
-		if _, known := w.since[pod.Ordinal]; !known {
-			w.since[pod.Ordinal] = now
+		w.ready[pod.UID] = pod.ReadySince
+		if _, known := w.since[pod.UID]; !known {
+			w.since[pod.UID] = now
 		}
 	}
 }
 
 func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
 	for place := a.To; place < a.From; place++ {
-		since, agreed := w.since[place]
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
-		if w.ready[place] != pod.ReadySince {
-			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
-		}
+		since, agreed := w.since[pod.UID]
 		said := now.Sub(z.Told[pod.UID].Since)
 		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
 			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
+		}
+		if w.ready[pod.UID] != pod.ReadySince {
+			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
 		}
 	}
 	return ""
@@ -77,7 +80,7 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
-		judge := waiter{since: map[int]time.Time{}, ready: map[int]time.Time{}}
+		judge := waiter{since: map[string]time.Time{}, ready: map[string]time.Time{}}
 		replicas := 5
 		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
 			happen(t, w)
@@ -122,7 +125,7 @@ func delayedZone() plan.Snapshot {
 // happen lets something happen in the world.
 func happen(t *rapid.T, w *fixture.World) {
 	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
-	switch rapid.IntRange(0, 13).Draw(t, "what happens") {
+	switch rapid.IntRange(0, 14).Draw(t, "what happens") {
 	case 0:
 		n := rapid.IntRange(0, 5).Draw(t, "wish")
 		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = n })
@@ -144,8 +147,100 @@ func happen(t *rapid.T, w *fixture.World) {
 		}
 	case 8: // its container restarts in place
 		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
+	case 9: // it is replaced between two looks, by one whose clock is behind
+		now := w.Snapshot().Now
+		w.Pod(pod, func(p *plan.Pod) { p.UID, p.ReadySince = fmt.Sprintf("%s since %s", p.Name, now), now })
+		w.Clocks[pod] = -time.Hour
 	default:
 		w.Wait(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
+	}
+}
+
+// prepared judges who was prepared in vain: by which call each pod was noted that
+// has not been told by it since to stay.
+type prepared map[string]plan.Call
+
+func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[string]bool) string {
+	for _, step := range steps {
+		a, tells := step.(plan.TellPods)
+		for _, pod := range a.Pods {
+			if tells && a.Message == plan.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
+				delete(p, pod.UID)
+			}
+		}
+	}
+	z := after.Zones[0]
+	noted := after.Hold.Agreed[z.Name]
+	for _, pod := range z.Pods {
+		place := pod.Ordinal - z.Start
+		kept := slices.ContainsFunc(noted.Stretches, func(s plan.Stretch) bool {
+			return s.From <= place && place < s.To && strings.HasPrefix(s.Pods[(place-s.From)*plan.MarkLength:], plan.MarkOf(pod.UID))
+		})
+		call, was := p[pod.UID]
+		switch {
+		case kept && !noted.Over:
+			p[pod.UID] = noted.Call
+		case was && !kept && pod.Callable():
+			return fmt.Sprintf("%s was prepared by %s, and is neither told to stay nor noted", pod.Name, call.Path)
+		}
+	}
+	return ""
+}
+
+// Whoever was prepared hears that he stays by the call by which he was prepared,
+// when the delay is taken away or pods are told by another call, and whatever
+// crashes or fails meanwhile.
+func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(delayedZone())
+		w.Zone("zone-a", func(z *plan.Zone) { z.Mirror.Scale.Replicas = 2; fixture.Delays(100 * time.Hour)(z) })
+		judge := prepared{}
+		for range rapid.IntRange(5, 40).Draw(t, "rounds") {
+			change(t, w)
+			before := w.Snapshot()
+			steps, _ := w.Round()
+			after := w.Snapshot()
+			if len(w.Violations) > 0 {
+				t.Fatalf("a plan breaks a rule: %v", w.Violations)
+			}
+			if wrong := judge.saw(happened(steps, before, after), after, w.Silent); wrong != "" {
+				t.Fatalf("%s\n%s\nafter\n%s", wrong, plan.Notation(steps), fixture.PrintSnapshot(after))
+			}
+			w.Tick()
+		}
+		clear(w.Silent)
+		w.Zone("zone-a", func(z *plan.Zone) { z.Delay, z.Mirror = plan.Delay{}, plan.Mirror{} })
+		for range 5 {
+			w.Wait(10 * time.Minute)
+			w.Round()
+		}
+		if left := w.Snapshot().Hold.Agreed["zone-a"]; !left.None() {
+			t.Fatalf("at last %v are noted", left)
+		}
+	})
+}
+
+func change(t *rapid.T, w *fixture.World) {
+	pod := plan.PodName("zone-a", rapid.IntRange(2, 4).Draw(t, "pod"))
+	delay := func(change func(*plan.Delay)) { w.Zone("zone-a", func(z *plan.Zone) { change(&z.Delay) }) }
+	switch rapid.IntRange(0, 8).Draw(t, "what happens") {
+	case 0:
+		delay(func(d *plan.Delay) { *d = plan.Delay{} })
+	case 1, 2:
+		path := rapid.SampledFrom([]string{"/a", "/b"}).Draw(t, "path")
+		delay(func(d *plan.Delay) { *d = plan.Delay{For: 100 * time.Hour, Call: plan.Call{Port: 8080, Path: path}} })
+	case 3:
+		w.Silent[pod] = !w.Silent[pod]
+	case 4:
+		w.Forget()
+	case 5:
+		w.Crash = true
+	case 6:
+		w.Conflict = true
+	case 7:
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+	default:
+		w.Wait(rapid.SampledFrom([]time.Duration{0, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
 	}
 }
 
@@ -154,14 +249,14 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
 		z.Told = map[string]plan.Told{}
-		z.Replicas = rapid.IntRange(1, 400).Draw(t, "pods")
+		z.Replicas = rapid.IntRange(1, 1400).Draw(t, "pods")
 		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
 			z.Pods[i].IP = "10.0.0.1"
 			if i%step == 0 {
 				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+				z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 			}
 		}
 		for round := range 500 {
@@ -172,12 +267,12 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			if round == 499 {
 				t.Fatal("there is always something new to note")
 			}
-			s.Hold.Agreed = map[string][]plan.Stretch{"zone-a": notes[0].Agreed}
-			if n := len(notes[0].Agreed); n > plan.MaxStretches {
+			s.Hold.Agreed = map[string]plan.Agreement{"zone-a": notes[0].Agreed}
+			if n := len(notes[0].Agreed.Stretches); n > plan.MaxStretches {
 				t.Fatalf("%d stretches", n)
 			}
-			end := 0
-			for _, stretch := range notes[0].Agreed {
+			end, agreed := 0, 0
+			for _, stretch := range notes[0].Agreed.Stretches {
 				if stretch.From < end || stretch.To <= stretch.From {
 					t.Fatalf("stretches out of order: %v", notes[0])
 				}
@@ -185,7 +280,14 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(stretch.Since) {
 						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, stretch.Since, told)
 					}
+					if since, known := s.AgreedSince(*z, z.Pods[end]); !known || !since.Equal(stretch.Since) {
+						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
+					}
+					agreed++
 				}
+			}
+			if agreed > plan.MaxAgreed || agreed < min(plan.MaxAgreed, len(z.Told)) && len(notes[0].Agreed.Stretches) < plan.MaxStretches {
+				t.Fatalf("%d of %d are noted", agreed, len(z.Told))
 			}
 		}
 	})

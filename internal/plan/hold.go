@@ -23,7 +23,7 @@ type Hold struct {
 	Waiting     []Waiting            // who was refused, first come first
 	Downscaled  map[string]time.Time // when each zone shrank last, as far as known
 	GivenUp     map[string]time.Time // when lockstep gave up a decrease of its own that failed, by zone
-	Agreed      map[string][]Stretch // which pods agreed to leave after a delay, by zone; in ascending places
+	Agreed      map[string]Agreement // which pods agreed to leave after a delay, by zone
 	Trace       string               // W3C traceparent of the rollout
 	Unreadable  string               // why the intents could not be read; such a hold is respected
 }

@@ -77,13 +77,22 @@ func (r Reference) String() string {
 }
 
 // String implements Action: tell leave to zone-a-3 zone-a-4.
-func (a TellPods) String() string { return fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods)) }
+func (a TellPods) String() string {
+	text := fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods))
+	if a.Former {
+		text += " by the former call"
+	}
+	return text
+}
 
 // String implements Action: note agreed zone-a 3 to 5 since 2026-01-05T12:00:00Z.
 func (a NoteAgreed) String() string {
-	parts := make([]string, len(a.Agreed))
-	for i, stretch := range a.Agreed {
-		parts[i] = stretch.String()
+	var parts []string
+	for _, stretch := range a.Agreed.Stretches {
+		parts = append(parts, stretch.String())
+	}
+	if a.Agreed.Over {
+		parts = append(parts, "who are to stay")
 	}
 	return strings.TrimSpace(fmt.Sprintf("note agreed %s %s", a.Zone, strings.Join(parts, ", ")))
 }

@@ -213,8 +213,8 @@ func today(situation string) plan.Snapshot {
 			}
 			z.Told[uid] = t
 		}
-		for i := range s.Hold.Agreed[z.Name] {
-			stretch := &s.Hold.Agreed[z.Name][i]
+		for i := range s.Hold.Agreed[z.Name].Stretches {
+			stretch := &s.Hold.Agreed[z.Name].Stretches[i]
 			stretch.Since = stretch.Since.Add(later)
 		}
 	}

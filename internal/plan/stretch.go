@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Agreement notes which pods of a zone agreed to leave after the delay. When the
+// zone has no delay any more, or tells pods by another call, it is over: who is
+// noted is told to stay by the call by which he was prepared, and left out once he
+// has answered. What is over does not come back.
+type Agreement struct {
+	Stretches []Stretch // in ascending places
+	Call      Call
+	Over      bool
+}
+
+// None tells whether nobody is noted.
+func (a Agreement) None() bool { return len(a.Stretches) == 0 }
+
+func (a Agreement) equal(other Agreement) bool {
+	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.Stretches, other.Stretches, Stretch.equal)
+}
+
+// counts tells whether what is noted of a zone is about the delay that it has now.
+func (a Agreement) counts(z Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
+
+// ends tells whether those who are noted are to stay.
+func (a Agreement) ends(z Zone) bool {
+	readable := z.Delay.Invalid == ""
+	return !a.None() && readable && !a.counts(z)
+}
+
+// agreement returns one, or none where nobody is noted.
+func agreement(call Call, stretches []Stretch) Agreement {
+	if len(stretches) == 0 {
+		return Agreement{}
+	}
+	return Agreement{Call: call, Stretches: stretches}
+}
+
+// since returns since when a pod is noted.
+func (a Agreement) since(z Zone, pod Pod) (time.Time, bool) {
+	place := pod.Ordinal - z.Start
+	for _, stretch := range a.Stretches {
+		if stretch.From <= place && place < stretch.To {
+			return stretch.Since, stretch.notes(place, pod)
+		}
+	}
+	return time.Time{}, false
+}
+
+// of returns what is noted of those pods of a zone that are wanted.
+func (a Agreement) of(z Zone, from, to int, wanted func(Pod) bool) []Stretch {
+	pods := z.byPlace()
+	var still []Stretch
+	for _, s := range within(a.Stretches, from, to) {
+		still = append(still, s.where(func(place int) bool {
+			pod, exists := pods[place]
+			return exists && s.notes(place, pod) && wanted(pod)
+		})...)
+	}
+	return still
+}
+
+// Stretch notes that the pods of neighbouring places agreed to leave, the last
+// of them at a time. A place is an ordinal without the zone's first one, so From
+// is the least spec.replicas that leaves none of them.
+type Stretch struct {
+	From  int
+	To    int    // the first place after it
+	Pods  string // the marks of its pods, one behind the other
+	Since time.Time
+}
+
+// What a hold notes of a zone lives in one annotation, so it is bounded.
+const (
+	MaxStretches = 100
+	MaxAgreed    = 1000 // pods
+)
+
+// MarkLength is how many letters a mark has.
+const MarkLength = 6
+
+// MarkOf returns by what a stretch knows a pod again: whoever takes its place has
+// another UID, and has agreed to nothing.
+func MarkOf(uid string) string {
+	sum := sha256.Sum256([]byte(uid))
+	return base64.RawURLEncoding.EncodeToString(sum[:MarkLength])[:MarkLength]
+}
+
+// StretchOf notes one pod.
+func StretchOf(uid string, place int, since time.Time) Stretch {
+	return Stretch{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
+}
+
+// AgreedSince returns since when a pod of a zone is ready to leave, as the hold
+// notes it.
+func (s Snapshot) AgreedSince(z Zone, pod Pod) (time.Time, bool) {
+	noted := s.Hold.Agreed[z.Name]
+	if !noted.counts(z) {
+		return time.Time{}, false
+	}
+	return noted.since(z, pod)
+}
+
+func (s Stretch) notes(place int, pod Pod) bool {
+	return s.between(place, place+1).Pods == MarkOf(pod.UID)
+}
+
+func (s Stretch) equal(other Stretch) bool {
+	return s.From == other.From && s.To == other.To && s.Pods == other.Pods && s.Since.Equal(other.Since)
+}
+
+// between returns what of a stretch is between two of its places.
+func (s Stretch) between(from, to int) Stretch {
+	first, end := (from-s.From)*MarkLength, (to-s.From)*MarkLength
+	s.Pods = s.Pods[min(first, len(s.Pods)):min(end, len(s.Pods))]
+	s.From, s.To = from, to
+	return s
+}
+
+// with returns the stretch and the one that follows it as one: it waits for the
+// later of the two.
+func (s Stretch) with(next Stretch) Stretch {
+	s.To, s.Pods, s.Since = next.To, s.Pods+next.Pods, latest(s.Since, next.Since)
+	return s
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// where returns the parts of a stretch whose places are wanted.
+func (s Stretch) where(wanted func(place int) bool) []Stretch {
+	var parts []Stretch
+	begin := s.From
+	for place := s.From; place <= s.To; place++ {
+		if place < s.To && wanted(place) {
+			continue
+		}
+		if begin < place {
+			parts = append(parts, s.between(begin, place))
+		}
+		begin = place + 1
+	}
+	return parts
+}
+
+// within returns what of stretches is between two places.
+func within(all []Stretch, from, to int) []Stretch {
+	var left []Stretch
+	for _, s := range all {
+		if first, end := max(s.From, from), min(s.To, to); first < end {
+			left = append(left, s.between(first, end))
+		}
+	}
+	return left
+}
+
+// bounded keeps stretches few: neighbours with the least time between them become
+// one. Where nobody has a neighbour, or where there are too many pods, the lowest
+// places are left out: they leave last.
+func bounded(all []Stretch) []Stretch {
+	for len(all) > MaxStretches {
+		i := closest(all)
+		if i < 0 {
+			all = all[len(all)-MaxStretches:]
+			break
+		}
+		all[i] = all[i].with(all[i+1])
+		all = slices.Delete(all, i+1, i+2)
+	}
+	left := MaxAgreed
+	for i := len(all) - 1; i >= 0; i-- {
+		if left -= all[i].To - all[i].From; left < 0 {
+			return within(all, all[i].From-left, all[len(all)-1].To)
+		}
+	}
+	return all
+}
+
+// closest returns the place of the stretch that is followed by a neighbour after
+// the least time, or less than 0.
+func closest(all []Stretch) int {
+	best, least := -1, time.Duration(0)
+	for i := range len(all) - 1 {
+		apart := all[i].Since.Sub(all[i+1].Since).Abs()
+		if all[i].To == all[i+1].From && (best < 0 || apart < least) {
+			best, least = i, apart
+		}
+	}
+	return best
+}
+
+// Marked tells whether a text is that many marks.
+func Marked(text string, pods int) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return len(text)%MarkLength == 0 && len(text)/MarkLength == pods && strings.Trim(text, letters) == ""
+}
