@@ -18,19 +18,26 @@ import (
 )
 
 const (
-	// mostWatches bounds how many kinds are watched at a time.
-	mostWatches = 50
-	// resolvers and readers bound how many questions about kinds, and about objects
-	// of each kind, are under way at a time.
-	resolvers, readers = 4, 4
+	// mostWatches bounds how many kinds are watched at a time, and mostKinds how many
+	// of those that are looked for belong to one namespace.
+	mostWatches, mostKinds = 50, 20
+	// lingers is for how long a kind is known after the last wish for it.
+	lingers = time.Minute
+	// readers bounds how many objects of a kind are read at a time.
+	readers = 4
 	// requestTimeout bounds every single question.
 	requestTimeout = 10 * time.Second
 	// What fails is tried again after againFirst, then ever more seldom.
 	againFirst, againMost = 100 * time.Millisecond, 30 * time.Second
+	// keptFor is for how long a number stands that cannot be read again although it
+	// may be another one.
+	keptFor = time.Minute
 	// forbiddenFor is for how long a watch has to last that was forbidden before.
 	forbiddenFor = time.Second
-	// findsPerSecond bounds how often kinds are looked for again that were not found.
+	// findsPerSecond bounds how often API groups are asked for their kinds, and
+	// readsPerSecond how often a single object is read.
 	findsPerSecond, findsAtOnce = 10, 100
+	readsPerSecond, readsAtOnce = 3, 5
 )
 
 // Options say what can be asked for. All are required but Namespace.
@@ -46,27 +53,40 @@ type Options struct {
 type Book struct {
 	options  Options
 	listener func(namespace string, r plan.Reference)
-	kinds    workqueue.TypedRateLimitingInterface[schema.GroupKind] // to be looked for
-	asked    chan struct{}                                          // closed once anything is wanted
+	turns    workqueue.TypedDelayingInterface[turn] // to look for kinds that are due
+	finds    *rate.Limiter
+	backOff  workqueue.TypedRateLimiter[schema.GroupKind]
+	asked    chan struct{} // closed once anything is wanted
 	begin    sync.Once
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
 	known   map[schema.GroupKind]*kind
+	shares  map[string]*share
 	watches int
 }
 
-// kind is what is known of a kind of which objects are wanted.
+// kind is what is known of a kind of which objects are wanted, or were until a
+// moment ago.
 type kind struct {
-	trouble plan.Refusal // why it is not watched; none: it is, or will be
-	watch   *watch
-	wanted  map[types.NamespacedName]*entry
+	trouble   plan.Refusal // why it is not watched; none: it is, or will be
+	watch     *watch
+	wanted    map[types.NamespacedName]*entry
+	paces     map[types.NamespacedName]*rate.Limiter // of objects that were read
+	namespace string                                 // in whose share it is
+	surplus   bool                                   // it is more than its share allows
+	barred    bool                                   // its scales were forbidden
+	due       time.Time                              // when to look for it; zero: never
+	idle      time.Time                              // since when nobody wants it; zero: somebody does
+	looks     int                                    // how many of the looks after a change are over
+	redefined bool                                   // its CRD has changed
 }
 
 // entry is what is known of an object.
 type entry struct {
 	scale plan.Scale
-	read  string // the resourceVersion at which it was; empty: it has to be
+	read  string    // the resourceVersion at which it was; empty: it has to be
+	newer time.Time // since when it may be another one; zero: it is not
 }
 
 var unseen = plan.Refusal{Code: reason.ReferenceUnseen}
@@ -76,13 +96,20 @@ func New(o Options) *Book {
 	return &Book{
 		options:  o,
 		listener: func(string, plan.Reference) {},
-		kinds: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedMaxOfRateLimiter(
-			backOff[schema.GroupKind](),
-			&workqueue.TypedBucketRateLimiter[schema.GroupKind]{Limiter: rate.NewLimiter(findsPerSecond, findsAtOnce)},
-		)),
-		asked: make(chan struct{}),
-		known: map[schema.GroupKind]*kind{},
+		turns:    fair(func(t turn) string { return t.namespace }),
+		finds:    rate.NewLimiter(findsPerSecond, findsAtOnce),
+		backOff:  backOff[schema.GroupKind](),
+		asked:    make(chan struct{}),
+		known:    map[schema.GroupKind]*kind{},
+		shares:   map[string]*share{},
 	}
+}
+
+// fair returns a queue in which namespaces take turns.
+func fair[T comparable](namespace func(T) string) workqueue.TypedDelayingInterface[T] {
+	return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{Queue: newTurns(namespace)}),
+	})
 }
 
 func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
@@ -95,17 +122,15 @@ func (b *Book) Listen(changed func(namespace string, r plan.Reference)) { b.list
 // Run finds and watches what is wanted until ctx ends, and returns when
 // everything that it began has stopped.
 func (b *Book) Run(ctx context.Context) {
-	for range resolvers {
-		b.running.Go(func() {
-			for b.resolveNext(ctx) {
-			}
-		})
-	}
+	b.running.Go(func() {
+		for b.lookNext(ctx) {
+		}
+	})
 	if b.options.Namespace == "" {
 		b.running.Go(func() { b.watchDefinitions(ctx) })
 	}
 	<-ctx.Done()
-	b.kinds.ShutDown()
+	b.turns.ShutDown()
 	b.running.Wait()
 }
 
@@ -125,31 +150,44 @@ func (b *Book) Want(namespace string, r plan.Reference, wanted bool) {
 func (b *Book) want(name schema.GroupKind, object types.NamespacedName) {
 	k := b.known[name]
 	if k == nil {
-		k = &kind{wanted: map[types.NamespacedName]*entry{}}
+		k = &kind{
+			wanted: map[types.NamespacedName]*entry{}, paces: map[types.NamespacedName]*rate.Limiter{},
+			due: time.Now(), looks: len(looks),
+		}
 		b.known[name] = k
-		b.kinds.Add(name)
+		b.share(name, k, object.Namespace)
 	}
 	if k.wanted[object] != nil {
 		return
 	}
+	k.idle = time.Time{}
 	k.wanted[object] = &entry{scale: plan.Scale{Trouble: unseen}}
+	b.adopt(name, k, object.Namespace)
 	if k.watch != nil {
 		k.watch.queue.Add(object)
 	}
+	b.remind(name, k)
 }
 
 func (b *Book) drop(name schema.GroupKind, object types.NamespacedName) {
 	k := b.known[name]
-	if k == nil {
+	if k == nil || k.wanted[object] == nil {
 		return
 	}
 	delete(k.wanted, object)
-	if len(k.wanted) > 0 {
+	if len(k.wanted) == 0 {
+		k.idle = time.Now()
+		b.turns.AddAfter(turn{k.namespace, name.Group}, lingers)
 		return
 	}
-	b.end(k)
-	b.kinds.Forget(name)
-	delete(b.known, name)
+	b.leave(name, k, object.Namespace)
+}
+
+// remind lets a kind be looked for when it is due.
+func (b *Book) remind(name schema.GroupKind, k *kind) {
+	if !k.due.IsZero() {
+		b.turns.AddAfter(turn{k.namespace, name.Group}, time.Until(k.due))
+	}
 }
 
 // end stops the watch of a kind, if there is one.

@@ -1,7 +1,6 @@
 package reference_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -328,6 +327,8 @@ func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
 		}
 		d.Want("team", theWeb, false)
 		d.Want("team", theWeb, false)
+		d.wantTrouble(theWeb, reason.ReferenceUnseen, "")
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		if watched := d.watched(); len(watched) > 0 {
 			d.t.Errorf("still watched: %s", watched)
@@ -390,25 +391,6 @@ func TestAnAnswerOlderThanWhatWasSeenDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestAFailureKeepsWhatIsKnown(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
-		d.Want("team", theWeb, true)
-		d.wantReplicas(theWeb, 3)
-		d.news()
-		d.refuse("get /apis/example.com", http.StatusServiceUnavailable, "")
-		d.put(web, object{uid: "first", replicas: 5})
-		d.define("templates.example.com")
-		time.Sleep(time.Minute)
-		d.wantReplicas(theWeb, 3)
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
-		}
-		d.refuse("get /apis/example.com", 0, "")
-		time.Sleep(31 * time.Second)
-		d.wantReplicas(theWeb, 5)
-	})
-}
-
 func TestOnlyOneNamespaceIsWatchedWhereThereIsOne(t *testing.T) {
 	atDesk(t, "team", withTemplates(), func(d *desk) {
 		d.Want("team", theWeb, true)
@@ -432,55 +414,5 @@ func TestKindsOfTheCoreAreFoundAsWell(t *testing.T) {
 		rc := plan.Reference{Kind: "ReplicationController", Name: "web"}
 		d.Want("team", rc, true)
 		d.wantReplicas(rc, 2)
-	})
-}
-
-func TestNoMoreKindsAreWatchedThanABoundedNumber(t *testing.T) {
-	s := newServer()
-	var kinds []metav1.APIResource
-	for i := range 51 {
-		kinds = append(kinds, scaled(fmt.Sprint("Kind", i), fmt.Sprint("kind", i))...)
-		s.put(fmt.Sprint("/apis/example.com/v1/kind", i, "/team/web"), object{uid: "first", replicas: 1})
-	}
-	s.install([]string{"v1"}, kinds...)
-	atDesk(t, "", s, func(d *desk) {
-		refused := func() (refused []plan.Reference) {
-			for i := range 51 {
-				r := plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}
-				if got, _ := d.Scale("team", r); got.Trouble.Code == reason.ReferenceKindUnknown {
-					refused = append(refused, r)
-				}
-			}
-			return refused
-		}
-		for i := range 51 {
-			d.Want("team", plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}, true)
-		}
-		time.Sleep(time.Second)
-		last := refused()
-		if len(last) != 1 || len(d.watched()) != 50 {
-			d.t.Fatalf("%d kinds are watched, refused are %v", len(d.watched()), last)
-		}
-		for i := range 3 {
-			if r := (plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}); r != last[0] {
-				d.Want("team", r, false)
-			}
-		}
-		time.Sleep(time.Minute)
-		d.wantReplicas(last[0], 1)
-	})
-}
-
-func TestKindsThatDoNotExistAreLookedForSeldom(t *testing.T) {
-	atDesk(t, "", newServer(), func(d *desk) {
-		for i := range 1000 {
-			d.Want("team", plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}, true)
-		}
-		time.Sleep(10 * time.Minute)
-		d.questions()
-		time.Sleep(time.Minute)
-		if n := len(d.questions()); n > 11*60 {
-			d.t.Errorf("asked %d times in a minute", n)
-		}
 	})
 }

@@ -2,9 +2,9 @@ package reference
 
 import (
 	"context"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 )
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -17,11 +17,25 @@ func (b *Book) watchDefinitions(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	informer := b.informer(definitions, "")
-	listen(informer, func(r *record) {
-		if _, group, ok := strings.Cut(r.name, "."); ok {
-			b.again(group)
-		}
+	informer := b.informer(definitions, "", func() {}, func() {})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, initial bool) {
+			if !initial {
+				b.definition(nil, object)
+			}
+		},
+		UpdateFunc: b.definition,
+		DeleteFunc: func(object any) { b.definition(nil, final(object)) },
 	})
+	must(err)
 	informer.RunWithContext(ctx)
+}
+
+// definition hears of a CRD that is another one than before.
+func (b *Book) definition(before, after any) {
+	is, ok := after.(*record)
+	if was, known := before.(*record); !ok || (known && *was == *is) {
+		return
+	}
+	b.redefined(schema.ParseGroupResource(is.name))
 }

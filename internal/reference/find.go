@@ -21,29 +21,46 @@ type resource struct {
 	reports bool // its objects have a status that can be written by itself
 }
 
-// find asks the API server for the resource that serves a kind: in the version
-// that its group prefers, or in any other. Two small questions about one group are
-// enough; whatever else the API server has is not asked for.
-func (b *Book) find(ctx context.Context, name schema.GroupKind) (resource, plan.Refusal, error) {
-	versions, err := b.versions(ctx, name.Group)
-	if apierrors.IsNotFound(err) {
+// scale names the subresource by which replicas are read.
+func (r resource) scale() string {
+	g := r.GroupResource()
+	g.Resource += "/scale"
+	return g.String()
+}
+
+// discovery is what an API group says about its kinds. It is asked only what is
+// needed, and once.
+type discovery struct {
+	book     *Book
+	group    string
+	versions []string // the preferred one first
+	kinds    map[string][]metav1.APIResource
+	err      error // the group could not be asked
+}
+
+// find looks for the resource that serves a kind: in the version that its group
+// prefers, or in any other. A few small questions about one group are enough;
+// whatever else the API server has is not asked for.
+func (d *discovery) find(ctx context.Context, kind string) (resource, plan.Refusal, error) {
+	name := schema.GroupKind{Group: d.group, Kind: kind}
+	if d.kinds == nil {
+		d.kinds = map[string][]metav1.APIResource{}
+		d.versions, d.err = d.book.versions(ctx, d.group)
+	}
+	if apierrors.IsNotFound(d.err) {
 		return resource{}, unknown(name, "no such API group"), nil
 	}
-	if err != nil {
-		return resource{}, plan.Refusal{}, fmt.Errorf("look for API group %s: %w", name.Group, err)
+	if d.err != nil {
+		return resource{}, plan.Refusal{}, fmt.Errorf("look for kinds of API group %q: %w", d.group, d.err)
 	}
 	because := noSuchKind
-	for _, version := range versions {
-		var list metav1.APIResourceList
-		at := schema.GroupVersion{Group: name.Group, Version: version}
-		err := b.ask(ctx, &list, pathOf(at)...)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+	for _, version := range d.versions {
+		at := schema.GroupVersion{Group: d.group, Version: version}
+		kinds, err := d.kindsOf(ctx, at)
 		if err != nil {
-			return resource{}, plan.Refusal{}, fmt.Errorf("look for kinds of %s: %w", at, err)
+			return resource{}, plan.Refusal{}, err
 		}
-		found, why := serving(list.APIResources, name.Kind)
+		found, why := serving(kinds, kind)
 		if why == "" {
 			found.GroupVersionResource = at.WithResource(found.Resource)
 			return found, plan.Refusal{}, nil
@@ -53,6 +70,20 @@ func (b *Book) find(ctx context.Context, name schema.GroupKind) (resource, plan.
 		}
 	}
 	return resource{}, unknown(name, because), nil
+}
+
+// kindsOf returns the kinds of one version, none where it is served no more.
+func (d *discovery) kindsOf(ctx context.Context, at schema.GroupVersion) ([]metav1.APIResource, error) {
+	if kinds, asked := d.kinds[at.Version]; asked {
+		return kinds, nil
+	}
+	var list metav1.APIResourceList
+	if err := d.book.ask(ctx, &list, pathOf(at)...); err != nil && !apierrors.IsNotFound(err) {
+		d.err = fmt.Errorf("look for kinds of %s: %w", at, err)
+		return nil, d.err
+	}
+	d.kinds[at.Version] = list.APIResources
+	return list.APIResources, nil
 }
 
 // versions returns those of an API group, the preferred one first.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,53 +16,75 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
+// fewRefusals is after how many answers that are older than what was seen another
+// one counts: the versions of its scale are not those of the object.
+const fewRefusals = 5
+
 func (w *watch) readNext(ctx context.Context) bool {
 	object, quit := w.queue.Get()
 	if quit {
 		return false
 	}
 	defer w.queue.Done(object)
-	if w.read(ctx, object) {
-		w.queue.Forget(object)
+	if again, after := w.read(ctx, object); again {
+		w.queue.AddAfter(object, after)
 	} else {
-		w.queue.AddRateLimited(object)
+		w.backOff.Forget(object)
 	}
 	return true
 }
 
-// read brings what is known of an object up to its metadata. It returns false to
-// be called again.
-func (w *watch) read(ctx context.Context, object types.NamespacedName) bool {
+// read brings what is known of an object up to its metadata, or says when to be
+// called again.
+func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bool, after time.Duration) {
 	seen, exists, err := w.seen(object)
 	switch {
 	case err != nil:
-		return false
+		return true, w.backOff.When(object)
 	case !exists && !w.filled.Load():
-		return true // it is looked at when all that exists has been seen
+		return false, 0 // it is looked at when all that exists has been seen
 	case !exists:
 		w.book.learn(w, object, "", w.missing(object))
-		return true
+		return false, 0
 	case !w.book.outdated(w, object, seen):
-		return true
+		return false, 0
+	case !w.book.pace(w, object).Allow():
+		return true, time.Second / readsPerSecond
 	}
-	scale, err := w.get(ctx, object)
+	scale, err := w.book.get(ctx, w.resource, object)
 	switch {
 	case ctx.Err() != nil:
-		return true
+		return false, 0
 	case apierrors.IsNotFound(err): // its end has not been seen yet
 		w.book.learn(w, object, "", w.missing(object))
-		return false
+		return true, w.backOff.When(object)
 	case err != nil && unreadable(err):
 		w.book.learn(w, object, seen.version, w.unreadable(object, seen, "its spec has no number of replicas"))
-		return true
+		return false, 0
 	case err != nil:
 		w.book.options.Log.WithError(err).Debug("the replicas of an object could not be read")
-		w.book.failed(w, object, seen, failing(err, "get "+w.scaleResource()))
-		return false
-	case older(scale.ResourceVersion, seen.version):
-		return false // than what is known to exist
+		after = w.backOff.When(object)
+		if stands := w.book.failed(w, object, seen, failing(err, "get "+w.resource.scale())); stands > 0 {
+			after = min(after, stands)
+		}
+		return true, after
+	case older(scale.ResourceVersion, seen.version) && !w.ownVersions.Load():
+		if w.backOff.NumRequeues(object) < fewRefusals {
+			return true, w.backOff.When(object)
+		}
+		w.ownVersions.Store(true)
 	}
+	version, known := w.scaleOf(object, seen, scale)
+	w.book.learn(w, object, version, known)
+	return false, 0
+}
+
+// scaleOf returns what a scale says, and the version of its object.
+func (w *watch) scaleOf(object types.NamespacedName, seen *record, scale *autoscalingv1.Scale) (string, plan.Scale) {
 	version := cmp.Or(scale.ResourceVersion, seen.version)
+	if w.ownVersions.Load() {
+		version = seen.version
+	}
 	known := plan.Scale{
 		UID: cmp.Or(string(scale.UID), seen.uid), Version: version,
 		Replicas: int(scale.Spec.Replicas), Reported: int(scale.Status.Replicas),
@@ -69,8 +92,7 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) bool {
 	if known.Replicas < 0 {
 		known = w.unreadable(object, seen, fmt.Sprintf("it asks for %d replicas", known.Replicas))
 	}
-	w.book.learn(w, object, version, known)
-	return true
+	return version, known
 }
 
 // seen returns what the watch shows of an object.
@@ -86,13 +108,13 @@ func (w *watch) seen(object types.NamespacedName) (*record, bool, error) {
 	return r, true, nil
 }
 
-func (w *watch) get(ctx context.Context, object types.NamespacedName) (*autoscalingv1.Scale, error) {
+func (b *Book) get(ctx context.Context, r resource, object types.NamespacedName) (*autoscalingv1.Scale, error) {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	var scale autoscalingv1.Scale
-	err := w.book.options.Client.AutoscalingV1().RESTClient().Get().
-		AbsPath(pathOf(w.resource.GroupVersion())...).Namespace(object.Namespace).
-		Resource(w.resource.Resource).Name(object.Name).SubResource("scale").
+	err := b.options.Client.AutoscalingV1().RESTClient().Get().
+		AbsPath(pathOf(r.GroupVersion())...).Namespace(object.Namespace).
+		Resource(r.Resource).Name(object.Name).SubResource("scale").
 		Do(ctx).Into(&scale)
 	if err != nil {
 		return nil, fmt.Errorf("read scale of %s: %w", object, err)
@@ -112,12 +134,6 @@ func older(a, b string) bool {
 	before, known := plan.ParseVersion(a)
 	after, alsoKnown := plan.ParseVersion(b)
 	return known && alsoKnown && before < after
-}
-
-func (w *watch) scaleResource() string {
-	r := w.resource.GroupResource()
-	r.Resource += "/scale"
-	return r.String()
 }
 
 func (w *watch) missing(object types.NamespacedName) plan.Scale {

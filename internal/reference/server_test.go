@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -42,6 +44,8 @@ type server struct {
 	says    string                   // with a refusal
 	behind  map[string]object        // what is answered once in place of an object
 	slow    map[string]chan struct{} // until when what is asked has to wait
+	takes   time.Duration            // to answer for one scale
+	counts  string                   // the version of every scale, where it is not that of its object
 }
 
 type object struct {
@@ -109,6 +113,25 @@ func (s *server) remove() {
 const group = "example.com"
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+// interrupt ends all watches, at a version of the server's choice.
+func (s *server) interrupt(version int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = version
+	for r := range s.readers {
+		r.end()
+	}
+}
+
+// reread lets an object say another number of replicas without any change of theirs.
+func (s *server) reread(path string, replicas int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[path]
+	o.replicas = replicas
+	s.objects[path] = o
+}
 
 // put makes or changes an object at a path like /apis/GROUP/VERSION/RESOURCE/NAMESPACE/NAME.
 func (s *server) put(path string, o object) {
@@ -179,7 +202,14 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	what := verb + " " + q.URL.Path
 	if slow := s.slow[what]; slow != nil {
-		<-slow
+		select {
+		case <-slow:
+		case <-q.Context().Done():
+			return nil, q.Context().Err()
+		}
+	}
+	if strings.HasSuffix(what, "/scale") {
+		time.Sleep(s.takes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +283,7 @@ func (s *server) scale(path string) *http.Response {
 		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
 	}
 	return apitest.Answer(http.StatusOK, &autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{UID: types.UID(o.uid), ResourceVersion: o.version},
+		ObjectMeta: metav1.ObjectMeta{UID: types.UID(o.uid), ResourceVersion: cmp.Or(s.counts, o.version)},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: o.replicas}, Status: autoscalingv1.ScaleStatus{Replicas: o.status},
 	})
 }
@@ -330,6 +360,17 @@ func (d *desk) news() []string {
 	defer func() { d.hit = nil }()
 	slices.Sort(d.hit)
 	return d.hit
+}
+
+// counted returns how often it was asked something that begins so, since the last
+// call of questions.
+func (d *desk) counted(beginning string) (n int) {
+	for _, q := range d.questions() {
+		if strings.HasPrefix(q, beginning) {
+			n++
+		}
+	}
+	return n
 }
 
 // wantReplicas checks what is known of an object.

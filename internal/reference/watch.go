@@ -9,9 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/metadata/metadatainformer"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
@@ -24,10 +25,14 @@ type watch struct {
 	resource resource
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration
-	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName] // to be read
+	queue    workqueue.TypedDelayingInterface[types.NamespacedName] // to be read
+	backOff  workqueue.TypedRateLimiter[types.NamespacedName]
 	stop     context.CancelFunc
 	began    time.Time
 	filled   atomic.Bool // what the informer does not show does not exist
+
+	failing     atomic.Int64 // since when it can be neither listed nor watched, in Unix nanoseconds; 0: it can
+	ownVersions atomic.Bool  // scales are counted otherwise than what is watched
 }
 
 // start begins to watch a resource, until it is stopped or ctx ends.
@@ -35,9 +40,9 @@ func (b *Book) start(ctx context.Context, name schema.GroupKind, r resource) *wa
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{
 		book: b, kind: name, resource: r, stop: stop, began: time.Now(),
-		informer: b.informer(r.GroupVersionResource, b.options.Namespace),
-		queue:    workqueue.NewTypedRateLimitingQueue(backOff[types.NamespacedName]()),
+		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
+	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.works)
 	w.handler = listen(w.informer, w.changed)
 	must(w.informer.SetWatchErrorHandlerWithContext(w.failed))
 	b.running.Go(func() { w.run(ctx) })
@@ -71,6 +76,15 @@ func (w *watch) complete() {
 	}
 }
 
+// works hears that what is known follows the API server.
+func (w *watch) works() { w.failing.Store(0) }
+
+func (w *watch) listed() {
+	w.works()
+	w.ownVersions.Store(false)
+	w.book.listed(w)
+}
+
 func (w *watch) changed(r *record) {
 	if object := r.object(); w.book.isWanted(w, object) {
 		w.queue.Add(object)
@@ -78,22 +92,41 @@ func (w *watch) changed(r *record) {
 }
 
 // failed hears why the API server ended or refused the watch.
-func (w *watch) failed(ctx context.Context, r *cache.Reflector, err error) {
+func (w *watch) failed(ctx context.Context, _ *cache.Reflector, err error) {
+	w.failing.CompareAndSwap(0, time.Now().UnixNano())
 	switch {
 	case ctx.Err() != nil:
 	case apierrors.IsNotFound(err):
 		w.book.lost(w, unknown(w.kind, "it is served no more"))
-	case apierrors.IsForbidden(err), !w.filled.Load():
+	case apierrors.IsForbidden(err), !w.filled.Load(), time.Since(time.Unix(0, w.failing.Load())) >= keptFor:
 		w.book.lost(w, failing(err, "list and watch "+w.resource.GroupResource().String()))
 	default: // what is known goes on
-		cache.DefaultWatchErrorHandler(ctx, r, err)
+		w.book.options.Log.WithError(err).Debug("a watch goes on after an error")
 	}
 }
 
 // informer returns one that keeps of each object of a resource that it exists, and
-// at which version.
-func (b *Book) informer(r schema.GroupVersionResource, namespace string) cache.SharedIndexInformer {
-	informer := metadatainformer.NewFilteredMetadataInformer(b.options.Metadata, r, namespace, 0, cache.Indexers{}, nil).Informer()
+// at which version. It says when all of them were listed, and when a watch begins.
+func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed, watched func()) cache.SharedIndexInformer {
+	objects := b.options.Metadata.Resource(r).Namespace(namespace)
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := objects.List(ctx, o)
+			if err == nil {
+				listed()
+			}
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			events, err := objects.Watch(ctx, o)
+			if err == nil && o.SendInitialEvents != nil && *o.SendInitialEvents {
+				listed()
+			} else if err == nil {
+				watched()
+			}
+			return events, err
+		},
+	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))
 	return informer
 }
@@ -101,10 +134,7 @@ func (b *Book) informer(r schema.GroupVersionResource, namespace string) cache.S
 // listen calls a function with each object that comes, changes or goes.
 func listen(informer cache.SharedIndexInformer, changed func(*record)) cache.ResourceEventHandlerRegistration {
 	concern := func(object any) {
-		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-			object = gone.Obj
-		}
-		if r, ok := object.(*record); ok {
+		if r, ok := final(object).(*record); ok {
 			changed(r)
 		}
 	}
@@ -113,6 +143,14 @@ func listen(informer cache.SharedIndexInformer, changed func(*record)) cache.Res
 	})
 	must(err)
 	return registration
+}
+
+// final returns the last known state of a deleted object.
+func final(object any) any {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		return gone.Obj
+	}
+	return object
 }
 
 // must is for what only an informer refuses that runs already.

@@ -1,0 +1,233 @@
+package reference_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+const scaleOfWeb = "get /apis/example.com/v1/namespaces/team/templates/web/scale"
+
+var theOther = plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+
+// That a number is known to be another one by now is not hidden for long.
+func TestAFailureKeepsWhatIsKnownForAMinute(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		time.Sleep(time.Hour)
+		d.news()
+		d.refuse(scaleOfWeb, http.StatusServiceUnavailable, "")
+		d.put(web, object{uid: "first", replicas: 5})
+		time.Sleep(59 * time.Second)
+		d.wantReplicas(theWeb, 3)
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		time.Sleep(2 * time.Second)
+		d.wantTrouble(theWeb, reason.RequestFailing, "get templates/scale.example.com")
+		time.Sleep(time.Hour)
+		if news := d.news(); len(news) != 1 {
+			d.t.Errorf("told %d times, want once", len(news))
+		}
+		d.refuse(scaleOfWeb, 0, "")
+		time.Sleep(31 * time.Second)
+		d.wantReplicas(theWeb, 5)
+	})
+}
+
+func TestAKindThatCannotBeLookedForGoesOnBeingWatched(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.refuse("get /apis/example.com", http.StatusServiceUnavailable, "")
+		d.define("templates.example.com")
+		time.Sleep(time.Hour)
+		d.wantReplicas(theWeb, 3)
+		d.refuse("get /apis/example.com", 0, "")
+		d.put(web, object{uid: "first", replicas: 5})
+		d.wantReplicas(theWeb, 5)
+	})
+}
+
+func TestARightThatIsTakenAwayIsNamedAtOnce(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		what, detail string
+	}{
+		"to read":  {scaleOfWeb, "get templates/scale.example.com"},
+		"to watch": {"watch " + templates, "list and watch templates.example.com"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atDesk(t, "", withTemplates(), func(d *desk) {
+				d.Want("team", theWeb, true)
+				d.wantReplicas(theWeb, 3)
+				time.Sleep(time.Hour)
+				d.news()
+				d.refuse(tc.what, http.StatusForbidden, "")
+				if tc.what == scaleOfWeb {
+					d.put(web, object{uid: "first", replicas: 5})
+				} else {
+					d.interrupt(103)
+					time.Sleep(2 * time.Second) // until a watch that has ended begins again
+				}
+				d.wantTrouble(theWeb, reason.ReferenceForbidden, tc.detail)
+				if len(d.news()) == 0 {
+					d.t.Error("nobody was told")
+				}
+				d.put(web, object{uid: "first", replicas: 6})
+				d.refuse(tc.what, 0, "")
+				time.Sleep(32 * time.Second)
+				d.wantReplicas(theWeb, 6)
+			})
+		})
+	}
+}
+
+func TestAWatchThatFailsForLongIsNoKnowledge(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		time.Sleep(time.Hour)
+		d.refuse("get "+templates, http.StatusServiceUnavailable, "")
+		d.refuse("watch "+templates, http.StatusServiceUnavailable, "")
+		d.interrupt(103)
+		time.Sleep(50 * time.Second)
+		d.wantReplicas(theWeb, 3)
+		time.Sleep(2 * time.Minute)
+		d.wantTrouble(theWeb, reason.RequestFailing, "list and watch templates.example.com")
+		d.put(web, object{uid: "first", replicas: 6})
+		d.refuse("get "+templates, 0, "")
+		d.refuse("watch "+templates, 0, "")
+		time.Sleep(45 * time.Second)
+		d.wantReplicas(theWeb, 6)
+	})
+}
+
+func TestWatchesThatEndNowAndThenAreNoFailure(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.news()
+		for range 20 {
+			time.Sleep(10 * time.Minute)
+			d.refuse("watch "+templates, http.StatusServiceUnavailable, "")
+			d.interrupt(103)
+			time.Sleep(5 * time.Second)
+			d.refuse("watch "+templates, 0, "")
+			d.wantReplicas(theWeb, 3)
+		}
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+	})
+}
+
+// What may not be read need not be watched, which shows all objects of the kind.
+func TestAKindThatMayNotBeReadIsNotWatched(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.refuse(scaleOfWeb, http.StatusForbidden, "")
+		d.Want("team", theWeb, true)
+		d.Want("team", theOther, true)
+		for range 10 {
+			time.Sleep(time.Hour)
+			d.wantTrouble(theWeb, reason.ReferenceForbidden, "get templates/scale.example.com")
+			if watched := d.watched(); len(watched) > 0 {
+				d.t.Fatalf("watched: %s", watched)
+			}
+		}
+		d.refuse("get /apis/example.com/v1/namespaces/team/templates/", http.StatusForbidden, "")
+		time.Sleep(time.Minute)
+		d.questions()
+		d.news()
+		time.Sleep(10 * time.Minute)
+		if lists := d.counted("get " + templates); lists > 0 {
+			d.t.Errorf("listed %d times", lists)
+		}
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		clear(d.refuses)
+		time.Sleep(32 * time.Second)
+		d.wantReplicas(theWeb, 3)
+		d.wantTrouble(theOther, reason.ReferenceMissing, "Template.example.com other")
+	})
+}
+
+func TestAKindOfWhichSomethingMayBeReadIsWatched(t *testing.T) {
+	s := withTemplates()
+	s.put(templates+"/team/other", object{uid: "other", replicas: 9})
+	atDesk(t, "", s, func(d *desk) {
+		d.refuse(scaleOfWeb, http.StatusForbidden, "")
+		d.Want("team", theWeb, true)
+		d.Want("team", theOther, true)
+		time.Sleep(time.Hour)
+		d.wantTrouble(theWeb, reason.ReferenceForbidden, "get templates/scale.example.com")
+		d.wantReplicas(theOther, 9)
+		if watched := d.watched(); !slices.Equal(watched, []string{templates}) {
+			d.t.Errorf("watched: %s", watched)
+		}
+	})
+}
+
+// An aggregated API may count scales otherwise than objects.
+func TestScalesMayHaveVersionsOfTheirOwn(t *testing.T) {
+	s := withTemplates()
+	s.counts = "1"
+	atDesk(t, "", s, func(d *desk) {
+		d.Want("team", theWeb, true)
+		time.Sleep(5 * time.Second)
+		d.wantReplicas(theWeb, 3)
+		if got, _ := d.Scale("team", theWeb); got.Version != "102" {
+			d.t.Errorf("version %s, want that of the object, which a write needs", got.Version)
+		}
+		d.put(web, object{uid: "first", replicas: 5})
+		d.wantReplicas(theWeb, 5)
+		d.questions()
+		time.Sleep(time.Hour)
+		if n := d.counted("get "); n > 0 {
+			d.t.Errorf("asked %d times while nothing changed", n)
+		}
+	})
+}
+
+// So it is after a cluster was restored from an earlier state.
+func TestAListCountsAlsoWhereItIsOlderThanWhatWasRead(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		for i := range int32(50) {
+			d.put(web, object{uid: "first", replicas: i})
+			time.Sleep(time.Second)
+		}
+		d.wantReplicas(theWeb, 49)
+		d.refuse("watch "+templates, http.StatusServiceUnavailable, "") // so that all are listed anew
+		d.interrupt(50)
+		d.put(web, object{uid: "first", replicas: 5})
+		time.Sleep(2 * time.Second)
+		d.refuse("watch "+templates, 0, "")
+		time.Sleep(time.Minute)
+		d.wantReplicas(theWeb, 5)
+	})
+}
+
+func TestOneObjectIsReadAFewTimesASecond(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.questions()
+		for i := range int32(1000) {
+			d.put(web, object{uid: "first", replicas: i})
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		d.wantReplicas(theWeb, 999)
+		if n := d.counted(scaleOfWeb); n > 40 {
+			d.t.Errorf("read %d times in ten seconds", n)
+		}
+	})
+}
