@@ -515,6 +515,11 @@ var all = []Mutant{
 		Test:  scenarios + "what-is-over-does-not-come-back", Rule: "that it stays",
 	},
 	{
+		Name:  "delayed downscale that waits for a clock that was ahead by years",
+		Edits: []Edit{{stretch, "known && !since.After(s.Now.Add(farAhead))", "known"}},
+		Test:  "internal/plan TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
+	},
+	{
 		Name:  "delayed downscale whose tail jumps over a silent pod",
 		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
 		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",

@@ -97,8 +97,9 @@ func (r *zoneRecord) held() bool { return r.grouped || r.zone.Prepares }
 func samePod(before, after keptPod) bool {
 	was, is := before.view(), after.view()
 	was.Version, is.Version = 0, 0
-	was.IP, is.IP = "", "" // nobody waits for an address
-	return was == is && before.controller() == after.controller()
+	called, calls := was.IP != "", is.IP != "" // whether it can be called; nobody waits for another address
+	was.IP, is.IP = "", ""
+	return was == is && called == calls && before.controller() == after.controller()
 }
 
 // sameBut tells whether nothing but the version differs.

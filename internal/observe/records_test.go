@@ -76,13 +76,25 @@ func TestTrimmedObjectsKeepWhatACacheAsksFor(t *testing.T) {
 	}
 }
 
+func TestThatAPodCanBeCalledIsNewsAndWhereIsNot(t *testing.T) {
+	at := func(ip string) keptPod {
+		return as[keptPod](must(trimPod(newPod("zone-a", 0, func(p *corev1.Pod) { p.Status.PodIP = ip }))))
+	}
+	if !samePod(at("10.0.0.1"), at("10.0.0.2")) {
+		t.Error("another address is news")
+	}
+	if samePod(at(""), at("10.0.0.1")) || samePod(at("10.0.0.1"), at("")) {
+		t.Error("nobody hears that a pod has an address, or none any more")
+	}
+}
+
 func TestOnlyTheVersionDiffers(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		change change[*corev1.Pod]
 		want   bool
 	}{
 		"another version":   {func(p *corev1.Pod) { version10(p) }, true},
-		"a pod IP":          {func(p *corev1.Pod) { version10(p); p.Status.PodIP = "10.0.0.1" }, true},
+		"the first pod IP":  {func(p *corev1.Pod) { version10(p); p.Status.PodIP = "10.0.0.1" }, false},
 		"an annotation":     {func(p *corev1.Pod) { version10(p); p.Annotations = map[string]string{"a": "b"} }, true},
 		"it is terminating": {func(p *corev1.Pod) { version10(p); terminating(p) }, false},
 		"Ready once more":   {func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(noon.Add(time.Second)) }, false},

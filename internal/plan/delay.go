@@ -136,6 +136,8 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 		silent.Detail = "is terminating"
 	case pod.IP == "":
 		silent.Detail = "has no IP address"
+	case pod.OnHost:
+		return Refusal{Code: reason.PodOnHostNetwork, Pod: pod.Name}
 	case !told.has(Leave, z.Delay.Call):
 		silent.Detail = "has not answered yet"
 	case told.Failed:

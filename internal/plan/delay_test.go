@@ -333,6 +333,25 @@ func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// What a process noted whose clock was ahead by years keeps nobody for years.
+func TestATimeThatIsFarAheadIsNotWaitedFor(t *testing.T) {
+	w := fixture.NewWorld(fixture.MustParse(`
+hold free
+  agreed zone-a 1 to 2 -87600h ago
+zone-a rev=2 mirror=web asks=1 delay=1h
+  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
+`))
+	for i := range 10 {
+		if w.Round(); i == 4 {
+			w.Wait(time.Hour)
+		}
+		w.Tick()
+	}
+	if n := w.Snapshot().Zones[0].Replicas; n != 1 || len(w.Violations) > 0 {
+		t.Errorf("after little more than an hour there are %d replicas, and plans were refused: %v", n, w.Violations)
+	}
+}
+
 func TestPodsAreToldAgainInTime(t *testing.T) {
 	s := fixture.MustParse(`
 zone-a rev=2 mirror=web asks=4 delay=1h

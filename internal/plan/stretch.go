@@ -97,6 +97,11 @@ func StretchOf(uid string, place int, since time.Time) Stretch {
 	return Stretch{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
 }
 
+// farAhead is how much a note may be ahead of the clock: as much as clocks of
+// processes that are well differ, and some. One that is further ahead is a mistake,
+// for whose end nobody waits.
+const farAhead = time.Hour
+
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold
 // notes it.
 func (s Snapshot) AgreedSince(z Zone, pod Pod) (time.Time, bool) {
@@ -104,7 +109,8 @@ func (s Snapshot) AgreedSince(z Zone, pod Pod) (time.Time, bool) {
 	if !noted.counts(z) {
 		return time.Time{}, false
 	}
-	return noted.since(z, pod)
+	since, known := noted.since(z, pod)
+	return since, known && !since.After(s.Now.Add(farAhead))
 }
 
 func (s Stretch) notes(place int, pod Pod) bool {
