@@ -184,9 +184,9 @@ func bounded(all []Stretch) []Stretch {
 		all = slices.Delete(all, i+1, i+2)
 	}
 	left := MaxAgreed
-	for i := len(all) - 1; i >= 0; i-- {
-		if left -= all[i].To - all[i].From; left < 0 {
-			return within(all, all[i].From-left, all[len(all)-1].To)
+	for _, s := range slices.Backward(all) {
+		if left -= s.To - s.From; left < 0 {
+			return within(all, s.From-left, all[len(all)-1].To)
 		}
 	}
 	return all
