@@ -1,0 +1,241 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// BudgetKind is the kind of object that Budget reads.
+const BudgetKind = "ZoneAwarePodDisruptionBudget"
+
+// Budget reads a ZoneAwarePodDisruptionBudget as the API server shows it. It
+// returns all that is wrong with it, in the order in which the predecessor looked;
+// with anything wrong the budget is not to be used.
+func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
+	spec, hasSpec := object["spec"].(map[string]any)
+	switch {
+	case object == nil:
+		return plan.DisruptionBudget{}, []string{"invalid value: there is no object"}
+	case !hasSpec:
+		return plan.DisruptionBudget{}, []string{"invalid value: there is no spec"}
+	case object["kind"] != BudgetKind:
+		return plan.DisruptionBudget{}, []string{"invalid value: kind is not " + BudgetKind}
+	}
+	r := budgetReader{spec: spec}
+	b := plan.DisruptionBudget{Name: nameOf(object)}
+	b.Limit, b.Percentage = r.limit()
+	b.Partition, b.Group = r.partition()
+	b.Selector = r.selector()
+	b.Delay = r.delay()
+	r.fit(b)
+	b.Unhealthy = r.unhealthy()
+	if len(r.wrong) > 0 {
+		return plan.DisruptionBudget{}, r.wrong
+	}
+	return b, nil
+}
+
+func nameOf(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
+}
+
+// budgetReader reads one field of a spec after the other and gathers what is wrong.
+type budgetReader struct {
+	spec  map[string]any
+	wrong []string
+}
+
+func (r *budgetReader) objects(format string, args ...any) {
+	r.wrong = append(r.wrong, "invalid value: "+fmt.Sprintf(format, args...))
+}
+
+// text reads a field that may be absent, which is the same as empty.
+func (r *budgetReader) text(field string) string {
+	value, given := r.spec[field]
+	text, is := value.(string)
+	if given && !is {
+		r.objects("%s is not a text", field)
+	}
+	return text
+}
+
+// number reads a field that is a whole number, or not there.
+func (r *budgetReader) number(field string) (n int64, given bool) {
+	value, given := r.spec[field]
+	if !given {
+		return 0, false
+	}
+	n, is := whole(value)
+	if !is {
+		r.objects("%s is not a whole number", field)
+	}
+	return n, is
+}
+
+// whole reads a number as decoders of JSON show it.
+func whole(value any) (int64, bool) {
+	const exact = 1 << 53
+	switch n := value.(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), n == math.Trunc(n) && math.Abs(n) <= exact
+	}
+	return 0, false
+}
+
+// limit reads how many pods may be down, as a number or a percentage.
+func (r *budgetReader) limit() (pods, percentage int) {
+	_, absolute := r.spec["maxUnavailable"]
+	_, relative := r.spec["maxUnavailablePercentage"]
+	if absolute && relative {
+		r.objects("maxUnavailable and maxUnavailablePercentage exclude each other, set one of them")
+	}
+	n, given := r.number("maxUnavailable")
+	if given && n < 0 {
+		r.objects("maxUnavailable is %d, less than 0", n)
+	}
+	p, givenPercentage := r.number("maxUnavailablePercentage")
+	if givenPercentage && (p < 0 || p > 100) {
+		r.objects("maxUnavailablePercentage is %d, not from 0 to 100", p)
+	}
+	switch {
+	case relative:
+		return 0, int(p)
+	case absolute:
+		return int(min(n, math.MaxInt32)), 0 // no group has more pods
+	}
+	return 1, 0
+}
+
+// partition reads how a pod's name tells its partition.
+func (r *budgetReader) partition() (*regexp.Regexp, int) {
+	text := r.text("podNamePartitionRegex")
+	if text == "" {
+		return nil, 0 // podNameRegexGroup says nothing then
+	}
+	before := len(r.wrong)
+	group, given := r.number("podNameRegexGroup")
+	if given && group < 1 {
+		r.objects("podNameRegexGroup is %d, less than 1", group)
+	}
+	matcher, err := wholeName(text)
+	if err != nil {
+		r.objects("podNamePartitionRegex %v", err)
+		return nil, 0
+	}
+	switch groups := matcher.NumSubexp(); {
+	case groups == 0:
+		r.objects("podNamePartitionRegex has no capture group, so it says no partition")
+	case len(r.wrong) > before:
+	case groups > 1 && !given:
+		r.objects("podNamePartitionRegex has %d capture groups, so podNameRegexGroup has to say which one is the partition", groups)
+	case group > int64(groups):
+		r.objects("podNameRegexGroup is %d, and podNamePartitionRegex has %d capture groups", group, groups)
+	}
+	return matcher, max(1, int(min(group, math.MaxInt32)))
+}
+
+// selector reads what is selected. No field at all is a mistake, an empty one
+// selects everything.
+func (r *budgetReader) selector() plan.Selector {
+	selector, is := r.spec["selector"].(map[string]any)
+	labels, hasLabels := selector["matchLabels"]
+	expressions, hasExpressions := selector["matchExpressions"]
+	if !is || !hasLabels && !hasExpressions {
+		r.objects("selector needs matchLabels, which may be empty, or matchExpressions")
+		return nil
+	}
+	var all plan.Selector
+	if hasLabels {
+		all = r.labels(labels)
+	}
+	if hasExpressions {
+		all = append(all, r.expressions(expressions)...)
+	}
+	return all
+}
+
+func (r *budgetReader) labels(value any) plan.Selector {
+	labels, is := value.(map[string]any)
+	if !is {
+		r.objects("selector.matchLabels is not a map of texts")
+		return nil
+	}
+	var all plan.Selector
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		text, is := labels[key].(string)
+		if !is {
+			r.objects("selector.matchLabels is not a map of texts: see %s", shorten(key))
+			return nil
+		}
+		all = append(all, plan.Requirement{Key: key, Demand: plan.LabelIn, Values: []string{text}})
+	}
+	return all
+}
+
+func (r *budgetReader) expressions(value any) plan.Selector {
+	list, is := value.([]any)
+	if !is {
+		r.objects("selector.matchExpressions is not a list")
+		return nil
+	}
+	var all plan.Selector
+	for i, entry := range list {
+		expression, err := requirement(entry)
+		if err != nil {
+			r.objects("selector.matchExpressions[%d]: %v", i, err)
+			return nil
+		}
+		all = append(all, expression)
+	}
+	return all
+}
+
+func (r *budgetReader) delay() time.Duration {
+	const field = "crossZoneEvictionDelay"
+	text := r.text(field)
+	if text == "" {
+		return 0
+	}
+	delay, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		r.objects("%s is %s, accepted are durations like 10m or 1h30m", field, shorten(text))
+		return 0
+	case delay < 0:
+		r.objects("%s is negative", field)
+	}
+	return delay
+}
+
+// fit objects to fields that do not go together. A regex that cannot be used is
+// one that was given.
+func (r *budgetReader) fit(b plan.DisruptionBudget) {
+	partitions := r.spec["podNamePartitionRegex"] != nil && r.spec["podNamePartitionRegex"] != ""
+	if b.Delay > 0 && !partitions {
+		r.objects("crossZoneEvictionDelay needs podNamePartitionRegex, it is about partitions")
+	}
+	if b.Percentage > 0 && partitions {
+		r.objects("maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex")
+	}
+}
+
+func (r *budgetReader) unhealthy() plan.UnhealthyPolicy {
+	switch policy := plan.UnhealthyPolicy(r.text("unhealthyPodEvictionPolicy")); policy {
+	case "", plan.IfHealthyBudget:
+		return plan.IfHealthyBudget
+	case plan.AlwaysAllow:
+		return plan.AlwaysAllow
+	}
+	r.objects("unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow")
+	return ""
+}

@@ -1,0 +1,278 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// byText compares regexes by what they say.
+var byText = cmp.Comparer(func(a, b *regexp.Regexp) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.String() == b.String())
+})
+
+// budget is an object with a spec in JSON, decoded as caches and webhooks do it,
+// or, with a number in it as float64, as others do.
+func budget(tb testing.TB, spec string) map[string]any {
+	tb.Helper()
+	var object map[string]any
+	text := `{"kind":"ZoneAwarePodDisruptionBudget","metadata":{"name":"ingester"},"spec":` + spec + `}`
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		tb.Fatalf("%s: %v", text, err)
+	}
+	return object
+}
+
+const everything = `"selector":{"matchLabels":{}}`
+
+func TestABudgetIsReadAsWritten(t *testing.T) {
+	usual := plan.DisruptionBudget{Name: "ingester", Limit: 1, Unhealthy: plan.IfHealthyBudget}
+	but := func(change func(*plan.DisruptionBudget)) plan.DisruptionBudget {
+		b := usual
+		change(&b)
+		return b
+	}
+	regex := func(text string, group int) func(*plan.DisruptionBudget) {
+		return func(b *plan.DisruptionBudget) { b.Partition, b.Group = regexp.MustCompile(text), group }
+	}
+	for sentence, tc := range map[string]struct {
+		spec string
+		want plan.DisruptionBudget
+	}{
+		"one pod is the default":      {`{` + everything + `}`, usual},
+		"none is a limit":             {`{` + everything + `,"maxUnavailable":0}`, but(func(b *plan.DisruptionBudget) { b.Limit = 0 })},
+		"a limit is a number":         {`{` + everything + `,"maxUnavailable":3}`, but(func(b *plan.DisruptionBudget) { b.Limit = 3 })},
+		"or a percentage":             {`{` + everything + `,"maxUnavailablePercentage":100}`, but(func(b *plan.DisruptionBudget) { b.Limit, b.Percentage = 0, 100 })},
+		"more than any group has":     {`{` + everything + `,"maxUnavailable":9007199254740992}`, but(func(b *plan.DisruptionBudget) { b.Limit = 1<<31 - 1 })},
+		"the only group":              {`{` + everything + `,"podNamePartitionRegex":"[a-z-]+-([0-9]+)"}`, but(regex(`^(?:[a-z-]+-([0-9]+))$`, 1))},
+		"one group of two":            {`{` + everything + `,"podNamePartitionRegex":"([a-z-]+)-([0-9]+)","podNameRegexGroup":2}`, but(regex(`^(?:([a-z-]+)-([0-9]+))$`, 2))},
+		"an empty regex is none":      {`{` + everything + `,"podNamePartitionRegex":"","podNameRegexGroup":7}`, usual},
+		"an empty delay is none":      {`{` + everything + `,"crossZoneEvictionDelay":""}`, usual},
+		"a delay of 0 delays nothing": {`{` + everything + `,"crossZoneEvictionDelay":"0s"}`, usual},
+		"0% with partitions":          {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *plan.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"a delay":                     {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *plan.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"a policy":                    {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.AlwaysAllow })},
+		"labels in a fixed order": {`{"selector":{"matchLabels":{"b":"2","a":"1"}}}`, but(func(b *plan.DisruptionBudget) {
+			b.Selector = plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelIn, "2")}
+		})},
+		"expressions alone": {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"NotIn","values":["1","2"]}]}}`, but(func(b *plan.DisruptionBudget) {
+			b.Selector = plan.Selector{demand("a", plan.LabelExists), demand("b", plan.LabelNotIn, "1", "2")}
+		})},
+		"labels with expressions": {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"DoesNotExist"}]}}`, but(func(b *plan.DisruptionBudget) {
+			b.Selector = plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelAbsent)}
+		})},
+		"fields of later versions": {`{` + everything + `,"later":true}`, usual},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, wrong := contract.Budget(budget(t, tc.spec))
+			if diff := cmp.Diff(tc.want, got, byText); diff != "" || len(wrong) > 0 {
+				t.Errorf("wrong: %q (-want +got):\n%s", wrong, diff)
+			}
+		})
+	}
+}
+
+func demand(key string, d plan.Demand, values ...string) plan.Requirement {
+	return plan.Requirement{Key: key, Demand: d, Values: values}
+}
+
+// Each is a spec with all that is wrong with it, the predecessor's order kept.
+var violations = map[string]struct {
+	spec string
+	want []string
+}{
+	"no spec":                      {`null`, []string{"there is no spec"}},
+	"a spec that is none":          {`[]`, []string{"there is no spec"}},
+	"both limits":                  {`{` + everything + `,"maxUnavailable":0,"maxUnavailablePercentage":0}`, []string{"maxUnavailable and maxUnavailablePercentage exclude each other, set one of them"}},
+	"half a pod":                   {`{` + everything + `,"maxUnavailable":0.5}`, []string{"maxUnavailable is not a whole number"}},
+	"a limit as text":              {`{` + everything + `,"maxUnavailable":"25%"}`, []string{"maxUnavailable is not a whole number"}},
+	"a limit below 0":              {`{` + everything + `,"maxUnavailable":-1}`, []string{"maxUnavailable is -1, less than 0"}},
+	"a percentage below 0":         {`{` + everything + `,"maxUnavailablePercentage":-1}`, []string{"maxUnavailablePercentage is -1, not from 0 to 100"}},
+	"a percentage above 100":       {`{` + everything + `,"maxUnavailablePercentage":101}`, []string{"maxUnavailablePercentage is 101, not from 0 to 100"}},
+	"a regex that is no text":      {`{` + everything + `,"podNamePartitionRegex":5}`, []string{"podNamePartitionRegex is not a text"}},
+	"a broken regex":               {`{` + everything + `,"podNamePartitionRegex":"([0-9]+"}`, []string{`podNamePartitionRegex is no regular expression: missing closing ) "([0-9]+"`}},
+	"a regex that leaves its cage": {`{` + everything + `,"podNamePartitionRegex":"a)|(b"}`, []string{`podNamePartitionRegex is no regular expression: unexpected ) "a)|(b"`}},
+	"a regex without a group":      {`{` + everything + `,"podNamePartitionRegex":"x-[0-9]+"}`, []string{"podNamePartitionRegex has no capture group, so it says no partition"}},
+	"a choice of groups":           {`{` + everything + `,"podNamePartitionRegex":"(x)-([0-9]+)"}`, []string{"podNamePartitionRegex has 2 capture groups, so podNameRegexGroup has to say which one is the partition"}},
+	"a group too many":             {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":2}`, []string{"podNameRegexGroup is 2, and podNamePartitionRegex has 1 capture groups"}},
+	"group 0":                      {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":0}`, []string{"podNameRegexGroup is 0, less than 1"}},
+	"a group as text":              {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":"1"}`, []string{"podNameRegexGroup is not a whole number"}},
+	"a regex too long":             {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x", 1023) + `)"}`, []string{"podNamePartitionRegex has 1025 characters, more than 1024"}},
+	"a regex too costly":           {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x{999}", 11) + `)"}`, []string{"podNamePartitionRegex is too costly: it has 10993 instructions, more than 10000"}},
+	"no selector":                  {`{}`, []string{"selector needs matchLabels, which may be empty, or matchExpressions"}},
+	"a selector of nothing":        {`{"selector":{}}`, []string{"selector needs matchLabels, which may be empty, or matchExpressions"}},
+	"labels that are none":         {`{"selector":{"matchLabels":[]}}`, []string{"selector.matchLabels is not a map of texts"}},
+	"a label with a number":        {`{"selector":{"matchLabels":{"a":1}}}`, []string{`selector.matchLabels is not a map of texts: see "a"`}},
+	"expressions that are none":    {`{"selector":{"matchExpressions":{}}}`, []string{"selector.matchExpressions is not a list"}},
+	"an expression that is none":   {`{"selector":{"matchExpressions":["a"]}}`, []string{"selector.matchExpressions[0]: is not an object"}},
+	"an expression without a key":  {`{"selector":{"matchExpressions":[{"operator":"Exists"}]}}`, []string{"selector.matchExpressions[0]: has no key"}},
+	"an unknown operator":          {`{"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`, []string{`selector.matchExpressions[0]: operator is "Gt", accepted are In, NotIn, Exists and DoesNotExist`}},
+	"one of no values":             {`{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, []string{"selector.matchExpressions[0]: values go with the operators In and NotIn, and these need some"}},
+	"a value for what exists":      {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`, []string{"selector.matchExpressions[0]: values go with the operators In and NotIn, and these need some"}},
+	"values that are none":         {`{"selector":{"matchExpressions":[{"key":"a","operator":"In","values":[1]}]}}`, []string{"selector.matchExpressions[0]: values is not a list of texts"}},
+	"a delay that is no text":      {`{` + everything + `,"crossZoneEvictionDelay":600}`, []string{"crossZoneEvictionDelay is not a text"}},
+	"a delay in days":              {`{` + everything + `,"crossZoneEvictionDelay":"1d"}`, []string{`crossZoneEvictionDelay is "1d", accepted are durations like 10m or 1h30m`}},
+	"a delay below 0":              {`{` + everything + `,"crossZoneEvictionDelay":"-1s"}`, []string{"crossZoneEvictionDelay is negative"}},
+	"a delay of zones":             {`{` + everything + `,"crossZoneEvictionDelay":"10m"}`, []string{"crossZoneEvictionDelay needs podNamePartitionRegex, it is about partitions"}},
+	"a percentage of partitions":   {`{` + everything + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`, []string{"maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex"}},
+	"an unknown policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"Never"}`, []string{"unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow"}},
+	"everything at once": {
+		`{"maxUnavailable":-1,"maxUnavailablePercentage":50,"podNamePartitionRegex":"(","crossZoneEvictionDelay":"1d","unhealthyPodEvictionPolicy":"x"}`,
+		[]string{
+			"maxUnavailable and maxUnavailablePercentage exclude each other, set one of them",
+			"maxUnavailable is -1, less than 0",
+			`podNamePartitionRegex is no regular expression: missing closing ) "("`,
+			"selector needs matchLabels, which may be empty, or matchExpressions",
+			`crossZoneEvictionDelay is "1d", accepted are durations like 10m or 1h30m`,
+			"maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex",
+			"unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow",
+		},
+	},
+}
+
+func TestEverythingWrongWithABudgetIsToldInThePredecessorsOrder(t *testing.T) {
+	for sentence, tc := range violations {
+		t.Run(sentence, func(t *testing.T) {
+			got, wrong := contract.Budget(budget(t, tc.spec))
+			if diff := cmp.Diff(prefixed(tc.want), wrong); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(plan.DisruptionBudget{}, got, byText); diff != "" {
+				t.Errorf("there is a budget (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func prefixed(texts []string) []string {
+	var all []string
+	for _, text := range texts {
+		all = append(all, "invalid value: "+text)
+	}
+	return all
+}
+
+func TestAnAbsentObjectIsNoBudget(t *testing.T) {
+	if _, wrong := contract.Budget(nil); len(wrong) == 0 {
+		t.Error("nothing is wrong with it")
+	}
+	other := budget(t, `{`+everything+`}`)
+	other["kind"] = "PodDisruptionBudget"
+	if _, wrong := contract.Budget(other); len(wrong) == 0 {
+		t.Error("another kind is accepted")
+	}
+}
+
+func TestANameIsMatchedAsAWholeByEveryAlternative(t *testing.T) {
+	b, wrong := contract.Budget(budget(t, `{`+everything+`,"podNamePartitionRegex":"a-([0-9]+)|b-[0-9]+"}`))
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	for pod, want := range map[string]string{"a-1": "1", "a-1-b": "", "x-b-1": "", "b-1": ""} {
+		if got, known := b.PartitionOf(pod); got != want || known != (want != "") {
+			t.Errorf("%s is in partition %q, known %t, want %q", pod, got, known, want)
+		}
+	}
+}
+
+// What the CRD refuses by itself is told in the same words.
+func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
+	text, err := os.ReadFile("../../manifests/crds/rollout-operator.grafana.com_zoneawarepoddisruptionbudgets.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, tc := range violations {
+		for _, violation := range tc.want {
+			_, inList, _ := strings.Cut(violation, "]: ")
+			known = append(known, "invalid value: "+violation, "invalid value: "+inList)
+		}
+	}
+	found := rules(crd)
+	if len(found) < 6 {
+		t.Errorf("%d rules", len(found))
+	}
+	for _, message := range found {
+		if !slices.Contains(known, message) {
+			t.Errorf("no violation says %q", message)
+		}
+	}
+}
+
+// rules returns the messages of all validation rules in a tree.
+func rules(tree any) (messages []string) {
+	switch tree := tree.(type) {
+	case []any:
+		for _, branch := range tree {
+			messages = append(messages, rules(branch)...)
+		}
+	case map[string]any:
+		list, _ := tree["x-kubernetes-validations"].([]any)
+		for _, rule := range list {
+			if rule, is := rule.(map[string]any); is {
+				message, _ := rule["message"].(string)
+				messages = append(messages, message)
+			}
+		}
+		for _, branch := range tree {
+			messages = append(messages, rules(branch)...)
+		}
+	}
+	return messages
+}
+
+// FuzzBudget: whatever the object, it is either a budget whose parts can be used
+// or there are sentences that say why not.
+func FuzzBudget(f *testing.F) {
+	for _, tc := range violations {
+		f.Add(tc.spec, "ingester-zone-a-1")
+	}
+	f.Add(`{`+everything+`,"podNamePartitionRegex":"a-([0-9]+)|(b)","podNameRegexGroup":2,"crossZoneEvictionDelay":"1h"}`, "b")
+	f.Add(`{`+everything+`,"podNamePartitionRegex":"(a)\\Q"}`, "a")
+	f.Fuzz(func(t *testing.T, spec, pod string) {
+		var decoded any
+		if json.Unmarshal([]byte(spec), &decoded) != nil {
+			return
+		}
+		b, wrong := contract.Budget(map[string]any{"kind": contract.BudgetKind, "spec": decoded})
+		if len(wrong) > 0 {
+			if slices.Contains(wrong, "") {
+				t.Errorf("%q", wrong)
+			}
+			return
+		}
+		sound(t, b)
+		partition, known := b.PartitionOf(pod)
+		if known != (partition != "") || len(partition) > len(pod) {
+			t.Errorf("%q is in partition %q, known %t", pod, partition, known)
+		}
+	})
+}
+
+func sound(t *testing.T, b plan.DisruptionBudget) {
+	t.Helper()
+	switch {
+	case b.Limit < 0, b.Percentage < 0, b.Percentage > 100, b.Limit > 0 && b.Percentage > 0, b.Delay < 0:
+		t.Errorf("%+v has a limit or a delay that is none", b)
+	case b.ByPartition() && (b.Group < 1 || b.Group > b.Partition.NumSubexp() || b.Percentage > 0):
+		t.Errorf("%+v counts partitions that it cannot tell", b)
+	case !b.ByPartition() && b.Delay > 0:
+		t.Errorf("%+v delays without partitions", b)
+	case b.Unhealthy != plan.IfHealthyBudget && b.Unhealthy != plan.AlwaysAllow:
+		t.Errorf("%+v has no policy", b)
+	}
+}

@@ -1,0 +1,61 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+var errValues = errors.New("values go with the operators In and NotIn, and these need some")
+
+// requirement reads one entry of a selector's matchExpressions.
+func requirement(entry any) (plan.Requirement, error) {
+	expression, is := entry.(map[string]any)
+	if !is {
+		return plan.Requirement{}, errors.New("is not an object")
+	}
+	key, _ := expression["key"].(string)
+	if key == "" {
+		return plan.Requirement{}, errors.New("has no key")
+	}
+	operator, _ := expression["operator"].(string)
+	values, err := texts(expression["values"])
+	if err != nil {
+		return plan.Requirement{}, err
+	}
+	demand := plan.Demand(operator)
+	switch demand {
+	case plan.LabelIn, plan.LabelNotIn:
+		if len(values) == 0 {
+			return plan.Requirement{}, errValues
+		}
+	case plan.LabelExists, plan.LabelAbsent:
+		if len(values) > 0 {
+			return plan.Requirement{}, errValues
+		}
+	default:
+		return plan.Requirement{}, fmt.Errorf("operator is %s, accepted are In, NotIn, Exists and DoesNotExist", shorten(operator))
+	}
+	return plan.Requirement{Key: key, Demand: demand, Values: values}, nil
+}
+
+// texts reads a list of texts, or nothing.
+func texts(value any) ([]string, error) {
+	if value == nil {
+		return nil, nil
+	}
+	list, is := value.([]any)
+	if !is {
+		return nil, errors.New("values is not a list")
+	}
+	var all []string
+	for _, entry := range list {
+		text, is := entry.(string)
+		if !is {
+			return nil, errors.New("values is not a list of texts")
+		}
+		all = append(all, text)
+	}
+	return all, nil
+}
