@@ -17,7 +17,7 @@ import (
 )
 
 // Options say which webhooks there are. Log is required; a webhook without a
-// Judge is not served.
+// Judge is not served. /admission/zpdb-validation needs none and always is.
 type Options struct {
 	NoDownscale      Judge // /admission/no-downscale
 	PrepareDownscale Judge // /admission/prepare-downscale
@@ -34,7 +34,7 @@ type Options struct {
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string  // no-downscale, prepare-downscale
+	Webhook string  // no-downscale, prepare-downscale, zpdb-validation
 	Verdict Outcome // what the API server was told
 	Reason  Reason  // why; empty when there was no verdict
 	DryRun  bool
@@ -66,21 +66,25 @@ func New(o Options) http.Handler {
 		o.Observe = func(Observation) {}
 	}
 	mux := http.NewServeMux()
+	serve := func(name string, judged func(context.Context, *review) Verdict) {
+		mux.Handle("POST /admission/"+name, &webhook{name: name, judged: judged, options: o})
+	}
 	for name, judge := range map[string]Judge{
 		"no-downscale":      o.NoDownscale,
 		"prepare-downscale": o.PrepareDownscale,
 	} {
 		if judge != nil {
-			mux.Handle("POST /admission/"+name, &webhook{name: name, judge: judge, options: o})
+			serve(name, changes(judge))
 		}
 	}
+	serve("zpdb-validation", func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
 	return mux
 }
 
 // webhook serves one path.
 type webhook struct {
 	name    string
-	judge   Judge
+	judged  func(context.Context, *review) Verdict
 	options Options
 }
 
@@ -135,7 +139,7 @@ func (h *webhook) decide(r *http.Request, asked *review) Verdict {
 	defer stop()
 
 	q := asked.Request
-	verdict := h.judged(ctx, q)
+	verdict := h.judged(ctx, asked)
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("k8s.namespace.name", q.Namespace), attribute.String("lockstep.object", q.what()+"/"+q.Name),
@@ -149,12 +153,15 @@ func (h *webhook) decide(r *http.Request, asked *review) Verdict {
 	return verdict
 }
 
-func (h *webhook) judged(ctx context.Context, q *request) Verdict {
-	change, err := q.change()
-	if err != nil {
-		return h.judge.Doubt(ObjectUnreadable, err.Error())
+// changes has a judge decide about what changes a number of replicas.
+func changes(judge Judge) func(context.Context, *review) Verdict {
+	return func(ctx context.Context, asked *review) Verdict {
+		change, err := asked.Request.change()
+		if err != nil {
+			return judge.Doubt(ObjectUnreadable, err.Error())
+		}
+		return judge.Judge(ctx, change)
 	}
-	return h.judge.Judge(ctx, change)
 }
 
 // log writes a line for whatever is not a plain yes.

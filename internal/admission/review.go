@@ -27,6 +27,8 @@ var reviewVersions = []string{"admission.k8s.io/v1", "admission.k8s.io/v1beta1"}
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *request `json:"request"`
+
+	body []byte // all of it, for those who read more of an object
 }
 
 // request is the part of an AdmissionRequest that is read.
@@ -106,7 +108,7 @@ func parseReview(body []byte) (*review, error) {
 	case asked.Request.UID == "":
 		return nil, malformed("the request has no uid")
 	}
-	asked.Request.unreadable = odd
+	asked.Request.unreadable, asked.body = odd, body
 	return asked, nil
 }
 

@@ -47,6 +47,8 @@ const (
 	ReplicasUnknown  = reason.ReplicasUnknown
 	ParentUnknown    = reason.ParentUnknown
 	CacheEmpty       = reason.CacheEmpty
+	BudgetValid      = reason.BudgetValid
+	BudgetInvalid    = reason.BudgetInvalid
 )
 
 // Allow is the verdict that lets a change pass.

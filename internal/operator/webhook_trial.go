@@ -41,10 +41,11 @@ type triedSet struct {
 const (
 	noDownscalePath      = "/admission/no-downscale"
 	prepareDownscalePath = "/admission/prepare-downscale"
+	zpdbValidationPath   = "/admission/zpdb-validation"
 )
 
 // admissionPaths are where admission answers.
-var admissionPaths = []string{noDownscalePath, prepareDownscalePath}
+var admissionPaths = []string{noDownscalePath, prepareDownscalePath, zpdbValidationPath}
 
 // run returns what is wrong; nothing where nobody can tell.
 func (t trial) run(ctx context.Context) []cabundle.Fault {

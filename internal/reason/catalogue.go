@@ -16,6 +16,7 @@ var catalogue = []Entry{
 	{NotGuarded, 11, Deed, "the object asks for no care when it shrinks", "Nothing."},
 	{LeaderFollowed, 12, Deed, "the zone follows its leader, which asks for another number of replicas", "Nothing; this is what grafana.com/rollout-downscale-leader asks for."},
 	{ReferenceMirrored, 13, Deed, "the zone takes over the replicas of the resource that its annotations name", "Nothing; this is what grafana.com/rollout-mirror-replicas-from-resource-name asks for."},
+	{BudgetValid, 14, Deed, "the ZoneAwarePodDisruptionBudget can be used as it is written", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -72,6 +73,7 @@ var catalogue = []Entry{
 	{InvalidReference, 222, Attention, "the annotations that name the resource whose replicas the zone takes over are incomplete or wrong; the zone keeps its replicas", "Correct the annotations that begin with grafana.com/rollout-mirror-replicas-from-resource."},
 	{InvalidDelay, 223, Attention, "the annotations for delayed downscales are incomplete or wrong; the zone grows and does not shrink", "Correct grafana.com/rollout-delayed-downscale and grafana.com/rollout-prepare-delayed-downscale-url, or remove both."},
 	{ReplicasOutOfRange, 224, Attention, "the zone should get more replicas than any cluster has pods; it keeps what it has", "Ask for at most 100,000 replicas."},
+	{BudgetInvalid, 225, Attention, "the ZoneAwarePodDisruptionBudget cannot be used as it is written", "Correct it; the message names every field that is wrong (docs/evictions.md)."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

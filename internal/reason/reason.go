@@ -28,6 +28,7 @@ const (
 	NotGuarded         Code = "NotGuarded"
 	LeaderFollowed     Code = "LeaderFollowed"
 	ReferenceMirrored  Code = "ReferenceMirrored"
+	BudgetValid        Code = "BudgetValid"
 )
 
 // Codes for waits that end by themselves.
@@ -90,6 +91,7 @@ const (
 	InvalidReference      Code = "InvalidReference"
 	InvalidDelay          Code = "InvalidDelay"
 	ReplicasOutOfRange    Code = "ReplicasOutOfRange"
+	BudgetInvalid         Code = "BudgetInvalid"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// judgeBudget decides about a ZoneAwarePodDisruptionBudget as it is to be stored.
+// It needs the object and nothing else, so a dry run is judged like any other
+// request, and every operation like any other.
+func judgeBudget(asked *review) Verdict {
+	object, err := asked.object()
+	if err != nil {
+		return Deny(http.StatusBadRequest, BudgetInvalid, "invalid value: "+err.Error())
+	}
+	budget, wrong := contract.Budget(object)
+	if len(wrong) > 0 {
+		return Deny(http.StatusBadRequest, BudgetInvalid, strings.Join(wrong, "; "))
+	}
+	v := Allow(BudgetValid)
+	v.Warnings = budgetWarnings(budget)
+	return v
+}
+
+func budgetWarnings(b plan.DisruptionBudget) []string {
+	if len(b.Selector) > 0 {
+		return nil
+	}
+	return []string{warning("spec.selector is empty, so this budget covers every pod and every StatefulSet of its namespace; a second budget there would bar every eviction that both cover")}
+}
+
+// object is the new object of a review with all of its fields; nil if there is none.
+func (q *review) object() (map[string]any, error) {
+	var whole struct {
+		Request struct {
+			Object any `json:"object"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(q.body, &whole); err != nil {
+		return nil, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	object, is := whole.Request.Object.(map[string]any)
+	if !is && whole.Request.Object != nil {
+		return nil, errors.New("the object is none")
+	}
+	return object, nil
+}
