@@ -117,7 +117,8 @@ func (in *installation) forTheWholeCluster(t *testing.T) {
 func webhookObjects(namespace string) []string {
 	return []string{
 		"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
-		"MutatingWebhookConfiguration lockstep-prepare-downscale", "ValidatingWebhookConfiguration lockstep-no-downscale",
+		"MutatingWebhookConfiguration lockstep-prepare-downscale",
+		"ValidatingWebhookConfiguration lockstep-no-downscale", "ValidatingWebhookConfiguration lockstep-zpdb-validation",
 		namespace + ": Role lockstep-certificate", namespace + ": RoleBinding lockstep-certificate",
 	}
 }
@@ -169,7 +170,11 @@ func (in *installation) installsWebhooks(t *testing.T, namespace, folder string,
 		if err != nil {
 			return err
 		}
-		for _, bundle := range [][]byte{validating.Webhooks[0].ClientConfig.CABundle, mutating.Webhooks[0].ClientConfig.CABundle} {
+		budgets, err := in.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, "lockstep-zpdb-validation", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, bundle := range [][]byte{validating.Webhooks[0].ClientConfig.CABundle, budgets.Webhooks[0].ClientConfig.CABundle, mutating.Webhooks[0].ClientConfig.CABundle} {
 			if !bytes.Equal(bundle, secret.Data["ca"]) {
 				return fmt.Errorf("one has %q", bundle)
 			}
@@ -183,6 +188,7 @@ func (in *installation) removeWebhooks(t *testing.T) {
 	ctx, hooks := context.WithoutCancel(t.Context()), in.admin.AdmissionregistrationV1()
 	err := errors.Join(
 		hooks.ValidatingWebhookConfigurations().Delete(ctx, "lockstep-no-downscale", metav1.DeleteOptions{}),
+		hooks.ValidatingWebhookConfigurations().Delete(ctx, "lockstep-zpdb-validation", metav1.DeleteOptions{}),
 		hooks.MutatingWebhookConfigurations().Delete(ctx, "lockstep-prepare-downscale", metav1.DeleteOptions{}),
 	)
 	if err != nil {
