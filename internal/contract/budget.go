@@ -207,12 +207,9 @@ func (r *budgetReader) delay() time.Duration {
 		return 0
 	}
 	delay, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		r.objects("%s is %s, accepted are durations like 10m or 1h30m", field, shorten(text))
+	if err != nil || delay < 0 {
+		r.objects("%s has to be a duration like 10m or 1h30m, and not negative: it is %s", field, shorten(text))
 		return 0
-	case delay < 0:
-		r.objects("%s is negative", field)
 	}
 	return delay
 }

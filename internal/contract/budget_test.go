@@ -121,8 +121,8 @@ var violations = map[string]struct {
 	"a value for what exists":      {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`, []string{"selector.matchExpressions[0]: values go with the operators In and NotIn, and these need some"}},
 	"values that are none":         {`{"selector":{"matchExpressions":[{"key":"a","operator":"In","values":[1]}]}}`, []string{"selector.matchExpressions[0]: values is not a list of texts"}},
 	"a delay that is no text":      {`{` + everything + `,"crossZoneEvictionDelay":600}`, []string{"crossZoneEvictionDelay is not a text"}},
-	"a delay in days":              {`{` + everything + `,"crossZoneEvictionDelay":"1d"}`, []string{`crossZoneEvictionDelay is "1d", accepted are durations like 10m or 1h30m`}},
-	"a delay below 0":              {`{` + everything + `,"crossZoneEvictionDelay":"-1s"}`, []string{"crossZoneEvictionDelay is negative"}},
+	"a delay in days":              {`{` + everything + `,"crossZoneEvictionDelay":"1d"}`, []string{`crossZoneEvictionDelay has to be a duration like 10m or 1h30m, and not negative: it is "1d"`}},
+	"a delay below 0":              {`{` + everything + `,"crossZoneEvictionDelay":"-1s"}`, []string{`crossZoneEvictionDelay has to be a duration like 10m or 1h30m, and not negative: it is "-1s"`}},
 	"a delay of zones":             {`{` + everything + `,"crossZoneEvictionDelay":"10m"}`, []string{"crossZoneEvictionDelay needs podNamePartitionRegex, it is about partitions"}},
 	"a percentage of partitions":   {`{` + everything + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`, []string{"maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex"}},
 	"an unknown policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"Never"}`, []string{"unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow"}},
@@ -133,7 +133,7 @@ var violations = map[string]struct {
 			"maxUnavailable is -1, less than 0",
 			`podNamePartitionRegex is no regular expression: missing closing ) "("`,
 			"selector needs matchLabels, which may be empty, or matchExpressions",
-			`crossZoneEvictionDelay is "1d", accepted are durations like 10m or 1h30m`,
+			`crossZoneEvictionDelay has to be a duration like 10m or 1h30m, and not negative: it is "1d"`,
 			"maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex",
 			"unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow",
 		},
@@ -207,7 +207,7 @@ func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
 		t.Errorf("%d rules", len(found))
 	}
 	for _, message := range found {
-		if !slices.Contains(known, message) {
+		if !slices.ContainsFunc(known, func(violation string) bool { return strings.HasPrefix(violation, message) }) {
 			t.Errorf("no violation says %q", message)
 		}
 	}

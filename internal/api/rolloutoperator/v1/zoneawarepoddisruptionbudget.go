@@ -25,7 +25,7 @@ type ZoneAwarePodDisruptionBudget struct {
 // ZoneAwarePodDisruptionBudgetSpec is what is asked for.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.maxUnavailable) && has(self.maxUnavailablePercentage))",message="invalid value: maxUnavailable and maxUnavailablePercentage exclude each other, set one of them"
-// +kubebuilder:validation:XValidation:rule="!has(self.crossZoneEvictionDelay) || self.crossZoneEvictionDelay == \"\" || duration(self.crossZoneEvictionDelay) >= duration(\"0s\")",message="invalid value: crossZoneEvictionDelay is negative"
+// +kubebuilder:validation:XValidation:rule="!has(self.crossZoneEvictionDelay) || self.crossZoneEvictionDelay == \"\" || duration(self.crossZoneEvictionDelay) >= duration(\"0s\")",message="invalid value: crossZoneEvictionDelay has to be a duration like 10m or 1h30m, and not negative"
 // +kubebuilder:validation:XValidation:rule="!has(self.crossZoneEvictionDelay) || self.crossZoneEvictionDelay == \"\" || duration(self.crossZoneEvictionDelay) <= duration(\"0s\") || (has(self.podNamePartitionRegex) && self.podNamePartitionRegex != \"\")",message="invalid value: crossZoneEvictionDelay needs podNamePartitionRegex, it is about partitions"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxUnavailablePercentage) || self.maxUnavailablePercentage == 0 || !has(self.podNamePartitionRegex) || self.podNamePartitionRegex == \"\"",message="invalid value: maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex"
 type ZoneAwarePodDisruptionBudgetSpec struct {
