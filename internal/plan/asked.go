@@ -37,6 +37,9 @@ func (b *board) prepare(d Decrease) []Action {
 	leaves, because := b.stillDue(d)
 	late := !b.Now.Before(d.Since.Add(AnswerLimit))
 	asked := b.Asked
+	if !asked.ofThe(d) {
+		asked = Asked{}
+	}
 	switch {
 	case because.Code == reason.ReferenceUnseen && !late:
 		return nil // it is not known yet whether it is still wanted
@@ -44,7 +47,7 @@ func (b *board) prepare(d Decrease) []Action {
 		return nil // another process may still be asking
 	case !because.None() || late:
 		return b.takeBack(d)
-	case !asked.about(d, leaves.ask):
+	case len(leaves.ask) > 0 && !asked.about(d, leaves.ask):
 		return []Action{PreparePods{Decrease: d, Pods: leaves.ask, Within: d.Since.Add(AnswerLimit).Sub(b.Now)}}
 	case asked.Underway:
 		return nil
