@@ -25,10 +25,12 @@ func (a Asked) about(d Decrease, pods []Pod) bool {
 	return a.ofThe(d) && !slices.ContainsFunc(pods, func(pod Pod) bool { return !slices.Contains(a.UIDs, pod.UID) })
 }
 
-// ofThe tells whether pods were asked about that decrease at its stage.
+// ofThe tells whether pods were asked about that decrease since it got to its
+// stage: the same one may be tried again, by whomever.
 func (a Asked) ofThe(d Decrease) bool {
 	b := a.Decrease
-	return b.Zone == d.Zone && b.UID == d.UID && b.Version == d.Version && b.From == d.From && b.To == d.To && b.Stage == d.Stage
+	return b.Zone == d.Zone && b.UID == d.UID && b.Version == d.Version && b.From == d.From && b.To == d.To &&
+		b.Stage == d.Stage && b.Since.Equal(d.Since)
 }
 
 // prepare asks who leaves by a decrease of lockstep's own, once that is noted, and
