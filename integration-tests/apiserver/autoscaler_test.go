@@ -1,6 +1,8 @@
 package apiserver_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,4 +78,28 @@ func TestAnAutoscalerOfTheResourceScalesAllZones(t *testing.T) {
 	s.uses("10M", "zone-a-0", "zone-a-1", "zone-a-2", "zone-a-3")
 	s.sized(map[string]int32{"zone-a": 1, "zone-b": 1, "zone-c": 1})
 	s.awaitReport(templates, "web", 1)
+}
+
+// The example asks for 3 replicas until its autoscaler knows better. Nobody runs its
+// pods here, so the followers wait for their leader.
+func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	if err := s.world.cluster.ApplyIn(t.Context(), s.name, manifest+"examples/autoscaled-group"); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("store-zone-a has the replicas of the template", func(now present) error {
+		if a := now.sets["store-zone-a"]; a == nil || *a.Spec.Replicas != 3 || now.sets["store-zone-c"] == nil {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	s.stays("the followers wait for their leader", aWhile, func(now present) error {
+		for _, name := range []string{"store-zone-b", "store-zone-c"} {
+			if n := *now.sets[name].Spec.Replicas; n != 1 {
+				return fmt.Errorf("%s has %d replicas", name, n)
+			}
+		}
+		return nil
+	})
 }

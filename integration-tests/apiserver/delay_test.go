@@ -104,7 +104,7 @@ func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
 	everywhere(t, func(s *scene) {
 		s.answersLike(nil)
 		s.template("web", 4)
-		s.create(zone("zone-a", 4, mirrors("web"), delays("3s")), zone("zone-b", 1))
+		s.create(zone("zone-a", 4, mirrors("web"), delays("1h")), zone("zone-b", 1))
 		s.asks("web", 1)
 		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
 			s.told(pod, "DELETE 200, POST 200")
@@ -113,6 +113,7 @@ func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
 		s.asks("web", 3)
 		s.told("zone-a-1", "DELETE 200, POST 200, DELETE 200")
 		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200")
+		s.change("zone-a", delays("3s"))
 		s.sized(map[string]int32{"zone-a": 3})
 		s.asks("web", 2)
 		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200, POST 200")
@@ -200,8 +201,8 @@ func TestAMisspeltDelayKeepsAZoneFromShrinkingAlone(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
 }
 
-// Pods of one group that never answer keep nobody else waiting.
-func TestPodsThatNeverAnswerStallTheirOwnGroupAlone(t *testing.T) {
+// Pods of two groups that never answer keep nobody else waiting.
+func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 	t.Parallel()
 	pods := int32(40)
 	if everyFault() {
@@ -219,9 +220,14 @@ func TestPodsThatNeverAnswerStallTheirOwnGroupAlone(t *testing.T) {
 	})
 	s.template("silent", int64(pods))
 	s.template("web", 4)
-	s.create(zone("silent-a", pods, inGroup("silent"), mirrors("silent"), delays("1s")), zone("zone-a", 4, mirrors("web"), delays("1s")), zone("zone-b", 1))
+	s.create(
+		zone("silent-a", pods, inGroup("silent"), mirrors("silent"), delays("1s")),
+		zone("silent-b", pods, inGroup("silent-too"), mirrors("silent"), delays("1s")),
+		zone("zone-a", 4, mirrors("web"), delays("1s")), zone("zone-b", 1),
+	)
 	s.asks("silent", 1)
 	s.awaitWaiting("PodNotAgreed", "silent-a")
+	s.awaitWaiting("PodNotAgreed", "silent-b")
 	for _, n := range []int32{2, 4, 1} {
 		began := time.Now()
 		s.asks("web", int64(n))

@@ -29,6 +29,9 @@ type Options struct {
 	// Roots are whom calls by HTTPS trust. Not set: those of the system.
 	Roots *x509.CertPool
 
+	// Managed is asked before every single call, whether pods of a namespace may be
+	// called still. Not set: always.
+	Managed func(namespace string) bool
 	// Tracer makes a span of every call. Not set: no spans.
 	Tracer trace.Tracer
 	// Observe is told about every call that was made or refused, for metrics.
@@ -63,6 +66,9 @@ func New(o Options) *Caller {
 	}
 	if o.Tracer == nil {
 		o.Tracer = noop.Tracer{}
+	}
+	if o.Managed == nil {
+		o.Managed = func(string) bool { return true }
 	}
 	if o.Observe == nil {
 		o.Observe = func(string, Purpose, Result) {}
@@ -208,7 +214,7 @@ func (r round) one(ctx, begin context.Context, pod Pod) Result {
 		return Result{Pod: pod.Name, Outcome: NotAsked}
 	}
 	defer c.turns.give(pod.Namespace, pod.Name)
-	if begin.Err() != nil {
+	if begin.Err() != nil || !c.options.Managed(pod.Namespace) {
 		return Result{Pod: pod.Name, Outcome: NotAsked}
 	}
 	ctx, span := c.options.Tracer.Start(ctx, "hook "+string(r.purpose), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(

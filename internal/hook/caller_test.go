@@ -230,6 +230,20 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 	}
 }
 
+// A namespace that opts out in the middle of many calls is left alone from then on.
+func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
+	var left atomic.Bool
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) { left.Store(true) }, 80)
+	c := hook.New(hook.Options{Parallel: 1, Managed: func(namespace string) bool { return namespace == "team" && !left.Load() }})
+	for how, ask := range map[string]func(context.Context, contract.Call, []hook.Pod) hook.Results{"prepare": c.Prepare, "undo": c.Undo} {
+		left.Store(false)
+		want := hook.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: hook.NotAsked}, {Pod: "zone-a-2", Outcome: hook.NotAsked}}
+		if diff := cmp.Diff(want, ask(t.Context(), shutdown, pods(3)), withoutTook); diff != "" || len(l.connections()) != 1 {
+			t.Errorf("%s (-want +got):\n%s", how, diff)
+		}
+	}
+}
+
 func TestNobodyToPrepareIsEverybodyPrepared(t *testing.T) {
 	c := hook.New(hook.Options{})
 	if !c.Prepare(t.Context(), shutdown, nil).AllAnswered() || !c.Undo(t.Context(), shutdown, nil).AllAnswered() {

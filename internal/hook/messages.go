@@ -181,6 +181,17 @@ func (m *Messages) Forget(key plan.Key) {
 	}
 }
 
+// ForgetNamespace drops all groups of a namespace: nobody there is called any more.
+func (m *Messages) ForgetNamespace(namespace string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, g := range m.groups {
+		if key.Namespace == namespace {
+			m.drop(g, func(*letter) bool { return true })
+		}
+	}
+}
+
 func (m *Messages) drop(g *recipients, gone func(*letter) bool) {
 	for uid, l := range g.letters {
 		if gone(l) {
@@ -257,7 +268,7 @@ var purposes = map[plan.Message]Purpose{plan.Leave: ToLeave, plan.Stay: ToStay}
 func (m *Messages) next() *recipients {
 	var best *recipients
 	for _, g := range m.groups {
-		if len(g.waiting) == 0 || g.calls >= m.options.PerGroup || !m.places.free(g.key.Namespace) {
+		if len(g.waiting) == 0 || g.calls >= m.options.PerGroup || !m.places.free(g.key.Namespace, g.calls > 0) {
 			continue
 		}
 		if best == nil || m.before(g, best) {
@@ -378,7 +389,8 @@ func (m *Messages) tellAnswers(g *recipients) {
 }
 
 // places counts calls under way. The last ones are kept for namespaces that have
-// none: whoever has pods that never answer waits for himself.
+// none, and those of a namespace for its groups that have none: whoever has pods
+// that never answer waits for himself.
 type places struct {
 	perNamespace int
 	perProcess   int
@@ -386,12 +398,17 @@ type places struct {
 	namespaces   map[string]int
 }
 
-func (p *places) free(namespace string) bool {
-	limit := p.perProcess
+// free tells whether a group of a namespace, which has calls under way or has none,
+// may begin one more.
+func (p *places) free(namespace string, busy bool) bool {
+	limit, own := p.perProcess, p.perNamespace
 	if p.namespaces[namespace] > 0 {
 		limit -= p.perProcess / 8
 	}
-	return p.all < limit && p.namespaces[namespace] < p.perNamespace
+	if busy {
+		own -= p.perNamespace / 8
+	}
+	return p.all < limit && p.namespaces[namespace] < own
 }
 
 func (p *places) take(namespace string) {

@@ -311,6 +311,40 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	}
 }
 
+func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) {
+	over := make(chan struct{})
+	silent := make(chan bool, 1000)
+	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/silent" {
+			silent <- true
+			<-over
+			return
+		}
+		_, _ = io.WriteString(w, `{"timestamp":1}`)
+	}, 80)
+	t.Cleanup(func() { close(over) })
+	f := newOffice(t, hook.New(hook.Options{CallLimit: 5 * time.Second}), hook.MessageOptions{})
+	for i, group := range []string{"silent", "as silent"} {
+		zone := delayed("zone-s", 100*i, 100)
+		zone.Delay.Call.Path = "/silent"
+		f.Tell(plan.Key{Namespace: store.Namespace, Group: group}, zone, plan.Leave, zone.Pods)
+	}
+	for range 28 { // as many as these two may have
+		<-silent
+	}
+	began, zone := time.Now(), delayed("zone-a", 1000, 10)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	for name, told := range f.told(t, store, zone) {
+		if told.Failed || told.Underway {
+			t.Errorf("%s: %+v", name, told)
+		}
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the third group was told after %s", took)
+	}
+	f.ForgetNamespace(store.Namespace)
+}
+
 func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 	arrived, goOn := make(chan string, 100), make(chan bool)
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -379,11 +413,12 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 // address.
 func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 	for how, drop := range map[string]func(office, plan.Zone){
-		"the pods":  func(f office, z plan.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []plan.Zone{z}) },
-		"the zone":  func(f office, _ plan.Zone) { f.Fill(store, nil) },
-		"the delay": func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
-		"the group": func(f office, _ plan.Zone) { f.Forget(store) },
-		"the work":  func(f office, _ plan.Zone) { f.stop() },
+		"the pods":      func(f office, z plan.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []plan.Zone{z}) },
+		"the zone":      func(f office, _ plan.Zone) { f.Fill(store, nil) },
+		"the delay":     func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
+		"the group":     func(f office, _ plan.Zone) { f.Forget(store) },
+		"the namespace": func(f office, _ plan.Zone) { f.ForgetNamespace("team") },
+		"the work":      func(f office, _ plan.Zone) { f.stop() },
 	} {
 		t.Run(how, func(t *testing.T) {
 			arrived, goOn := make(chan bool, 100), make(chan bool)

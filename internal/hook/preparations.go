@@ -115,6 +115,9 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 		if before != nil {
 			<-before
 		}
+		if wanted.Err() != nil {
+			return // something else is asked by now, or nobody is asked any more
+		}
 		p.round(ctx, wanted, key, zone, next, pods, limit, heard)
 	})
 }
@@ -197,6 +200,21 @@ func shows(s plan.Snapshot, uids []string) bool {
 func (p *Preparations) Forget(key plan.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.forget(key)
+}
+
+// ForgetNamespace drops all groups of a namespace: nobody there is called any more.
+func (p *Preparations) ForgetNamespace(namespace string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.groups {
+		if key.Namespace == namespace {
+			p.forget(key)
+		}
+	}
+}
+
+func (p *Preparations) forget(key plan.Key) {
 	if g := p.groups[key]; g != nil && g.stop != nil {
 		g.stop()
 	}

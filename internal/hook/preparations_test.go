@@ -250,3 +250,26 @@ func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
 		t.Errorf("got %+v, later %+v", s.Asked, got)
 	}
 }
+
+func TestNobodyIsAskedAnyMoreWhoseNamespaceIsForgotten(t *testing.T) {
+	first := make(chan struct{}, 2)
+	goOn := make(chan struct{})
+	d := newDesk(t, nil)
+	d.reply = func(_, _ string) int {
+		first <- struct{}{}
+		<-goOn
+		return http.StatusOK
+	}
+	d.asks()
+	<-first
+	d.asksAbout(undoing()) // waits for its turn
+	d.ForgetNamespace(store.Namespace)
+	close(goOn)
+	d.stop()
+	if got := d.asked(); len(got.UIDs) > 0 {
+		t.Errorf("got %+v, want that nothing is known", got)
+	}
+	if calls := d.called(); slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, http.MethodDelete) }) {
+		t.Errorf("calls: %v", calls)
+	}
+}

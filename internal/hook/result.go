@@ -19,7 +19,8 @@ type Result struct {
 type Outcome string
 
 const (
-	// NotAsked: the pod was not called, since another had failed or time was over.
+	// NotAsked: the pod was not called, since another had failed, time was over or its
+	// namespace is not managed any more.
 	NotAsked Outcome = "not_asked"
 	// Answered: the pod answered with a 2xx.
 	Answered Outcome = "answered"

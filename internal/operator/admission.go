@@ -15,6 +15,7 @@ import (
 // limits hold for both together.
 func (o *Operator) callPods() hook.Zones {
 	return hook.Zones{Caller: hook.New(hook.Options{
+		Managed:       func(namespace string) bool { return o.observer.Managed(namespace) },
 		ClusterDomain: o.config.Pods.ClusterDomain,
 		CallLimit:     o.config.Pods.Timeout,
 		Tracer:        o.tracer,

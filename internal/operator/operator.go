@@ -352,6 +352,8 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		entry.Info("namespace is managed")
 	} else {
 		o.metrics.OptedOut()
+		o.messages.ForgetNamespace(namespace)
+		o.asking.ForgetNamespace(namespace)
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}
 	for _, key := range o.observer.Groups(namespace) {

@@ -25,10 +25,12 @@ func (a Asked) about(d Decrease, pods []Pod) bool {
 	return a.ofThe(d) && !slices.ContainsFunc(pods, func(pod Pod) bool { return !slices.Contains(a.UIDs, pod.UID) })
 }
 
-// ofThe tells whether pods were asked about that decrease at its stage.
+// ofThe tells whether pods were asked about that decrease since it got to its
+// stage: the same one may be tried again, by whomever.
 func (a Asked) ofThe(d Decrease) bool {
 	b := a.Decrease
-	return b.Zone == d.Zone && b.UID == d.UID && b.Version == d.Version && b.From == d.From && b.To == d.To && b.Stage == d.Stage
+	return b.Zone == d.Zone && b.UID == d.UID && b.Version == d.Version && b.From == d.From && b.To == d.To &&
+		b.Stage == d.Stage && b.Since.Equal(d.Since)
 }
 
 // prepare asks who leaves by a decrease of lockstep's own, once that is noted, and
@@ -37,6 +39,9 @@ func (b *board) prepare(d Decrease) []Action {
 	leaves, because := b.stillDue(d)
 	late := !b.Now.Before(d.Since.Add(AnswerLimit))
 	asked := b.Asked
+	if !asked.ofThe(d) {
+		asked = Asked{}
+	}
 	switch {
 	case because.Code == reason.ReferenceUnseen && !late:
 		return nil // it is not known yet whether it is still wanted
@@ -44,7 +49,7 @@ func (b *board) prepare(d Decrease) []Action {
 		return nil // another process may still be asking
 	case !because.None() || late:
 		return b.takeBack(d)
-	case !asked.about(d, leaves.ask):
+	case len(leaves.ask) > 0 && !asked.about(d, leaves.ask):
 		return []Action{PreparePods{Decrease: d, Pods: leaves.ask, Within: d.Since.Add(AnswerLimit).Sub(b.Now)}}
 	case asked.Underway:
 		return nil

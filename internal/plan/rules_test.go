@@ -502,3 +502,19 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		}
 	}
 }
+
+// The same downscale may be tried again, by a webhook that asks pods itself.
+func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing asked since=1s\n asked zone-b-1\n" +
+		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
+	tells := func() bool {
+		return slices.ContainsFunc(plan.Group(s), func(a plan.Action) bool { _, is := a.(plan.UndoPreparation); return is })
+	}
+	if tells() {
+		t.Error("who has answered is told again")
+	}
+	s.Hold.Decrease.Since = s.Now
+	if !tells() {
+		t.Error("nobody is told to stay since it was tried before")
+	}
+}

@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -85,11 +84,18 @@ const (
 // MarkLength is how many letters a mark has.
 const MarkLength = 6
 
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 // MarkOf returns by what a stretch knows a pod again: whoever takes its place has
 // another UID, and has agreed to nothing.
 func MarkOf(uid string) string {
-	sum := sha256.Sum256([]byte(uid))
-	return base64.RawURLEncoding.EncodeToString(sum[:MarkLength])[:MarkLength]
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(uid))
+	mark, rest := make([]byte, MarkLength), sum.Sum64()
+	for i := range mark {
+		mark[i], rest = letters[rest%uint64(len(letters))], rest/uint64(len(letters))
+	}
+	return string(mark)
 }
 
 // StretchOf notes one pod.
@@ -207,6 +213,5 @@ func closest(all []Stretch) int {
 
 // Marked tells whether a text is that many marks.
 func Marked(text string, pods int) bool {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return len(text)%MarkLength == 0 && len(text)/MarkLength == pods && strings.Trim(text, letters) == ""
 }
