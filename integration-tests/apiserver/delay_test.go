@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,33 +155,21 @@ func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 // behind lets the clocks of the scene's pods be wrong.
 func (s *scene) behind(d time.Duration) {
 	s.t.Helper()
-	v, err := theVoices()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.behind[s.name] = d
+	s.withVoices(func(v *voices) { v.behind[s.name] = d })
 }
 
 func TestTheTailEndsAtAPodThatDoesNotAgree(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.patience = longPatience
-	var agrees atomic.Bool
-	s.answersLike(func(method, pod string) int {
-		if method == http.MethodPost && pod == "zone-a-2" && !agrees.Load() {
-			return http.StatusServiceUnavailable
-		}
-		return http.StatusOK
-	})
+	agrees := s.declines("zone-a-2")
 	s.template("web", 5)
 	s.create(zone("zone-a", 5, mirrors("web"), delays("1s")), zone("zone-b", 1))
 	s.asks("web", 1)
 	s.sized(map[string]int32{"zone-a": 3})
 	s.awaitWaiting("PodNotAgreed", "zone-a")
 	s.awaitReport(templates, "web", 3)
-	agrees.Store(true)
+	agrees()
 	s.sized(map[string]int32{"zone-a": 1})
 }
 
@@ -242,4 +229,28 @@ func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.rules.guarded = true
+	s.answersLike(nil)
+	s.withRole()
+	s.startOperator(withoutElection, "-delayed-downscale.cancel-interval=1s")
+	s.template("web", 2)
+	s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
+	s.asks("web", 1)
+	s.told("zone-a-1", "DELETE 200, POST 200")
+	for _, times := range []int{3, 5} {
+		s.eventually(fmt.Sprintf("zone-a-0 is told %d times", times), func(present) error {
+			if got := s.heardOf(toLeave, "zone-a-0"); strings.Count(got, "DELETE 200") < times || strings.Contains(got, "POST") {
+				return errors.New(got)
+			}
+			return nil
+		})
+	}
+	if got := s.heardOf(toLeave, "zone-a-1"); !strings.HasSuffix(got, "POST 200") || strings.Count(got, "POST") != 1 {
+		t.Errorf("who leaves heard %s, want that he is told so once", got)
+	}
 }

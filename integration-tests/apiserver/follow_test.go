@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,20 +195,27 @@ func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")))
-		before := s.witness.now().sets["zone-b"].Generation
-		if err := s.scaleBy(scaled, "zone-b", 2); err != nil {
-			s.t.Fatal(err)
-		}
-		twice := func(now present) error {
-			if edits := now.sets["zone-b"].Generation - before; edits != 2 {
-				return fmt.Errorf("its spec has changed %d times", edits)
-			}
-			return nil
-		}
-		s.eventually("zone-b is set back", twice)
-		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
-		s.stays("zone-b is left alone", aWhile, twice)
+		s.isOverruledOnce("zone-b")
 	})
+}
+
+// isOverruledOnce lets a person give a zone two replicas more, and asks that this is
+// set back and nothing else is done.
+func (s *scene) isOverruledOnce(zone string) {
+	s.t.Helper()
+	before := s.witness.now().sets[zone]
+	if err := s.scaleBy(scaled, zone, 2); err != nil {
+		s.t.Fatal(err)
+	}
+	twice := func(now present) error {
+		if edits := now.sets[zone].Generation - before.Generation; edits != 2 {
+			return fmt.Errorf("its spec has changed %d times", edits)
+		}
+		return nil
+	}
+	s.eventually(zone+" is set back", twice)
+	s.sized(map[string]int32{zone: *before.Spec.Replicas})
+	s.stays(zone+" is left alone", aWhile, twice)
 }
 
 func TestARolloutAndFollowersGetAlong(t *testing.T) {
@@ -223,19 +229,6 @@ func TestARolloutAndFollowersGetAlong(t *testing.T) {
 		s.change("zone-a", forced("4"), version(3))
 		s.sized(map[string]int32{"zone-a": 4, "zone-b": 4, "zone-c": 4})
 	})
-}
-
-// answersLike lets the pods of a scene answer like that.
-func (s *scene) answersLike(answer func(method, pod string) int) {
-	s.t.Helper()
-	needsNetwork(s.t)
-	v, err := theVoices()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	v.mu.Lock()
-	v.answers[s.name] = answer
-	v.mu.Unlock()
 }
 
 func TestFollowersArePreparedOnceBeforeTheyLeave(t *testing.T) {
@@ -262,21 +255,44 @@ func TestAFollowerWhosePodDeclinesGivesOthersATurn(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.patience = longPatience
-	var agrees atomic.Bool
-	s.answersLike(func(method, pod string) int {
-		if method == http.MethodPost && pod == "zone-b-1" && !agrees.Load() {
-			return http.StatusServiceUnavailable
-		}
-		return http.StatusOK
-	})
+	agrees := s.declines("zone-b-1")
 	s.create(zone("zone-a", 3, forced("3")), zone("zone-b", 3, prepares, follows("zone-a")))
 	s.change("zone-b", forced("1"))
 	s.awaitEvent("Warning", "PreparationFailed", "zone-b")
 	s.nobodyIsPreparedInVain("zone-b-1", "zone-b-2")
 	s.change("zone-a", version(2))
 	s.eventually("zone-a rolls although zone-b wants to shrink", func(now present) error { return finished(now, "zone-a") })
-	agrees.Store(true)
+	agrees()
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 1})
 	s.leftPrepared("zone-b-1")
 	s.leftPrepared("zone-b-2")
+}
+
+func TestZonesGrowWhilePodsOfAnotherAreAsked(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(s *scene) {
+		asked, goOn := make(chan struct{}, 100), make(chan struct{}) // who is too slow may be asked again
+		s.answersLike(func(method, _ string) int {
+			if method == http.MethodPost {
+				asked <- struct{}{}
+				<-goOn
+			}
+			return http.StatusOK
+		})
+		s.create(zone("zone-a", 1), zone("zone-b", 2, prepares))
+		s.change("zone-b", forced("1"))
+		<-asked
+		s.change("zone-a", forced("3"))
+		s.eventually("zone-a grows", func(now present) error {
+			if n := *now.sets["zone-a"].Spec.Replicas; n != 3 {
+				return fmt.Errorf("it has %d replicas", n)
+			}
+			return nil
+		})
+		if n := *s.witness.now().sets["zone-b"].Spec.Replicas; n != 2 {
+			s.t.Errorf("zone-b has %d replicas before its pod has answered", n)
+		}
+		close(goOn)
+		s.sized(map[string]int32{"zone-a": 3, "zone-b": 1})
+	})
 }

@@ -158,19 +158,7 @@ func TestAPersonWhoScalesAMirrorIsOverruledOnce(t *testing.T) {
 	everywhere(t, func(s *scene) {
 		s.template("web", 2)
 		s.create(zone("zone-a", 2), zone("zone-b", 2, mirrors("web")))
-		before := s.witness.now().sets["zone-b"].Generation
-		if err := s.scaleBy(scaled, "zone-b", 2); err != nil {
-			s.t.Fatal(err)
-		}
-		twice := func(now present) error {
-			if edits := now.sets["zone-b"].Generation - before; edits != 2 {
-				return fmt.Errorf("its spec has changed %d times", edits)
-			}
-			return nil
-		}
-		s.eventually("zone-b is set back", twice)
-		s.sized(map[string]int32{"zone-b": 2})
-		s.stays("zone-b is left alone", aWhile, twice)
+		s.isOverruledOnce("zone-b")
 	})
 }
 

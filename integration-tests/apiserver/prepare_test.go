@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,19 +107,33 @@ func (v *voices) ready(namespace, pod, method string) time.Time {
 func answering(t *testing.T, answer func(method, pod string) int) *scene {
 	t.Helper()
 	needsNetwork(t)
-	v, err := theVoices()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := guarded(t)
-	v.mu.Lock()
-	v.answers[s.name] = answer
-	v.mu.Unlock()
+	s.answersLike(answer)
 	return s
 }
 
-// calls returns what pods of the scene were asked so far.
-func (s *scene) calls() []call {
+// answersLike lets the pods of a scene answer like that; nil: always 200.
+func (s *scene) answersLike(answer func(method, pod string) int) {
+	s.t.Helper()
+	needsNetwork(s.t)
+	s.withVoices(func(v *voices) { v.answers[s.name] = answer })
+}
+
+// declines lets a pod refuse to leave until it is said to agree.
+func (s *scene) declines(name string) (agrees func()) {
+	s.t.Helper()
+	var agreed atomic.Bool
+	s.answersLike(func(method, pod string) int {
+		if method == http.MethodPost && pod == name && !agreed.Load() {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	return func() { agreed.Store(true) }
+}
+
+// withVoices does something with what is known of the pods' answers.
+func (s *scene) withVoices(do func(*voices)) {
 	s.t.Helper()
 	v, err := theVoices()
 	if err != nil {
@@ -126,7 +141,15 @@ func (s *scene) calls() []call {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.Clone(v.calls[s.name])
+	do(v)
+}
+
+// calls returns what pods of the scene were asked so far.
+func (s *scene) calls() []call {
+	s.t.Helper()
+	var all []call
+	s.withVoices(func(v *voices) { all = slices.Clone(v.calls[s.name]) })
+	return all
 }
 
 // heardBy tells what a pod was asked about preparing: "POST 200, DELETE 200".

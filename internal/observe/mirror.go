@@ -88,14 +88,15 @@ func (o *Observer) least(key plan.Key, r plan.Reference) int {
 // mirrorEvents hears which resources zones name and, where several groups name one,
 // tells the others when the number changes that counts for all.
 func (o *Observer) mirrorEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
+	counted := shares{}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { o.mirrorChanged(nil, object, enqueue) },
-		UpdateFunc: func(before, after any) { o.mirrorChanged(before, after, enqueue) },
-		DeleteFunc: func(object any) { o.mirrorChanged(final(object), nil, enqueue) },
+		AddFunc:    func(object any) { o.mirrorChanged(counted, nil, object, enqueue) },
+		UpdateFunc: func(before, after any) { o.mirrorChanged(counted, before, after, enqueue) },
+		DeleteFunc: func(object any) { o.mirrorChanged(counted, final(object), nil, enqueue) },
 	}
 }
 
-func (o *Observer) mirrorChanged(before, after any, enqueue func(plan.Key)) {
+func (o *Observer) mirrorChanged(counted shares, before, after any, enqueue func(plan.Key)) {
 	var was, is mirroring
 	if r, ok := before.(*zoneRecord); ok {
 		was = r.mirroring()
@@ -106,15 +107,15 @@ func (o *Observer) mirrorChanged(before, after any, enqueue func(plan.Key)) {
 	if was == is {
 		return
 	}
+	for _, key := range counted.changed(was, is) {
+		enqueue(key)
+	}
+	if was.reference == is.reference {
+		return
+	}
 	for _, m := range []mirroring{was, is} {
-		if m.reference.None() {
-			continue
-		}
-		o.want(m.key.Namespace, m.reference)
-		for _, key := range o.mirrorsOf(m.key.Namespace, m.reference) {
-			if key != m.key {
-				enqueue(key)
-			}
+		if !m.reference.None() {
+			o.want(m.key.Namespace, m.reference)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -245,49 +246,87 @@ func TestTheOneNamespaceIsManaged(t *testing.T) {
 }
 
 func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
-	type sets = []change[*appsv1.StatefulSet] // before, after
-	web := mirrors("web")
-	grown := func(s *appsv1.StatefulSet) { web(s); replicas(9)(s) }
+	type sets = []change[*appsv1.StatefulSet] // before, after; nil: it is not there
+	web := func(n int32, more ...change[*appsv1.StatefulSet]) change[*appsv1.StatefulSet] {
+		return func(s *appsv1.StatefulSet) {
+			for _, c := range append([]change[*appsv1.StatefulSet]{mirrors("web"), replicas(n)}, more...) {
+				c(s)
+			}
+		}
+	}
+	other := func(s *appsv1.StatefulSet) { mirrors("other")(s); replicas(2)(s) }
 	for sentence, tc := range map[string]struct {
 		sets sets
 		want []string
 	}{
-		"it comes or goes":                 {sets{web}, []string{"second"}},
-		"nothing changes":                  {sets{web, web}, nil},
-		"it changes and is of no concern":  {sets{web, func(s *appsv1.StatefulSet) { web(s); s.Generation = 9 }}, nil},
-		"it has another size":              {sets{web, grown}, []string{"second", "second"}},
-		"it is written back no more":       {sets{web, func(s *appsv1.StatefulSet) { web(s); silent(s) }}, []string{"second", "second"}},
-		"it is being deleted":              {sets{web, func(s *appsv1.StatefulSet) { web(s); leaving(s) }}, []string{"second", "second"}},
-		"it names another one":             {sets{web, mirrors("other")}, []string{"second", "third"}},
-		"it names none any more":           {sets{web, func(*appsv1.StatefulSet) {}}, []string{"second"}},
-		"it has another size, unconcerned": {sets{func(*appsv1.StatefulSet) {}, replicas(9)}, nil},
+		"it comes as the smallest":          {sets{nil, web(2)}, []string{"second"}},
+		"it comes as another one":           {sets{nil, web(9)}, nil},
+		"it goes as the smallest":           {sets{web(2), nil}, []string{"second"}},
+		"it goes as another one":            {sets{web(9), nil}, nil},
+		"nothing changes":                   {sets{web(2), web(2)}, nil},
+		"what changes is of no concern":     {sets{web(2), web(2, func(s *appsv1.StatefulSet) { s.Generation = 9 })}, nil},
+		"the smallest has another size":     {sets{web(2), web(3)}, []string{"second"}},
+		"it is the smallest no more":        {sets{web(2), web(9)}, []string{"second"}},
+		"another one has another size":      {sets{web(8), web(9)}, nil},
+		"the smallest is not written back":  {sets{web(2), web(2, silent)}, []string{"second"}},
+		"the smallest is being deleted":     {sets{web(2), web(2, leaving)}, []string{"second"}},
+		"it names another one":              {sets{web(2), other}, []string{"second", "third"}},
+		"it names none any more":            {sets{web(2), replicas(2)}, []string{"second"}},
+		"it named none and still does so":   {sets{replicas(2), replicas(9)}, nil},
+		"it goes to another group, as sole": {sets{web(2), web(2, inGroup("fourth"))}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o, _ := withLedger(t, "team", newLibrary())
-			show(o, newSet("zone-b", web, inGroup("second")))
-			show(o, newSet("zone-d", web))
-			show(o, newSet("zone-c", mirrors("other"), inGroup("third")))
-			var records []any
-			for _, c := range tc.sets {
-				records = append(records, must(trimZone(newSet("zone-a", c))))
-			}
-			got := enqueued(func(enqueue func(plan.Key)) {
-				h := o.mirrorEvents(enqueue)
-				if len(records) == 1 {
-					h.OnAdd(records[0], false)
-				} else {
-					h.OnUpdate(records[0], records[1])
+			var before, after any
+			for record, c := range map[*any]change[*appsv1.StatefulSet]{&before: tc.sets[0], &after: tc.sets[1]} {
+				if c != nil {
+					*record = must(trimZone(newSet("zone-a", c)))
 				}
-			})
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			}
+			var told []string
+			h := o.mirrorEvents(func(key plan.Key) { told = append(told, key.Group) })
+			for _, there := range []any{
+				must(trimZone(newSet("zone-b", web(5), inGroup("second")))), must(trimZone(newSet("zone-d", web(5)))),
+				must(trimZone(newSet("zone-c", mirrors("other"), replicas(5), inGroup("third")))), before,
+			} {
+				if there != nil {
+					h.OnAdd(there, true)
+				}
+			}
+			told = nil
+			switch {
+			case before == nil:
+				h.OnAdd(after, false)
+			case after == nil:
+				h.OnDelete(cache.DeletedFinalStateUnknown{Obj: before})
+			default:
+				h.OnUpdate(before, after)
+			}
+			slices.Sort(told)
+			if diff := cmp.Diff(tc.want, told); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if len(records) == 1 {
-				gone := enqueued(func(enqueue func(plan.Key)) { o.mirrorEvents(enqueue).OnDelete(records[0]) })
-				if diff := cmp.Diff(tc.want, gone); diff != "" {
-					t.Errorf("its deletion (-want +got):\n%s", diff)
-				}
-			}
 		})
+	}
+}
+
+// Many groups that follow one number tell each other of it once, not each of each.
+func TestGroupsThatGrowTogetherHearOfItOnce(t *testing.T) {
+	const groups = 100
+	o, _ := withLedger(t, "team", newLibrary())
+	told := 0
+	h := o.mirrorEvents(func(plan.Key) { told++ })
+	set := func(group int, size int32) any {
+		return must(trimZone(newSet(fmt.Sprintf("zone-%d", group), mirrors("web"), replicas(size), inGroup(fmt.Sprint(group)))))
+	}
+	for group := range groups {
+		h.OnAdd(set(group, 2), true)
+	}
+	told = 0
+	for group := range groups {
+		h.OnUpdate(set(group, 2), set(group, 3))
+	}
+	if told != groups-1 {
+		t.Errorf("%d groups were told, want %d: all but the last one to grow", told, groups-1)
 	}
 }

@@ -37,20 +37,21 @@ func (a Asked) ofThe(d Decrease) bool {
 // goes on when all have agreed.
 func (b *board) prepare(d Decrease) []Action {
 	leaves, because := b.stillDue(d)
-	late := !b.Now.Before(d.Since.Add(AnswerLimit))
+	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to write down what came of it
+	late := left <= 0
 	asked := b.Asked
 	if !asked.ofThe(d) {
 		asked = Asked{}
 	}
 	switch {
-	case because.Code == reason.ReferenceUnseen && !late:
+	case unknownYet[because.Code] && !late:
 		return nil // it is not known yet whether it is still wanted
 	case (!because.None() || late) && !b.Hold.Own && b.Now.Before(b.patience(d)):
 		return nil // another process may still be asking
 	case !because.None() || late:
 		return b.takeBack(d)
 	case len(leaves.ask) > 0 && !asked.about(d, leaves.ask):
-		return []Action{PreparePods{Decrease: d, Pods: leaves.ask, Within: d.Since.Add(AnswerLimit).Sub(b.Now)}}
+		return []Action{PreparePods{Decrease: d, Pods: leaves.ask, Within: left}}
 	case asked.Underway:
 		return nil
 	case asked.Failed != "" && asked.Heard:

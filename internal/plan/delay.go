@@ -80,6 +80,9 @@ func (b *board) delayed(z Zone, w wish) wish {
 	switch {
 	case w.none() || !z.delays():
 		return w
+	case z.Barred: // so nobody is told that he leaves
+		w.asked = max(w.replicas, z.Replicas)
+		return w
 	case z.Delay.Invalid != "":
 		w.replicas = max(w.replicas, z.Replicas)
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}

@@ -85,12 +85,8 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
 			happen(t, w)
 			before := w.Snapshot()
-			steps, _ := w.Round()
-			carried := w.Snapshot()
-			if len(w.Violations) > 0 {
-				t.Fatalf("a plan breaks a rule: %v", w.Violations)
-			}
-			if wrong := judge.saw(before, happened(steps, before, carried), w.Silent); wrong != "" {
+			done, carried := legalRound(t, w)
+			if wrong := judge.saw(before, done, w.Silent); wrong != "" {
 				t.Fatal(wrong)
 			}
 			left += max(0, replicas-carried.Zones[0].Replicas)
@@ -101,6 +97,18 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	if left == 0 {
 		t.Error("nobody ever left")
 	}
+}
+
+// legalRound lets a world make a round that breaks no rule. It returns what was done
+// and how things are then.
+func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, plan.Snapshot) {
+	before := w.Snapshot()
+	steps, _ := w.Round()
+	if len(w.Violations) > 0 {
+		t.Fatalf("a plan breaks a rule: %v", w.Violations)
+	}
+	after := w.Snapshot()
+	return happened(steps, before, after), after
 }
 
 // happened leaves out of a plan what a crash or a failed write kept from happening.
@@ -197,14 +205,9 @@ func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
 		judge := prepared{}
 		for range rapid.IntRange(5, 40).Draw(t, "rounds") {
 			change(t, w)
-			before := w.Snapshot()
-			steps, _ := w.Round()
-			after := w.Snapshot()
-			if len(w.Violations) > 0 {
-				t.Fatalf("a plan breaks a rule: %v", w.Violations)
-			}
-			if wrong := judge.saw(happened(steps, before, after), after, w.Silent); wrong != "" {
-				t.Fatalf("%s\n%s\nafter\n%s", wrong, plan.Notation(steps), fixture.PrintSnapshot(after))
+			done, after := legalRound(t, w)
+			if wrong := judge.saw(done, after, w.Silent); wrong != "" {
+				t.Fatalf("%s\n%s\nafter\n%s", wrong, plan.Notation(done), fixture.PrintSnapshot(after))
 			}
 			w.Tick()
 		}
