@@ -133,6 +133,18 @@ type NoteAgreed struct {
 	Agreed Agreement
 }
 
+// EndGrant takes a granted eviction off the hold that nobody has carried out and
+// nobody can carry out any more.
+type EndGrant struct {
+	Intent Intent
+}
+
+// TakePlace keeps a place in the queue for the group: an operation of lockstep's own
+// waits for evictions.
+type TakePlace struct {
+	Waiting Waiting
+}
+
 // Release gives the group's hold back.
 type Release struct {
 	Holder Holder
@@ -169,6 +181,8 @@ func (SetReplicas) isAction()     {}
 func (ReportReplicas) isAction()  {}
 func (TellPods) isAction()        {}
 func (NoteAgreed) isAction()      {}
+func (EndGrant) isAction()        {}
+func (TakePlace) isAction()       {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
 
@@ -218,6 +232,12 @@ func (TellPods) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Reason implements Action.
 func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
+
+// Reason implements Action.
+func (EndGrant) Reason() reason.Code { return reason.EvictionLapsed }
+
+// Reason implements Action.
+func (TakePlace) Reason() reason.Code { return reason.GroupHeld }
 
 // Reason implements Action.
 func (Release) Reason() reason.Code { return reason.ZoneSettled }

@@ -8,9 +8,10 @@ import (
 
 // DisruptionBudget says how many pods of a zone, or of a partition across zones,
 // may be taken down by evictions. It is what a ZoneAwarePodDisruptionBudget asks
-// for, once it is known to be valid.
+// for.
 type DisruptionBudget struct {
 	Name     string
+	Invalid  string   // why it cannot be used; then only Name and Selector count
 	Selector Selector // of pods, and of the StatefulSets that are their zones
 
 	// Limit is how many pods may be down; 0 allows no eviction, unless there is a
@@ -32,11 +33,11 @@ type DisruptionBudget struct {
 }
 
 // UnhealthyPolicy says whether pods that run and are not Ready may be evicted
-// whatever else is down.
+// whatever else is down. Where none is said they may, unless the budget allows no
+// eviction at all: whoever waits for such a pod waits for its repair.
 type UnhealthyPolicy string
 
-// Policies for pods that are not Ready, as those of a PodDisruptionBudget. Where
-// none is said, IfHealthyBudget counts.
+// Policies for pods that are not Ready, as those of a PodDisruptionBudget.
 const (
 	IfHealthyBudget UnhealthyPolicy = "IfHealthyBudget"
 	AlwaysAllow     UnhealthyPolicy = "AlwaysAllow"

@@ -96,6 +96,26 @@ type Intent struct {
 	Cause   reason.Code
 	Since   time.Time
 	Trace   string // W3C traceparent of the deed
+
+	// Of a granted eviction, which somebody else carries out:
+	Partition string        // its partition, where partitions count
+	Known     time.Duration // for how long this process has known of it
+}
+
+// Granted tells whether the intent is a granted eviction. Its deed requires the UID
+// and, unlike a deletion of lockstep's own, no version.
+func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
+
+// Partitions stands for a zone in the holder of evictions that go by partitions.
+const Partitions = "partitions"
+
+// Evicts returns the holder under which a granted eviction takes place if nothing
+// else has its zone.
+func (i Intent) Evicts() Holder {
+	if i.Partition != "" {
+		return Eviction.For(Partitions)
+	}
+	return Eviction.For(i.Zone)
 }
 
 // Fate is what the snapshot shows of an intent.

@@ -76,6 +76,14 @@ func (r Reference) String() string {
 	return kind + " " + r.Name
 }
 
+// String implements Action: end grant of zone-a-1.
+func (a EndGrant) String() string { return "end grant of " + a.Intent.Pod }
+
+// String implements Action: queue rollout/zone-a.
+func (a TakePlace) String() string {
+	return "queue " + string(a.Waiting.Operation.For(a.Waiting.Zone))
+}
+
 // String implements Action: tell leave to zone-a-3 zone-a-4.
 func (a TellPods) String() string {
 	text := fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods))

@@ -45,13 +45,14 @@ func (v Version) String() string { return strconv.FormatUint(uint64(v), 10) }
 type Snapshot struct {
 	Key     Key
 	Now     time.Time
-	Live    bool    // read from the API server just now, not from caches
-	Hold    Hold    // the group's lock
-	Asked   Asked   // what this process asked pods last about a decrease
-	Zones   []Zone  // in natural order of names
-	Strays  []Pod   // pods with an intent that belong to no zone of the group any more
-	ZonesAt Version // no state of a StatefulSet older than this is shown as present or absent
-	PodsAt  Version // the same for pods
+	Live    bool               // read from the API server just now, not from caches
+	Hold    Hold               // the group's lock
+	Asked   Asked              // what this process asked pods last about a decrease
+	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
+	Zones   []Zone             // in natural order of names
+	Strays  []Pod              // pods with an intent that belong to no zone of the group any more
+	ZonesAt Version            // no state of a StatefulSet older than this is shown as present or absent
+	PodsAt  Version            // the same for pods
 }
 
 // Zone is one StatefulSet of the group.
@@ -98,6 +99,7 @@ type Pod struct {
 	Why        string    // the waiting reason of a container, when Phase is Failing
 	IP         string    // empty until it runs, and once it has ended for good
 	OnHost     bool      // it has its node's address
+	Labels     Labels
 }
 
 // Call says how a zone's pods are called.

@@ -17,6 +17,11 @@ var catalogue = []Entry{
 	{LeaderFollowed, 12, Deed, "the zone follows its leader, which asks for another number of replicas", "Nothing; this is what grafana.com/rollout-downscale-leader asks for."},
 	{ReferenceMirrored, 13, Deed, "the zone takes over the replicas of the resource that its annotations name", "Nothing; this is what grafana.com/rollout-mirror-replicas-from-resource-name asks for."},
 	{BudgetValid, 14, Deed, "the ZoneAwarePodDisruptionBudget can be used as it is written", "Nothing."},
+	{EvictionGranted, 15, Deed, "a pod may be evicted: the group's hold says so", "Nothing."},
+	{EvictionLapsed, 16, Deed, "an eviction was granted and the pod was not deleted, so it counts no more; a PodDisruptionBudget or another webhook may have refused it after lockstep", "Usually nothing: whoever evicts asks again. If it lasts: see what else the API server asks about evictions."},
+	{PodIsDown, 17, Deed, "the pod that is evicted is down, so nothing is lost by it", "Nothing."},
+	{PodIsGone, 18, Deed, "the pod that was to be evicted does not exist any more", "Nothing."},
+	{PodPinned, 19, Deed, "an eviction was bound to the very pod that is judged", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -48,6 +53,9 @@ var catalogue = []Entry{
 	{ReportContested, 128, Wait, "somebody else writes another number of replicas into the status of the resource that the zone mirrors", "If it lasts: find out who writes status.replicas there, or set grafana.com/rollout-mirror-replicas-from-resource-write-back to false."},
 	{ReportFailed, 129, Wait, "the API server did not accept the number of replicas in the status of the resource that the zone mirrors", "If it lasts: see in the log why, and give lockstep the right to patch the status (docs/scaling.md), or set grafana.com/rollout-mirror-replicas-from-resource-write-back to false."},
 	{PodNotTold, 130, Wait, "a pod that was prepared to leave and stays has not answered yet that it knows; its group is held until it has", "If it lasts: look at the pod's logs, and whether it answers DELETE where it answers POST. It is not asked any more once it is replaced."},
+	{EvictionUnderway, 131, Wait, "the eviction of this pod was granted moments ago and the pod has not begun to leave; what refused it then is not lockstep", "Usually nothing. If it lasts: see the PodDisruptionBudgets that cover the pod."},
+	{PartitionNotWhole, 132, Wait, "in other zones as many pods of the same partition are down as its budget allows", "Usually nothing; look at the pods of the partition if it lasts."},
+	{PartitionTooFresh, 133, Wait, "a pod of the same partition in another zone has not been Ready for as long as its budget asks for", nothing},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
@@ -74,6 +82,10 @@ var catalogue = []Entry{
 	{InvalidDelay, 223, Attention, "the annotations for delayed downscales are incomplete or wrong; the zone grows and does not shrink", "Correct grafana.com/rollout-delayed-downscale and grafana.com/rollout-prepare-delayed-downscale-url, or remove both."},
 	{ReplicasOutOfRange, 224, Attention, "the zone should get more replicas than any cluster has pods; it keeps what it has", "Ask for at most 100,000 replicas."},
 	{BudgetInvalid, 225, Attention, "the ZoneAwarePodDisruptionBudget cannot be used as it is written", "Correct it; the message names every field that is wrong (docs/evictions.md)."},
+	{EvictionsBarred, 226, Attention, "the ZoneAwarePodDisruptionBudget that covers the pod allows no evictions: its limit is 0", "Raise the limit, or let a rollout replace the pod."},
+	{SeveralBudgets, 227, Attention, "several ZoneAwarePodDisruptionBudgets cover the pod, and none of them is more right than the others", "Change their selectors so that each pod is covered by one."},
+	{PartitionUnknown, 228, Attention, "the partition of the pod is not to be found in its name", "Correct podNamePartitionRegex of its ZoneAwarePodDisruptionBudget."},
+	{EvictionUnreadable, 229, Attention, "a review shows no eviction of a pod", "See what the webhook configurations call lockstep for."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

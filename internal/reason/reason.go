@@ -29,6 +29,11 @@ const (
 	LeaderFollowed     Code = "LeaderFollowed"
 	ReferenceMirrored  Code = "ReferenceMirrored"
 	BudgetValid        Code = "BudgetValid"
+	EvictionGranted    Code = "EvictionGranted"
+	EvictionLapsed     Code = "EvictionLapsed"
+	PodIsDown          Code = "PodIsDown"
+	PodIsGone          Code = "PodIsGone"
+	PodPinned          Code = "PodPinned"
 )
 
 // Codes for waits that end by themselves.
@@ -63,6 +68,9 @@ const (
 	ReportContested   Code = "ReportContested"
 	ReportFailed      Code = "ReportFailed"
 	PodNotTold        Code = "PodNotTold"
+	EvictionUnderway  Code = "EvictionUnderway"
+	PartitionNotWhole Code = "PartitionNotWhole"
+	PartitionTooFresh Code = "PartitionTooFresh"
 )
 
 // Codes for waits that only a person ends.
@@ -92,6 +100,10 @@ const (
 	InvalidDelay          Code = "InvalidDelay"
 	ReplicasOutOfRange    Code = "ReplicasOutOfRange"
 	BudgetInvalid         Code = "BudgetInvalid"
+	EvictionsBarred       Code = "EvictionsBarred"
+	SeveralBudgets        Code = "SeveralBudgets"
+	PartitionUnknown      Code = "PartitionUnknown"
+	EvictionUnreadable    Code = "EvictionUnreadable"
 	InvariantViolated     Code = "InvariantViolated"
 )
 
