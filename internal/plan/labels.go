@@ -50,3 +50,16 @@ func (l Labels) Map() map[string]string {
 	}
 	return labels
 }
+
+// Equal tells whether two are the same. A comparison of snapshots asks for it, since
+// it cannot look into them.
+func (l Labels) Equal(other Labels) bool { return l == other }
+
+// MarshalText writes the labels as a selector of them is written.
+func (l Labels) MarshalText() ([]byte, error) {
+	if l == (Labels{}) {
+		return nil, nil
+	}
+	lines := strings.TrimSuffix(l.shared.Value(), "\n")
+	return []byte(strings.ReplaceAll(lines, "\n", ",")), nil
+}
