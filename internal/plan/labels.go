@@ -51,5 +51,5 @@ func (l Labels) Map() map[string]string {
 	return labels
 }
 
-// Equal tells whether these are the same labels.
+// Equal tells whether both are the same labels.
 func (l Labels) Equal(other Labels) bool { return l == other }
