@@ -53,3 +53,12 @@ func (l Labels) Map() map[string]string {
 
 // Equal tells whether both are the same labels.
 func (l Labels) Equal(other Labels) bool { return l == other }
+
+// MarshalText writes the labels as a selector of them is written.
+func (l Labels) MarshalText() ([]byte, error) {
+	if l == (Labels{}) {
+		return nil, nil
+	}
+	lines := strings.TrimSuffix(l.shared.Value(), "\n")
+	return []byte(strings.ReplaceAll(lines, "\n", ",")), nil
+}
