@@ -51,8 +51,7 @@ func (l Labels) Map() map[string]string {
 	return labels
 }
 
-// Equal tells whether two are the same. A comparison of snapshots asks for it, since
-// it cannot look into them.
+// Equal tells whether both are the same labels.
 func (l Labels) Equal(other Labels) bool { return l == other }
 
 // MarshalText writes the labels as a selector of them is written.

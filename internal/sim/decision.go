@@ -19,6 +19,7 @@ type decision struct {
 	shown  slots // in order in the view
 	beside bool  // takes a pod down while another one of its zone is down
 	adopts bool  // notes a decrease that nobody admitted
+	lapses bool  // takes a granted eviction off the hold
 	broken string
 	rule   string
 	notes  string // the plan, for people
@@ -54,6 +55,7 @@ func (e *explorer) ponder(v *view) *decision {
 	}
 	d.beside = v.beside(d.steps)
 	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
+	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
 	if covered.Verdict == hold.Write {
 		d.record = v.written(covered.Record)
 		d.claims = covered.Record.Own
@@ -80,7 +82,7 @@ func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool)
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
 		case plan.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
-		case plan.NoteDecrease, plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares here, and nobody reads stamps
 		}
 	}
