@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -18,7 +19,7 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
-	if d := h.Decrease; !d.None() && !b.ended {
+	if d := h.Decrease; !d.None() {
 		return b.held(d.Zone, "")
 	}
 	for _, intent := range h.Intents {
@@ -51,18 +52,32 @@ func partitionNotWhole(b *board, e eviction) Refusal {
 }
 
 // partitionTooFresh objects to the replacement of a pod while those of its partition
-// in other zones have not been Ready for as long as its budget asks for.
+// in other zones have not been Ready for as long as its budget asks for. Whoever is
+// down there is another guard's business, and zones may have fewer partitions.
 func partitionTooFresh(b *board, d disruption) Refusal {
 	budget, covered, because := b.disruptionBudget(d.pod.Pod)
 	if !covered || !because.None() || budget.Delay <= 0 {
 		return Refusal{}
 	}
-	e := eviction{zone: d.zone, pod: d.pod.Pod, budget: budget, limit: max(1, budget.Limit)}
 	partition, known := budget.PartitionOf(d.pod.Name)
-	if e.partition = partition; !known {
+	if !known {
 		return Refusal{}
 	}
-	return partitionNotWhole(b, e)
+	var rested []time.Time // when pods will have been Ready for long enough that have not yet
+	for _, z := range b.standings {
+		for _, pod := range z.Pods {
+			in, _ := budget.PartitionOf(pod.Name)
+			if fresh, _ := b.inPartition(z, pod, budget.Delay); z.Name != d.zone.Name && in == partition && !fresh.IsZero() {
+				rested = append(rested, fresh)
+			}
+		}
+	}
+	tooMany := len(rested) - max(1, budget.Limit)
+	if tooMany < 0 {
+		return Refusal{}
+	}
+	slices.SortFunc(rested, time.Time.Compare)
+	return Refusal{Code: reason.PartitionTooFresh, Detail: "partition " + partition, Until: rested[tooMany]}
 }
 
 // partitionDown counts the pods of a partition that are down in other zones. The time
