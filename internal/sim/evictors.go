@@ -117,7 +117,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 	for n := range e.config.processes() {
 		o := &w.operators[n]
 		p := permit{looks: true}
-		if !e.misses(o, o.memory) {
+		if e.rules.Forgetful || !e.misses(o, o.memory) {
 			p = e.permit(plea{view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own}, ev.slot, ev.born})
 		}
 		switch {
@@ -154,9 +154,10 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	p := e.permit(plea{view{pods: w.pods, zones: ev.look, hold: ev.paper, live: true}, ev.slot, ev.born})
 	looked := *w
-	o := &looked.operators[ev.by]
-	o.memory.looked, o.memory.pods, o.memory.zones = true, w.pods.sights(), ev.look.versions()
-	e.recall(o)
+	if o := &looked.operators[ev.by]; !e.rules.Forgetful {
+		o.memory.looked, o.memory.pods, o.memory.zones = true, w.pods.sights(), ev.look.versions()
+		e.recall(o)
+	}
 	switch {
 	case p.refused.Code == reason.PodIsGone:
 		m := move{next: looked, fair: true, line: func() string { return ev.String() + ": finds the pod gone" }}
@@ -364,12 +365,15 @@ func (e *explorer) grantsAge(w *world, see visit) {
 	}
 }
 
-// age lets every record of grants for a pod name be older, but for those under which
-// a webhook reads a group live: how old they are it knows from before.
+// age lets every record of a pod's grant be older, but for those under which a webhook
+// reads a group live: how old they are it knows from before. A grant that is younger
+// is another one, which is about to be written.
 func (w *world) age(slot int, to grant, what string) *move {
 	m := &move{next: *w, fair: true, line: func() string { return what }}
 	for _, l := range m.next.leases() {
-		l.age(slot, to)
+		if i := &l.intents[slot]; i.grant >= w.lease.intents[slot].grant {
+			i.grant = max(i.grant, to)
+		}
 	}
 	for i := range m.next.evictors {
 		if ev := &m.next.evictors[i]; ev.at == leaseRead || ev.at == zonesReadToo {
@@ -377,12 +381,6 @@ func (w *world) age(slot int, to grant, what string) *move {
 		}
 	}
 	return m
-}
-
-func (l *lease) age(slot int, to grant) {
-	if i := &l.intents[slot]; i.grant != ownDeed {
-		i.grant = max(i.grant, to)
-	}
 }
 
 // over returns the pods whose granted evictions nobody can carry out any more.

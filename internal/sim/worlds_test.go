@@ -203,29 +203,4 @@ var worlds = []*spot{
 	{name: "two operators and two pods and a crash", wide: true, config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 2, Templates: []int{2}, Crashes: 1,
 	}},
-
-	{name: "an eviction", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "an eviction beside a rollout of another zone", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Queue: true,
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "an eviction beside a rollout of its zone", config: Config{
-		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Lost: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "an eviction of a pod that crashes beside a rollout", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 1}, Crashes: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "evictions in two zones at once", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Queue: true,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
-	}},
-	{name: "evictions of two pods of one zone", config: Config{
-		Zones: 2, Replicas: 2, Budget: 2, Operators: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 1}}},
-	}},
 }
