@@ -76,8 +76,8 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "an eviction beside a rollout by two operators", wide: true, config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
+	{name: "an eviction and two operators", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction beside a rollout of three zones, and a crash", wide: true, config: Config{
