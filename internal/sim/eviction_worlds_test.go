@@ -56,7 +56,7 @@ var evictionWorlds = []*spot{
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
 	}},
 	{name: "an eviction by partitions beside a rollout", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Queue: true,
+		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction that a process may answer that stands by", config: Config{
