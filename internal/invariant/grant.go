@@ -62,7 +62,7 @@ func find(s plan.Snapshot, pod string) (plan.Zone, plan.Pod) {
 
 // budgetOf finds the budget that covers a pod, if one does, and tells whether it is
 // clear what it allows.
-func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, clear bool) {
+func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
 	labels := p.Labels.Map()
 	maps.Copy(labels, map[string]string{
 		"statefulset.kubernetes.io/pod-name": p.Name, "apps.kubernetes.io/pod-index": strconv.Itoa(p.Ordinal), "controller-revision-hash": p.Revision,
