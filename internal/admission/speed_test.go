@@ -13,7 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // grown makes a StatefulSet as large as those of a database are.
@@ -52,6 +54,39 @@ func BenchmarkNoDownscale(b *testing.B) {
 					b.Fatal(w.Body)
 				}
 				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+		})
+	}
+}
+
+// An eviction in a group with 300 pods in three zones.
+func BenchmarkPodEviction(b *testing.B) {
+	zones := func(hold fixture.Part) *evictable {
+		pods := fixture.Pods(slices.Repeat([]string{"1"}, 100)...)
+		return cluster(fixture.Zone("zone-a", "1", pods), fixture.Zone("zone-b", "1", pods), fixture.Zone("zone-c", "1", pods), hold)
+	}
+	for name, c := range map[string]*evictable{
+		"refused": zones(func(s *plan.Snapshot) {
+			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(s)
+			s.Hold.Waiting = []plan.Waiting{{Operation: plan.Eviction, Zone: "zone-a", Since: s.Now, LastSeen: s.Now}}
+		}),
+		"granted": zones(fixture.Held(plan.Eviction.For("zone-a"))),
+	} {
+		b.Run(name, func(b *testing.B) {
+			h, told := evicting(c)
+			review := eviction(b, "zone-a-7", bound("zone-a-7", ""))
+			free := c.record
+			var took []time.Duration
+			for b.Loop() {
+				c.record, c.written, *told = free, nil, nil
+				began := time.Now()
+				w := post(b, h, evictionPath, review)
+				took = append(took, time.Since(began))
+				if w.Code != http.StatusOK || (len(c.written) == 1) != (name == "granted") {
+					b.Fatal(w.Body)
+				}
 			}
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")

@@ -277,8 +277,7 @@ func (b *board) tally(e eviction, because Refusal) Tally {
 }
 
 func tallyOfPartition(b *board, e eviction) Tally {
-	t, _ := b.partitionDown(e)
-	return t
+	return b.partitionDown(e).Tally
 }
 
 func tallyElsewhere(b *board, e eviction) Tally {
