@@ -654,9 +654,12 @@ var all = []Mutant{
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
-		Name:  "granted eviction that ends on caches",
-		Edits: []Edit{{fate, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"}},
-		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+		Name: "granted eviction that ends on caches",
+		Edits: []Edit{
+			{fate, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
+			{cover, "case (changes || endsGrants(steps)) && !s.Live:", "case changes && !s.Live:"},
+		},
+		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
 		Name:  "granted eviction that never ends",
@@ -671,7 +674,7 @@ var all = []Mutant{
 	{
 		Name:  "pod rolled whose eviction is granted",
 		Edits: []Edit{{board, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
-		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NotedFirst",
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction forgotten for the repair of its pod",
@@ -700,7 +703,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
-		Edits: []Edit{{partition, "z.Name != d.zone.Name && in == partition && !fresh.IsZero() {", "z.Name != d.zone.Name && in == partition && !fresh.IsZero() || len(z.Pods) < len(d.zone.Pods) {"}},
+		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
 		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
 	},
 }
