@@ -97,7 +97,7 @@ func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
 		case plan.SetReplicas:
 			failed[a.Zone] = failed[a.Zone] || r.Err != nil
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
@@ -215,7 +215,7 @@ func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		case plan.UndoPreparation:
 			decrease, pods = a.Decrease, a.Pods
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
 			continue
 		}
 		if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
@@ -272,7 +272,7 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 		case plan.ReportReplicas:
 			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -300,7 +300,7 @@ func noted(steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		switch step.(type) {
-		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed:
+		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed, plan.EndGrant, plan.TakePlace:
 			receipts = append(receipts, plan.Receipt{Step: step})
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
 			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.Release, plan.Wait:

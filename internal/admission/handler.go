@@ -17,10 +17,13 @@ import (
 )
 
 // Options say which webhooks there are. Log is required; a webhook without a
-// Judge is not served. /admission/zpdb-validation needs none and always is.
+// judge is not served. /admission/zpdb-validation needs none and always is.
 type Options struct {
 	NoDownscale      Judge // /admission/no-downscale
 	PrepareDownscale Judge // /admission/prepare-downscale
+
+	PodEviction    *PodEviction    // /admission/pod-eviction
+	PodEvictionPin *PodEvictionPin // /admission/pod-eviction-pin
 
 	// Limit is how long a decision may take at most; 9 s when zero. What the API
 	// server waits, less a margin, limits it further.
@@ -34,7 +37,7 @@ type Options struct {
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string  // no-downscale, prepare-downscale, zpdb-validation
+	Webhook string  // no-downscale, prepare-downscale, pod-eviction, pod-eviction-pin, zpdb-validation
 	Verdict Outcome // what the API server was told
 	Reason  Reason  // why; empty when there was no verdict
 	DryRun  bool
@@ -76,6 +79,12 @@ func New(o Options) http.Handler {
 		if judge != nil {
 			serve(name, changes(judge))
 		}
+	}
+	if o.PodEviction != nil {
+		serve("pod-eviction", evictions(o.PodEviction))
+	}
+	if o.PodEvictionPin != nil {
+		serve("pod-eviction-pin", evictions(o.PodEvictionPin))
 	}
 	serve("zpdb-validation", func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
 	return mux

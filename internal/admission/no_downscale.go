@@ -68,8 +68,10 @@ func (n NoDownscale) Doubt(why Reason, about string) Verdict {
 }
 
 // warning shortens a text to what the API server passes on whole.
-func warning(text string) string {
-	const most = 256
+func warning(text string) string { return shortened(text, 256) }
+
+// shortened keeps so many bytes of a text at most.
+func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

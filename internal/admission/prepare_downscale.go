@@ -25,10 +25,9 @@ type PrepareDownscale struct {
 	Observer Observer
 	Holds    Holds
 	Pods     Pods
+	Turns    *Turns
 	Log      *logrus.Logger
 	DryRun   bool // every request is judged as if it were a dry run
-
-	turns turns
 }
 
 // Observer knows groups.
@@ -58,8 +57,6 @@ const (
 	attempts = 3
 	// detached bounds what is written when nobody waits for the answer any more.
 	detached = 5 * time.Second
-	// noteLimit bounds how long a refusal waits for the note of who was refused.
-	noteLimit = time.Second
 )
 
 // Judge implements Judge.
@@ -121,7 +118,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	}
 	ask := plan.Request{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
-	leave, err := p.turns.take(ctx, key)
+	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
 		return p.Doubt(CacheEmpty, "too many requests for this group at a time")
 	}
@@ -293,54 +290,13 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 	return encoded
 }
 
-// queueing are the refusals after which the next turn is kept.
-var queueing = map[reason.Code]bool{reason.GroupHeld: true, reason.OthersCameFirst: true}
-
-// noteAgain is how often somebody who asks again is noted.
-const noteAgain = 10 * time.Second
-
 // wait refuses for now, and keeps the place in the queue.
 func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, because plan.Refusal) Verdict {
 	if queueing[because.Code] && !c.DryRun {
-		p.queue(ctx, key, c.Name)
+		now := time.Now()
+		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.Downscale, Zone: c.Name, Since: now, LastSeen: now})
 	}
 	return p.refused(c, because)
-}
-
-// queue notes who waits. That it fails is no harm: whoever waits asks again.
-func (p *PrepareDownscale) queue(ctx context.Context, key plan.Key, zone string) {
-	record, now := p.Holds.Cached(key), time.Now()
-	if !record.Exists || record.Unreadable != "" {
-		return
-	}
-	queue, noted := enqueued(record.Waiting, plan.Waiting{Operation: plan.Downscale, Zone: zone, Since: now, LastSeen: now})
-	if !noted {
-		return
-	}
-	record.Waiting, record.Own = queue, false
-	ctx, stop := context.WithTimeout(ctx, noteLimit)
-	defer stop()
-	if err := p.Holds.Write(ctx, key, record); err != nil {
-		p.Log.WithContext(ctx).WithError(err).Debug("who waits is not noted")
-	}
-}
-
-// enqueued returns the queue with somebody who asks now, and whether that is to
-// be written.
-func enqueued(queue []plan.Waiting, asks plan.Waiting) ([]plan.Waiting, bool) {
-	next := make([]plan.Waiting, 0, len(queue)+1)
-	for _, w := range queue {
-		same := w.Operation == asks.Operation && w.Zone == asks.Zone
-		switch {
-		case same && asks.LastSeen.Before(w.LastSeen.Add(noteAgain)):
-			return queue, false
-		case same && asks.LastSeen.Before(w.Until()):
-			asks.Since = w.Since
-		case !same && asks.LastSeen.Before(w.Until()):
-			next = append(next, w)
-		}
-	}
-	return append(next, asks), true
 }
 
 // refused says what stands in the way, and for how long if that is known.

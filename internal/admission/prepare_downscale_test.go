@@ -47,7 +47,7 @@ func shrinking() admission.Change {
 func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds := &slow{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: holds, Pods: obedient{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: holds, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
@@ -65,7 +65,7 @@ func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
 		group := rolling()
 		group.Hold.Exists = true
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: obedient{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
 		began := time.Now()
 		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)

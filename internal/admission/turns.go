@@ -7,9 +7,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// turns lets one request a group be decided at a time: the others are answered
-// from what came of it. The zero turns are ready for use.
-type turns struct {
+// Turns let one request a group be decided at a time: the others are answered
+// from what came of it. Whoever takes holds shares them. The zero Turns are ready
+// for use.
+type Turns struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*turn
 }
@@ -21,7 +22,7 @@ type turn struct {
 
 // take waits for the group's turn. What it returns ends the turn; only the
 // first call does.
-func (t *turns) take(ctx context.Context, key plan.Key) (leave func(), err error) {
+func (t *Turns) take(ctx context.Context, key plan.Key) (leave func(), err error) {
 	mine := t.join(key)
 	select {
 	case mine.free <- struct{}{}:
@@ -29,16 +30,32 @@ func (t *turns) take(ctx context.Context, key plan.Key) (leave func(), err error
 		t.part(key, mine)
 		return nil, context.Cause(ctx)
 	}
+	return t.end(key, mine), nil
+}
+
+// try takes the group's turn if nobody has it.
+func (t *Turns) try(key plan.Key) (leave func(), taken bool) {
+	mine := t.join(key)
+	select {
+	case mine.free <- struct{}{}:
+		return t.end(key, mine), true
+	default:
+		t.part(key, mine)
+		return nil, false
+	}
+}
+
+func (t *Turns) end(key plan.Key, mine *turn) func() {
 	var once sync.Once
 	return func() {
 		once.Do(func() {
 			<-mine.free
 			t.part(key, mine)
 		})
-	}, nil
+	}
 }
 
-func (t *turns) join(key plan.Key) *turn {
+func (t *Turns) join(key plan.Key) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine, known := t.groups[key]
@@ -53,7 +70,7 @@ func (t *turns) join(key plan.Key) *turn {
 	return mine
 }
 
-func (t *turns) part(key plan.Key, mine *turn) {
+func (t *Turns) part(key plan.Key, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mine.users--; mine.users == 0 {

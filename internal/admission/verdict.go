@@ -30,8 +30,8 @@ type Verdict struct {
 	// Warnings are shown to the caller whatever the verdict is, each in at most 256
 	// characters.
 	Warnings []string
-	// Patch is a JSON patch of the object under review. Only a Judge behind a
-	// mutating webhook gives one, and only with an Allowed full-object Change.
+	// Patch is a JSON patch of the object under review. Only who judges for a
+	// mutating webhook gives one, and of a Change only with an Allowed full-object one.
 	Patch []byte
 }
 
@@ -49,13 +49,18 @@ const (
 	CacheEmpty       = reason.CacheEmpty
 	BudgetValid      = reason.BudgetValid
 	BudgetInvalid    = reason.BudgetInvalid
+
+	EvictionUnreadable = reason.EvictionUnreadable
+	PodIsGone          = reason.PodIsGone
+	PodPinned          = reason.PodPinned
 )
 
 // Allow is the verdict that lets a change pass.
 func Allow(why Reason) Verdict { return Verdict{Allowed: true, Reason: why} }
 
 // Deny refuses with an HTTP status: 403 for what stays refused, 429 for what may
-// pass later, 409 for what cannot succeed as it is.
+// pass later, 409 for what cannot succeed as it is, 404 for what is about nothing
+// any more.
 func Deny(code int, why Reason, message string) Verdict {
 	return Verdict{Code: code, Reason: why, Message: message}
 }
@@ -75,6 +80,8 @@ func (v Verdict) status() *metav1.Status {
 		status.Reason = metav1.StatusReasonBadRequest
 	case http.StatusForbidden:
 		status.Reason = metav1.StatusReasonForbidden
+	case http.StatusNotFound:
+		status.Reason = metav1.StatusReasonNotFound
 	case http.StatusConflict:
 		status.Reason = metav1.StatusReasonConflict
 	case http.StatusTooManyRequests:

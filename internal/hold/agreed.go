@@ -105,7 +105,7 @@ func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
 		}
 		record := s.Hold
 		record.Exists, record.Agreed = true, noted
-		if ours := record.Holder.Operation(); record.Holder.Free() || ours == plan.Rollout || ours == plan.Downscale { // others' time is not ours to prolong
+		if !record.Holder.Foreign() { // others' time is not ours to prolong
 			record.Renewed, record.Duration = s.Now, Duration
 		}
 		return Decision{Verdict: Write, Record: record}

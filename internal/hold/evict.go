@@ -1,8 +1,15 @@
 package hold
 
 import (
+	"slices"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
+
+// endsGrants tells whether granted evictions are taken off the hold.
+func endsGrants(steps []plan.Action) bool {
+	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
+}
 
 // CoverGrant decides how a granted eviction is covered: a hold is taken only after
 // a live look, and so is one that another process has written since this one
@@ -14,8 +21,8 @@ func CoverGrant(s plan.Snapshot, note plan.Intent) Decision {
 		return Decision{Verdict: Look}
 	}
 	record := settle(s, holder, nil, s.Hold.Decrease)
-	record.Intents = append(without(record.Intents, note.Pod), note)
-	record.Waiting = served(record.Waiting, note)
+	record.Intents = append(slices.DeleteFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == note.Pod }), note)
+	record.Waiting = slices.DeleteFunc(record.Waiting, func(w plan.Waiting) bool { return w.Operation.For(w.Zone) == note.Evicts() })
 	return Decision{Verdict: Write, Record: record}
 }
 
@@ -27,25 +34,4 @@ func holderOfGrant(h plan.Hold, note plan.Intent) plan.Holder {
 		return h.Holder
 	}
 	return wanted
-}
-
-func without(intents []plan.Intent, pod string) []plan.Intent {
-	var others []plan.Intent
-	for _, i := range intents {
-		if i.Pod != pod {
-			others = append(others, i)
-		}
-	}
-	return others
-}
-
-// served takes the place of whoever got his turn off the queue.
-func served(queue []plan.Waiting, note plan.Intent) []plan.Waiting {
-	var next []plan.Waiting
-	for _, w := range queue {
-		if w.Operation.For(w.Zone) != note.Evicts() {
-			next = append(next, w)
-		}
-	}
-	return next
 }

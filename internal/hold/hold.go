@@ -53,14 +53,14 @@ type Decision struct {
 // be, and needs no cover in a zone that does not have the hold: its delete
 // requires the very version that was seen to be down.
 func Cover(s plan.Snapshot, steps []plan.Action) Decision {
-	return withAgreed(s, steps, cover(s, steps))
+	return withPlaces(s, steps, withAgreed(s, steps, cover(s, steps)))
 }
 
 func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	deeds := deletions(steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
-	case changes && !s.Live:
+	case (changes || endsGrants(steps)) && !s.Live:
 		return Decision{Verdict: Look}
 	case (inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live:
 		return Decision{Verdict: Look}
@@ -70,7 +70,7 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
 		return Decision{Verdict: Write, Record: settle(s, "", nil, decrease)}
-	case changes:
+	case changes || endsGrants(steps):
 		return Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
@@ -102,7 +102,7 @@ func asksPods(steps []plan.Action) bool {
 		case plan.PreparePods, plan.UndoPreparation:
 			return true
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
 		}
 	}
 	return false
@@ -148,10 +148,9 @@ func Deadline(record plan.Hold) time.Time {
 }
 
 // RenewAt returns when the hold has to be renewed next, or the zero time when
-// it is none of a rollout's or a downscale's, or may not be written over.
+// it is none of lockstep's operations, or may not be written over.
 func RenewAt(h plan.Hold) time.Time {
-	operation := h.Holder.Operation()
-	if (operation != plan.Rollout && operation != plan.Downscale) || h.Unreadable != "" {
+	if h.Holder.Free() || h.Holder.Foreign() || h.Unreadable != "" {
 		return time.Time{}
 	}
 	return h.Renewed.Add(RenewEvery)

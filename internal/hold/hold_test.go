@@ -68,14 +68,15 @@ func TestCover(t *testing.T) {
 		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n noted zone-a-0 uid=former version=5\n noted zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
 		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n decrease zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
-		"what others do is not renewed":                   {"hold eviction/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
+		"an eviction is renewed as well":                  {"hold eviction/zone-b renewed 20s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write eviction/zone-b"},
+		"what others do is not renewed":                   {"hold manual/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
 		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
 
 		// Downscales
 		"a downscale that is seen is looked at before it is noted": {done + shaken, "look live"},
 		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
-		"a downscale does not join what another zone holds":        {"live\nhold eviction/zone-a\n" + done + shaken, "as it is"},
+		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n noted zone-a-0 version=20\n" + done + shaken, "as it is"},
 		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "look live"},
 		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
 		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
@@ -176,7 +177,7 @@ func TestTimesOfAHold(t *testing.T) {
 	if got, want := hold.RenewAt(record), fixture.Now().Add(20*time.Second); !got.Equal(want) {
 		t.Errorf("renewed at %v, want %v", got, want)
 	}
-	for _, holder := range []plan.Holder{"", "eviction/zone-a", "manual/x"} {
+	for _, holder := range []plan.Holder{"", "manual/x"} {
 		if got := hold.RenewAt(plan.Hold{Holder: holder, Renewed: fixture.Now()}); !got.IsZero() {
 			t.Errorf("%q is renewed at %v", holder, got)
 		}

@@ -39,6 +39,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	written map[plan.Key]reply
+	grants  grants
 }
 
 // reply is what the API server last answered about a group's Lease: the Lease,
@@ -59,6 +60,7 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 		informer: coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
 		actor:    actor,
 		written:  map[plan.Key]reply{},
+		grants:   grants{},
 	}
 }
 
@@ -72,7 +74,15 @@ func (s *Store) Cached(key plan.Key) plan.Hold {
 	if newest.lease != nil && !watched(newest.lease) {
 		return plan.Hold{} // made by hand and not watched: only a look can tell
 	}
-	return decode(newest.lease, newest.own)
+	return s.known(key, decode(newest.lease, newest.own))
+}
+
+// known says for how long this process has known of the grants of a record.
+func (s *Store) known(key plan.Key, record plan.Hold) plan.Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grants.date(key, record.Intents, time.Now())
+	return record
 }
 
 // Busy tells whether the group is held or has intents, as far as is known.
@@ -106,7 +116,7 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	known := s.newest(key)
 	own := known.own && known.version == versionOf(lease)
 	s.remember(key, reply{lease, versionOf(lease), own})
-	return decode(lease, own), nil
+	return s.known(key, decode(lease, own)), nil
 }
 
 // Write stores a record in place of the very one that it was decided on: a
@@ -165,6 +175,7 @@ func (s *Store) Forget(key plan.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.written, key)
+	delete(s.grants, key)
 }
 
 func (s *Store) remember(key plan.Key, r reply) {

@@ -38,6 +38,9 @@ func (o *Observer) Listen(l Listener) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
+	if o.budgets != nil {
+		o.listenToBudgets(l.Group)
+	}
 	if o.namespaces == nil {
 		return nil
 	}

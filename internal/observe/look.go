@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -193,17 +194,25 @@ func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
 }
 
 func (o *Observer) livePod(ctx context.Context, namespace, name string) (plan.Pod, bool, error) {
-	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
-	defer stop()
-	pod, err := o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return plan.Pod{}, false, nil
-	}
-	if err != nil {
-		return plan.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	pod, exists, err := o.readPod(ctx, namespace, name)
+	if err != nil || !exists {
+		return plan.Pod{}, false, err
 	}
 	if _, ordinal, ok := memberOf(pod); ok {
 		return podOf(pod, ordinal), true, nil
 	}
 	return strangerOf(pod), true, nil
+}
+
+func (o *Observer) readPod(ctx context.Context, namespace, name string) (*corev1.Pod, bool, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	pod, err := o.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	}
+	return pod, true, nil
 }

@@ -51,3 +51,51 @@ func setOf(r *zoneRecord) Set {
 	}
 	return set
 }
+
+// Pod is a pod as a question about one pod by name needs it. Of one that belongs to
+// no StatefulSet nothing but its UID and version is known.
+type Pod struct {
+	UID      string
+	Version  plan.Version
+	Up       bool // it serves
+	Unplaced bool // its StatefulSet is not in the cache, not yet or no more, so nobody can tell whether it is held
+	Held     bool // it is taken down under the hold of Key
+	Key      plan.Key
+}
+
+// Pod returns a pod from the cache. It makes no request.
+func (o *Observer) Pod(namespace, name string) (Pod, bool) {
+	kept, known := o.keptPod(namespace, name)
+	if !known {
+		return Pod{}, false
+	}
+	return o.place(kept), true
+}
+
+// LivePod reads a pod from the API server, and returns whether it exists. To which
+// group it belongs is for the cache of StatefulSets to say.
+func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bool, error) {
+	pod, exists, err := o.readPod(ctx, namespace, name)
+	if err != nil || !exists {
+		return Pod{}, false, err
+	}
+	return o.place(keep(pod)), true, nil
+}
+
+// place finds out under which hold a pod is taken down: that of its group. Pods of a
+// StatefulSet without a group are nobody's.
+func (o *Observer) place(kept keptPod) Pod {
+	view := kept.view()
+	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up()}
+	if kept.controller() == "" {
+		return pod
+	}
+	sets := lookup[*zoneRecord](o.zones, byUID, kept.controller())
+	pod.Unplaced = len(sets) == 0
+	for _, set := range sets {
+		if set.grouped {
+			pod.Held, pod.Key = true, set.key()
+		}
+	}
+	return pod
+}

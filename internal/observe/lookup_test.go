@@ -1,10 +1,13 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -35,5 +38,80 @@ func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
 	}
 	if asked := library.requests(); len(asked) > 0 {
 		t.Errorf("requests %v, want none", asked)
+	}
+}
+
+// theSets are StatefulSets as questions about pods find them.
+func theSets(o *Observer) {
+	show(o, newSet("grouped"))
+	show(o, newSet("alone", ungrouped))
+	show(o, newSet("prepared", func(s *appsv1.StatefulSet) {
+		s.Labels = map[string]string{contract.PrepareDownscaleLabel: "true"}
+	}))
+	show(o, newSet("renewed", func(s *appsv1.StatefulSet) { s.UID = "second" }))
+}
+
+// thePods are pods, and what is to be known of each.
+var thePods = map[string]struct {
+	pod  *corev1.Pod
+	want Pod
+}{
+	"grouped-0":  {newPod("grouped", 0), Pod{UID: "uid-of-grouped-0", Version: 9, Up: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
+	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
+	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
+	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9}},
+	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true}},
+	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true}},
+	"unseen-0":   {newPod("unseen", 0), Pod{UID: "uid-of-unseen-0", Version: 9, Up: true, Unplaced: true}},
+	"renewed-0":  {newPod("renewed", 0), Pod{UID: "uid-of-renewed-0", Version: 9, Up: true, Unplaced: true}},
+}
+
+func TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet(t *testing.T) {
+	library := newLibrary()
+	o := newObserver(t, library.client(t))
+	theSets(o)
+	for name, tc := range thePods {
+		show(o, tc.pod)
+		got, known := o.Pod("team", name)
+		if diff := cmp.Diff(tc.want, got); diff != "" || !known {
+			t.Errorf("%s: known %t (-want +got):\n%s", name, known, diff)
+		}
+	}
+	for _, nowhere := range [][2]string{{"other", "grouped-0"}, {"team", "grouped-9"}, {"team", ""}, {"", ""}} {
+		if got, known := o.Pod(nowhere[0], nowhere[1]); known || got != (Pod{}) {
+			t.Errorf("%s: got %v", nowhere, got)
+		}
+	}
+	if asked := library.requests(); len(asked) > 0 {
+		t.Errorf("requests %v, want none", asked)
+	}
+}
+
+func TestALivePodIsReadByOneRequestWhateverTheCacheShows(t *testing.T) {
+	for name, tc := range thePods {
+		library := newLibrary(tc.pod)
+		o := newObserver(t, library.client(t))
+		theSets(o)
+		got, exists, err := o.LivePod(t.Context(), "team", name)
+		if diff := cmp.Diff(tc.want, got); diff != "" || !exists || err != nil {
+			t.Errorf("%s: exists %t, %v (-want +got):\n%s", name, exists, err, diff)
+		}
+		if diff := cmp.Diff([]string{"get team/pods " + name}, library.requests()); diff != "" {
+			t.Errorf("%s: requests (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestALivePodThatIsGoneOrMayNotBeReadIsNoPod(t *testing.T) {
+	library := newLibrary()
+	o := newObserver(t, library.client(t))
+	show(o, newPod("grouped", 0))
+	if got, exists, err := o.LivePod(t.Context(), "team", "grouped-0"); got != (Pod{}) || exists || err != nil {
+		t.Errorf("gone: got %v, %t, %v", got, exists, err)
+	}
+	library.refuses = "get team/pods"
+	got, exists, err := o.LivePod(t.Context(), "team", "grouped-0")
+	if got != (Pod{}) || exists || !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "read pod team/grouped-0: ") {
+		t.Errorf("forbidden: got %v, %t, %v", got, exists, err)
 	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Told Told
 	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
 	Asked Asked
+	// Budgets knows the budgets for evictions; nil: there are none.
+	Budgets Budgets
 }
 
 // Asked tells a snapshot what its pods were asked about a decrease.
@@ -62,6 +64,7 @@ type Observer struct {
 	wanting    sync.Mutex
 	told       Told
 	asked      Asked
+	budgets    Budgets
 	now        func() time.Time
 }
 
@@ -81,15 +84,16 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(opts.Namespace))
 	o := &Observer{
-		client: client,
-		holds:  holds,
-		only:   opts.Namespace,
-		told:   opts.Told,
-		asked:  opts.Asked,
-		pods:   coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
-		zones:  factory.Apps().V1().StatefulSets().Informer(),
-		scales: opts.Scales,
-		now:    time.Now,
+		client:  client,
+		holds:   holds,
+		only:    opts.Namespace,
+		told:    opts.Told,
+		asked:   opts.Asked,
+		budgets: opts.Budgets,
+		pods:    coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
+		zones:   factory.Apps().V1().StatefulSets().Informer(),
+		scales:  opts.Scales,
+		now:     time.Now,
 	}
 	if o.only == "" {
 		selected := informers.NewSharedInformerFactoryWithOptions(client, 0,

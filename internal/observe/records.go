@@ -142,15 +142,20 @@ func metadata(namespace, name, uid string, version plan.Version) metav1.Object {
 func trimPod(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		owner, ordinal, ok := memberOf(o)
-		if !ok {
-			return newStranger(o), nil
-		}
-		return &podRecord{namespace: o.Namespace, owner: owner, pod: podOf(o, ordinal)}, nil
+		return keep(o), nil
 	case *podRecord, *strangerRecord, cache.DeletedFinalStateUnknown:
 		return object, nil
 	}
 	return nil, fmt.Errorf("trim pod: unexpected %T", object)
+}
+
+// keep converts a pod to what the cache keeps of it.
+func keep(pod *corev1.Pod) keptPod {
+	owner, ordinal, ok := memberOf(pod)
+	if !ok {
+		return newStranger(pod)
+	}
+	return &podRecord{namespace: pod.Namespace, owner: owner, pod: podOf(pod, ordinal)}
 }
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {

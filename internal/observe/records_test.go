@@ -2,7 +2,9 @@ package observe
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,8 @@ func TestOnlyTheVersionDiffers(t *testing.T) {
 	}{
 		"another version":   {func(p *corev1.Pod) { version10(p) }, true},
 		"the first pod IP":  {func(p *corev1.Pod) { version10(p); p.Status.PodIP = "10.0.0.1" }, false},
+		"a label":           {func(p *corev1.Pod) { p.Labels["zone"] = "a" }, false},
+		"its ordinal":       {func(p *corev1.Pod) { p.Labels["apps.kubernetes.io/pod-index"] = "0" }, true},
 		"an annotation":     {func(p *corev1.Pod) { version10(p); p.Annotations = map[string]string{"a": "b"} }, true},
 		"it is terminating": {func(p *corev1.Pod) { version10(p); terminating(p) }, false},
 		"Ready once more":   {func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(noon.Add(time.Second)) }, false},
@@ -181,7 +185,11 @@ func realistic(i int, changes ...change[*corev1.Pod]) *corev1.Pod {
 	if len(pod.OwnerReferences) > 0 {
 		pod.OwnerReferences[0].UID = types.UID(fmt.Sprintf("0c57c2b4-4f0e-4a6e-8f8e-%012d", i%3))
 	}
-	pod.Labels[contract.RevisionLabel] = pod.Name[:15] + "-6f9c4d7b8d"
+	maps.Copy(pod.Labels, map[string]string{
+		contract.RevisionLabel: pod.Name[:15] + "-6f9c4d7b8d", "statefulset.kubernetes.io/pod-name": pod.Name,
+		"apps.kubernetes.io/pod-index": strconv.Itoa(i / 3), "name": pod.Name[:15], contract.GroupLabel: "ingester",
+		"app.kubernetes.io/part-of": strings.Repeat("p", 60), "app.kubernetes.io/instance": strings.Repeat("i", 60),
+	})
 	for n := range 10 {
 		pod.Annotations = map[string]string{fmt.Sprint("example.com/note-", n): strings.Repeat("x", 200)}
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "c", Image: strings.Repeat("i", 100)})

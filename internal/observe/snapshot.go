@@ -34,9 +34,12 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// fill adds what pods were asked about a decrease, and what those of zones with a
-// delay were told.
+// fill adds the budgets of the namespace, what pods were asked about a decrease, and
+// what those of zones with a delay were told.
 func (o *Observer) fill(s *plan.Snapshot) {
+	if o.budgets != nil {
+		s.Budgets = o.budgets.Budgets(s.Key.Namespace)
+	}
 	if o.told != nil {
 		o.told.Fill(*s)
 	}
@@ -60,15 +63,20 @@ func (o *Observer) withPods(z plan.Zone) plan.Zone {
 }
 
 func (o *Observer) cachedPod(namespace, name string) (plan.Pod, bool) {
-	item, exists, err := o.pods.GetStore().GetByKey(namespace + "/" + name)
-	if err != nil || !exists {
-		return plan.Pod{}, false
-	}
-	kept, ok := item.(keptPod)
-	if !ok {
+	kept, known := o.keptPod(namespace, name)
+	if !known {
 		return plan.Pod{}, false
 	}
 	return kept.view(), true
+}
+
+func (o *Observer) keptPod(namespace, name string) (kept keptPod, known bool) {
+	item, exists, err := o.pods.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil || !exists {
+		return nil, false
+	}
+	kept, known = item.(keptPod)
+	return kept, known
 }
 
 // strays returns the names of noted pods that no zone of the snapshot shows.

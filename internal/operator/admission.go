@@ -42,15 +42,22 @@ func (o *Operator) askPods() *hook.Preparations {
 
 // admission answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
+	turns := &admission.Turns{}
 	return admission.New(admission.Options{
 		NoDownscale: admission.NoDownscale{
 			Parents: admission.ScaleParents{Cached: o.observer.Scaled, Client: o.clients.work},
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
-		PrepareDownscale: &admission.PrepareDownscale{Observer: o.observer, Holds: o.holds, Pods: o.pods, Log: o.log, DryRun: o.config.DryRun},
-		Limit:            o.config.ServerTLS.RequestTimeout,
-		Log:              o.log,
-		Tracer:           o.tracer,
+		PrepareDownscale: &admission.PrepareDownscale{
+			Observer: o.observer, Holds: o.holds, Pods: o.pods, Turns: turns, Log: o.log, DryRun: o.config.DryRun,
+		},
+		PodEviction: &admission.PodEviction{
+			Observer: o.observer, Holds: o.holds, Turns: turns, Log: o.log, DryRun: o.config.DryRun, Unpinned: o.metrics.EvictionUnpinned,
+		},
+		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},
+		Limit:          o.config.ServerTLS.RequestTimeout,
+		Log:            o.log,
+		Tracer:         o.tracer,
 		Observe: func(seen admission.Observation) {
 			o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Took)
 		},

@@ -40,7 +40,7 @@ var manifests = []manifest{
 
 const theSecret = "lockstep-webhook-certificate"
 
-var theConfigurations = []string{"lockstep-no-downscale", "lockstep-prepare-downscale", "lockstep-zpdb-validation"}
+var theConfigurations = []string{"lockstep-no-downscale", "lockstep-pod-eviction", "lockstep-pod-eviction-pin", "lockstep-prepare-downscale", "lockstep-zpdb-validation"}
 
 func TestGeneratedRBACIsUpToDate(t *testing.T) {
 	for _, m := range manifests {

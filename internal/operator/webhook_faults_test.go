@@ -93,7 +93,10 @@ func TestAFaultThatLastsIsToldOnceAndShownUntilItEnds(t *testing.T) {
 
 func TestEveryPathThatMayBeConfiguredIsServed(t *testing.T) {
 	log, _ := logtest.NewNullLogger()
-	handler := admission.New(admission.Options{NoDownscale: admission.NoDownscale{}, PrepareDownscale: &admission.PrepareDownscale{}, Log: log})
+	handler := admission.New(admission.Options{
+		NoDownscale: admission.NoDownscale{}, PrepareDownscale: &admission.PrepareDownscale{},
+		PodEviction: &admission.PodEviction{}, PodEvictionPin: &admission.PodEvictionPin{}, Log: log,
+	})
 	for _, path := range append(admissionPaths, "/admission/other") {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}")))

@@ -41,11 +41,13 @@ type triedSet struct {
 const (
 	noDownscalePath      = "/admission/no-downscale"
 	prepareDownscalePath = "/admission/prepare-downscale"
+	podEvictionPath      = "/admission/pod-eviction"
+	podEvictionPinPath   = "/admission/pod-eviction-pin"
 	zpdbValidationPath   = "/admission/zpdb-validation"
 )
 
 // admissionPaths are where admission answers.
-var admissionPaths = []string{noDownscalePath, prepareDownscalePath, zpdbValidationPath}
+var admissionPaths = []string{noDownscalePath, prepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 
 // run returns what is wrong; nothing where nobody can tell.
 func (t trial) run(ctx context.Context) []cabundle.Fault {

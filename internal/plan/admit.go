@@ -235,23 +235,5 @@ func (b *board) lastDownscale(z Zone) time.Time {
 // othersCameFirst objects while an operation of another zone waits that was
 // refused before this one.
 func othersCameFirst(b *board, d departure) Refusal {
-	mine := b.Now
-	for _, w := range b.Hold.Waiting {
-		if w.Zone == d.Zone && w.Operation == Downscale {
-			mine = w.Since
-		}
-	}
-	return b.waitingBefore(mine, d.Zone)
-}
-
-// waitingBefore objects while an operation of another zone waits that asked
-// before that time and has not been silent for too long.
-func (b *board) waitingBefore(since time.Time, zone string) Refusal {
-	for _, w := range b.Hold.Waiting {
-		_, exists := b.Zone(w.Zone)
-		if exists && w.Zone != zone && w.Since.Before(since) && b.Now.Before(w.Until()) {
-			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
-		}
-	}
-	return Refusal{}
+	return b.waitingBefore(b.since(Downscale, d.Zone), d.Zone)
 }

@@ -18,6 +18,7 @@ type board struct {
 	ended     bool              // the decrease that the hold notes has come to its end
 	lowering  Decrease          // of its own that lockstep begins now; usually none
 	turn      string
+	covers    coverage
 }
 
 // standing is what matters about one zone.
@@ -25,6 +26,7 @@ type standing struct {
 	Zone
 	budget     int
 	down       int       // pods the spec asks for that are missing, not available or noted
+	missing    int       // of those, the ones that do not exist
 	problem    Refusal   // what keeps the zone from being whole; none: it is whole
 	culprit    Refusal   // the pod that is down and says most
 	surplus    Refusal   // a pod beyond what the spec asks for
@@ -47,7 +49,7 @@ func (z standing) whole() bool { return z.problem.None() }
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
 func newBoard(s Snapshot) *board {
-	b := &board{Snapshot: s, counting: map[string]Intent{}}
+	b := &board{Snapshot: s, counting: map[string]Intent{}, covers: coverageOf(s.Budgets)}
 	b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
 	for _, intent := range b.Hold.Intents {
 		if s.Fate(intent).Counts() {
@@ -72,7 +74,7 @@ func newBoard(s Snapshot) *board {
 // survey counts one zone. Pods that are down and pods that are noted are
 // counted once per ordinal; the work is proportional to pods that exist.
 func (b *board) survey(zone Zone) standing {
-	z := standing{Zone: zone, budget: zone.MaxUnavailable.Of(zone.Replicas)}
+	z := standing{Zone: zone, budget: b.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
 		intent, noted := b.counting[pod.Name]
@@ -84,7 +86,7 @@ func (b *board) survey(zone Zone) standing {
 		if pod.Ordinal == firstGap {
 			firstGap++
 		}
-		objection := b.unavailable(zone, pod, noted)
+		objection := b.unavailable(zone, pod, intent, noted)
 		if !objection.None() {
 			z.down++
 			z.blame(objection)
@@ -94,8 +96,8 @@ func (b *board) survey(zone Zone) standing {
 			z.candidates = append(z.candidates, c)
 		}
 	}
-	if missing := zone.Replicas - present; missing > 0 {
-		z.down += missing
+	if z.missing = max(0, zone.Replicas-present); z.missing > 0 {
+		z.down += z.missing
 		z.blame(Refusal{Code: reason.PodMissing, Pod: PodName(zone.Name, firstGap)})
 	}
 	z.problem = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
@@ -113,7 +115,7 @@ func (z *standing) blame(r Refusal) {
 }
 
 // unavailable says why a pod must be counted as down.
-func (b *board) unavailable(zone Zone, pod Pod, noted bool) Refusal {
+func (b *board) unavailable(zone Zone, pod Pod, intent Intent, noted bool) Refusal {
 	switch pod.Phase {
 	case Leaving:
 		return Refusal{Code: reason.PodLeaving, Pod: pod.Name}
@@ -127,7 +129,7 @@ func (b *board) unavailable(zone Zone, pod Pod, noted bool) Refusal {
 		return Refusal{Code: reason.PodNotYetStable, Pod: pod.Name, Until: pod.StableAt(zone.MinReady)}
 	}
 	if noted {
-		return Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name}
+		return Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name, Until: b.grantEnds(intent)}
 	}
 	return Refusal{}
 }

@@ -1,5 +1,12 @@
 package plan
 
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
 // EvictRequest is a pod that somebody wants to evict.
 type EvictRequest struct {
 	Pod string
@@ -9,6 +16,8 @@ type EvictRequest struct {
 // Permit is the answer to an EvictRequest.
 type Permit struct {
 	Because Refusal // none: it is allowed
+	Zone    string  // of the pod
+	Place   Waiting // for which the queue has room, where the answer is no for now
 	Tally   Tally   // what is down, where that is why
 	Note    Intent  // what the hold must say before the yes; none where nothing has to
 	Version Version // not 0: the yes counts for the pod at this version alone
@@ -21,12 +30,275 @@ func (p Permit) Allowed() bool { return p.Because.None() }
 // Noted tells whether the hold has to say something before the yes.
 func (p Permit) Noted() bool { return p.Note.Pod != "" }
 
-// Tally is what the predecessor told of pods that are down.
+// Tally is what is down, in the words of the predecessor.
 type Tally struct {
 	NotReady int
 	Unknown  int    // missing
 	In       string // the zone, or "partition 7"
 }
 
-// Evict decides about the eviction of a pod of the group.
-func Evict(s Snapshot, r EvictRequest) Permit { return Permit{} }
+// total is how many pods are down.
+func (t Tally) total() int { return t.NotReady + t.Unknown }
+
+// GrantAgain is from when on an eviction is granted once more that was granted and
+// did not happen.
+const GrantAgain = 10 * time.Second
+
+// eviction is a pod that somebody wants to evict, with what decides about it.
+type eviction struct {
+	zone      standing
+	pod       Pod
+	budget    DisruptionBudget
+	covered   bool
+	unclear   Refusal // why nobody can say which budget counts
+	partition string
+	limit     int // pods that may be down
+	intent    Intent
+	noted     bool
+	counted   bool // among those that are down already
+}
+
+// An evictGuard objects to an eviction or, by returning no Refusal, lets it pass.
+type evictGuard func(*board, eviction) Refusal
+
+// evictGuards bind every eviction of a pod that serves; the first objection is the
+// one told.
+var evictGuards = []evictGuard{
+	budgetUnknown,   // which budget counts is known
+	evictionsBarred, // and it allows evictions
+	alreadyNoted,    // it is about to leave already
+}
+
+// zoneGuards bind one where zones count, beyond the above.
+var zoneGuards = []evictGuard{
+	zoneHeldElsewhere, // guarantee 1: one operation in one zone at a time
+	evictionsTurn,     // first come, first served
+	restNotWhole,      // guarantee 2: the rest of the group serves
+	limitReached,      // guarantee 4: at most so many pods of a zone
+	roomForGrant,
+}
+
+// partitionGuards bind one where partitions count.
+var partitionGuards = []evictGuard{
+	partitionsHeld, // rollouts and downscales exclude evictions by partitions
+	evictionsTurn,
+	partitionNotWhole,
+	roomForGrant,
+}
+
+// Evict decides about the eviction of a pod of the group. It shares its rules with
+// Group and Admit, and the account of what is down. A pod that is down may go
+// whoever has the hold: so no repair ever waits for what waits for it.
+func Evict(s Snapshot, r EvictRequest) Permit {
+	b := newBoard(s)
+	z, pod, exists := b.evictee(r.Pod)
+	if !exists || pod.UID != r.UID {
+		return Permit{Because: b.notShown(r)}
+	}
+	e := b.eviction(z, pod)
+	p := Permit{Zone: z.Name, Budget: e.budget.Name}
+	if e.down() {
+		p.Version = pod.Version
+		return p
+	}
+	p.Because = b.mayEvict(e)
+	switch {
+	case !p.Because.None():
+		p.Tally, p.Place = b.tally(e, p.Because), b.placeOf(e)
+	case pod.Up():
+		p.Note = Intent{
+			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
+		}
+	default:
+		p.Version = pod.Version
+	}
+	return p
+}
+
+// notShown is the answer about a pod that the snapshot does not show.
+func (b *board) notShown(r EvictRequest) Refusal {
+	if b.Live {
+		return Refusal{Code: reason.PodIsGone, Pod: r.Pod}
+	}
+	return Refusal{Code: reason.CacheBehind, Pod: r.Pod}
+}
+
+func (b *board) evictee(name string) (standing, Pod, bool) {
+	for _, z := range b.standings {
+		if pod, exists := z.pod(name); exists {
+			return z, pod, true
+		}
+	}
+	return standing{}, Pod{}, false
+}
+
+func (b *board) eviction(z standing, pod Pod) eviction {
+	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(z.Replicas)}
+	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
+	if e.covered && e.unclear.None() {
+		e.limit = e.budget.Of(z.Replicas)
+	}
+	if e.budget.ByPartition() {
+		e.partition, _ = e.budget.PartitionOf(pod.Name)
+	}
+	e.intent, e.noted = b.counting[pod.Name]
+	e.counted = !z.Owns(pod.Ordinal) || !b.unavailable(z.Zone, pod, e.intent, e.noted).None()
+	return e
+}
+
+// down tells whether nothing is lost by the eviction, so that nobody is asked. What a
+// budget says about pods that are not Ready counts for those that run.
+func (e eviction) down() bool {
+	switch {
+	case e.pod.Up():
+		return false
+	case !e.pod.Callable():
+		return true
+	case !e.unclear.None() || e.budget.Unhealthy == IfHealthyBudget:
+		return false
+	}
+	return e.limit > 0 || e.budget.Unhealthy == AlwaysAllow
+}
+
+func (b *board) mayEvict(e eviction) Refusal {
+	guards := zoneGuards
+	if e.budget.ByPartition() {
+		guards = partitionGuards
+	}
+	for _, all := range [][]evictGuard{evictGuards, guards} {
+		for _, object := range all {
+			if r := object(b, e); !r.None() {
+				return r
+			}
+		}
+	}
+	return Refusal{}
+}
+
+func budgetUnknown(_ *board, e eviction) Refusal { return e.unclear }
+
+func evictionsBarred(_ *board, e eviction) Refusal {
+	switch {
+	case e.limit == 0:
+		return Refusal{Code: reason.EvictionsBarred, Detail: e.budget.Name}
+	case e.budget.ByPartition() && e.partition == "":
+		return Refusal{Code: reason.PartitionUnknown, Pod: e.pod.Name, Detail: e.budget.Name}
+	}
+	return Refusal{}
+}
+
+// alreadyNoted objects to a pod that lockstep itself takes down, and to granting an
+// eviction again that was granted moments ago: it may be under way.
+func alreadyNoted(b *board, e eviction) Refusal {
+	switch {
+	case !e.noted, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
+		return Refusal{}
+	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
+		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}
+	}
+	again := e.intent.Since.Add(GrantAgain)
+	if b.Now.Before(again) && !e.intent.Since.After(b.Now.Add(GrantAgain)) {
+		return Refusal{Code: reason.EvictionUnderway, Pod: e.pod.Name, Until: again}
+	}
+	return Refusal{}
+}
+
+func zoneHeldElsewhere(b *board, e eviction) Refusal {
+	return heldElsewhere(b, disruption{zone: e.zone})
+}
+
+func evictionsTurn(b *board, e eviction) Refusal {
+	place := b.placeOf(e)
+	return b.waitingBefore(place.Since, place.Zone)
+}
+
+// placeOf returns the place of an eviction in the queue, or the one it would get.
+func (b *board) placeOf(e eviction) Waiting {
+	zone := e.zone.Name
+	if e.budget.ByPartition() {
+		zone = Partitions
+	}
+	return Waiting{Operation: Eviction, Zone: zone, Since: b.since(Eviction, zone), LastSeen: b.Now}
+}
+
+func restNotWhole(b *board, e eviction) Refusal {
+	return otherZoneNotWhole(b, disruption{zone: e.zone})
+}
+
+func limitReached(b *board, e eviction) Refusal {
+	d := disruption{zone: e.zone, pod: candidate{Pod: e.pod, counted: e.counted, noted: e.noted}}
+	d.zone.budget = e.limit
+	return budgetSpent(b, d)
+}
+
+func roomForGrant(b *board, e eviction) Refusal {
+	return roomForIntent(b, disruption{zone: e.zone, pod: candidate{Pod: e.pod, noted: e.noted}})
+}
+
+// told says where that is down which an objection is about.
+var told = map[reason.Code]func(*board, eviction) Tally{
+	reason.PartitionNotWhole: tallyOfPartition,
+	reason.PartitionTooFresh: tallyOfPartition,
+	reason.GroupHeld:         tallyElsewhere,
+	reason.StaleHold:         tallyElsewhere,
+	reason.OtherZoneNotWhole: tallyElsewhere,
+	reason.PodMissing:        tallyHere,
+	reason.PodStarting:       tallyHere,
+	reason.PodFailing:        tallyHere,
+	reason.PodLeaving:        tallyHere,
+	reason.PodNotYetStable:   tallyHere,
+	reason.PodAboutToLeave:   tallyHere,
+	reason.EvictionUnderway:  tallyHere,
+}
+
+// tally counts what is down, where that is why an eviction is refused.
+func (b *board) tally(e eviction, because Refusal) Tally {
+	if count, counts := told[because.Code]; counts {
+		return count(b, e)
+	}
+	return Tally{}
+}
+
+func tallyOfPartition(b *board, e eviction) Tally {
+	t, _ := b.partitionDown(e)
+	return t
+}
+
+func tallyElsewhere(b *board, e eviction) Tally {
+	for _, z := range b.standings {
+		if z.Name != e.zone.Name && z.down > 0 {
+			return z.tally()
+		}
+	}
+	return Tally{}
+}
+
+func tallyHere(_ *board, e eviction) Tally { return e.zone.tally() }
+
+func (z standing) tally() Tally {
+	return Tally{NotReady: z.down - z.missing, Unknown: z.missing, In: z.Name}
+}
+
+// String returns the tally as people know it: 1 pod not ready, 2 pods unknown in
+// ingester-zone-b. Nothing down is the empty text.
+func (t Tally) String() string {
+	text := counted(t.NotReady, "not ready")
+	if t.NotReady > 0 && t.Unknown > 0 {
+		text += ", "
+	}
+	text += counted(t.Unknown, "unknown")
+	if text == "" {
+		return ""
+	}
+	return text + " in " + t.In
+}
+
+func counted(n int, how string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 pod " + how
+	}
+	return fmt.Sprintf("%d pods %s", n, how)
+}

@@ -350,7 +350,7 @@ func unraised(steps, raises []Action) []Action {
 		case StampDownscale:
 			return rises[a.Zone]
 		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas,
-			ReportReplicas, TellPods, NoteAgreed, Release, Wait:
+			ReportReplicas, TellPods, NoteAgreed, EndGrant, TakePlace, Release, Wait:
 		}
 		return false
 	})

@@ -11,10 +11,14 @@ import "github.com/lockstep-dev/lockstep/internal/reason"
 func Group(s Snapshot) []Action {
 	b := newBoard(s)
 	var deeds, after, waits []Action
+	var turn Refusal // what keeps the zone from going on whose turn it is
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
 		waits = append(waits, b.wait(z, replacements, objection)...)
+		if z.Name == b.turn {
+			turn = objection
+		}
 	}
 	deeds = append(b.withdrawals(deeds), deeds...)
 	deeds = append(deeds, b.shrink()...)
@@ -27,6 +31,8 @@ func Group(s Snapshot) []Action {
 	after = append(after, b.reports()...)
 	after = append(unraised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)
+	after = append(after, b.endGrants()...)
+	after = append(after, b.takePlaces(turn)...)
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
@@ -126,18 +132,23 @@ func stillCounting(z Zone) Refusal {
 // whole, and the operation is finished or, for a rollout, cannot go on.
 func (b *board) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
-	if !b.heldBy(holder.Zone()) || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
+	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
 		return nil
 	}
 	if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {
 		return nil
 	}
 	for _, z := range b.standings {
-		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z))) {
+		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {
 			return nil
 		}
 	}
 	return []Action{Release{Holder: holder}}
+}
+
+// yields tells whether a rollout lets evictions in another zone have their turn.
+func (b *board) yields(z standing) bool {
+	return !b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction).None()
 }
 
 // goesOn tells whether outdated pods are left and nothing but other zones and
@@ -160,7 +171,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}
-	because.Until = earlier(earlier(because.Until, z.kept.Until), z.stableAt)
+	because.Until = earlier(earlier(earlier(because.Until, z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
 	return []Action{Wait{Zone: z.Name, Because: because}}
 }
 

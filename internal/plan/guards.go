@@ -33,7 +33,9 @@ var takedownGuards = []guard{
 	othersWait,        // a zone begins only when nobody waits who was refused
 	heldElsewhere,     // guarantee 1: one operation in one zone at a time
 	otherZoneNotWhole, // guarantee 2: the rest of the group serves
+	partitionTooFresh, // where a budget asks for time between zones
 	shrinks,           // a downscale of this zone settles first
+	budgetUnclear,     // which budget of evictions counts is known
 	budgetSpent,       // guarantee 4: at most so many pods of a zone
 	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
 }
@@ -170,12 +172,13 @@ func shrinks(b *board, d disruption) Refusal {
 	return firstOf(d.zone.surplus, b.shrinkage(d.zone.Zone))
 }
 
-// othersWait lets the zone that has the hold go on.
+// othersWait lets the zone that has the hold go on, but for evictions in other
+// zones, which take turns with its pods.
 func othersWait(b *board, d disruption) Refusal {
 	if b.heldBy(d.zone.Name) {
-		return Refusal{}
+		return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name, Eviction)
 	}
-	return b.waitingBefore(b.Now, d.zone.Name)
+	return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)
 }
 
 // heldBy tells whether a rollout or a downscale of that zone has the hold.

@@ -106,6 +106,14 @@ type Intent struct {
 // and, unlike a deletion of lockstep's own, no version.
 func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
 
+// GrantLimit is for how long a process must have known of a granted eviction before
+// a live look may end it: longer than the API server works on a request (34 s).
+const GrantLimit = 45 * time.Second
+
+// Lapsed tells whether nobody can carry out a granted eviction any more that he has
+// not carried out yet.
+func (i Intent) Lapsed() bool { return i.Granted() && i.Known >= GrantLimit }
+
 // Partitions stands for a zone in the holder of evictions that go by partitions.
 const Partitions = "partitions"
 
@@ -143,6 +151,8 @@ func (s Snapshot) Fate(i Intent) Fate {
 	switch {
 	case !present:
 		return s.fateOfAbsent(i)
+	case pod.UID == i.UID && i.Granted():
+		return s.fateOfGrant(pod, i)
 	case pod.UID == i.UID:
 		return fateOfSame(pod, i)
 	case pod.Version <= i.Version:
@@ -163,6 +173,16 @@ func fateOfSame(pod Pod, i Intent) Fate {
 		return Pending
 	}
 	return Void
+}
+
+// fateOfGrant says what became of a granted eviction whose pod is there. Whoever was
+// granted it may carry it out whatever the pod's version is, as long as the API
+// server waits for it: so it ends by a live look after that time (ADR 15).
+func (s Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
+	if s.Live && i.Lapsed() && pod.Phase != Leaving && pod.Version >= i.Version {
+		return Void
+	}
+	return Open
 }
 
 func (s Snapshot) fateOfAbsent(i Intent) Fate {

@@ -50,3 +50,15 @@ func (l Labels) Map() map[string]string {
 	}
 	return labels
 }
+
+// Equal tells whether both are the same labels.
+func (l Labels) Equal(other Labels) bool { return l == other }
+
+// MarshalText writes the labels as a selector of them is written.
+func (l Labels) MarshalText() ([]byte, error) {
+	if l == (Labels{}) {
+		return nil, nil
+	}
+	lines := strings.TrimSuffix(l.shared.Value(), "\n")
+	return []byte(strings.ReplaceAll(lines, "\n", ",")), nil
+}

@@ -57,11 +57,14 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			}
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
+		case plan.EndGrant:
+			e.zone, e.related, e.action = step.Intent.Zone, podReference(s, step.Intent.Pod), "EndEviction"
+			e.note = fmt.Sprintf("the eviction of pod %s counts no more: %s", step.Intent.Pod, sentence(because))
 		case plan.SetReplicas:
 			e.zone, e.action = step.Zone, "SetReplicas"
 			e.note = fmt.Sprintf("set spec.replicas from %d to %d: %s", step.From, step.To, sentence(because))
 		case plan.Release, plan.Wait, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed:
+			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.TakePlace:
 			continue
 		}
 		news = append(news, e)

@@ -127,8 +127,8 @@ func TestReconcile(t *testing.T) {
 		},
 		"a look that shows another holder comes to nothing": {
 			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n", want: loop.After(time.Second), looks: 1,
-			ran:      []string{"wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0 (as it is)"},
-			reported: []string{"wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0"},
+			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0 (write eviction/zone-b)"},
+			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0"},
 		},
 		"under its own hold it goes on without a look": {
 			cached: rolling + outdated, want: loop.After(hold.RenewEvery), ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},

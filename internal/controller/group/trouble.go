@@ -121,6 +121,10 @@ func zoneOf(step plan.Action) string {
 		return a.Intent.Zone
 	case plan.AdoptRevision:
 		return a.Zone
+	case plan.EndGrant:
+		return a.Intent.Zone
+	case plan.TakePlace:
+		return a.Waiting.Zone
 	case plan.NoteDecrease:
 		return a.Decrease.Zone
 	case plan.VoidDecrease:

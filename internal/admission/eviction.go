@@ -1,0 +1,108 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Eviction is a request under review to evict a pod.
+type Eviction struct {
+	Namespace string
+	Pod       string
+	UID       string       // that the pod must have to be deleted; empty: whoever has the name
+	Version   plan.Version // the same for its resourceVersion; 0: any
+	DryRun    bool
+
+	hasOptions       bool // it says how to delete
+	hasPreconditions bool // and under which conditions
+}
+
+// evicting is the part of an Eviction under review that is read.
+type evicting struct {
+	APIVersion    string `json:"apiVersion"`
+	Kind          string `json:"kind"`
+	DeleteOptions *struct {
+		DryRun        []string              `json:"dryRun"`
+		Preconditions *metav1.Preconditions `json:"preconditions"`
+	} `json:"deleteOptions"`
+}
+
+// evictionJudge decides about evictions.
+type evictionJudge interface {
+	Judge(ctx context.Context, e Eviction) Verdict
+	// Doubt decides about a review that shows none.
+	Doubt(about string) Verdict
+}
+
+func evictions(judge evictionJudge) func(context.Context, *review) Verdict {
+	return func(ctx context.Context, asked *review) Verdict {
+		e, err := asked.eviction()
+		if err != nil {
+			return judge.Doubt(err.Error())
+		}
+		return judge.Judge(ctx, e)
+	}
+}
+
+// eviction says which pod the request evicts, or why that cannot be read.
+func (q *review) eviction() (Eviction, error) {
+	r := q.Request
+	switch {
+	case r.Operation != "CREATE":
+		return Eviction{}, fmt.Errorf("operation %.40q evicts no pod: the webhook is for CREATE", r.Operation)
+	case r.Resource != resource{Resource: "pods"} || r.SubResource != "eviction":
+		return Eviction{}, fmt.Errorf("%.80q of group %.80q is no eviction of a pod", r.what(), r.Resource.Group)
+	case r.Name == "" || r.Namespace == "":
+		return Eviction{}, errors.New("the request names no pod in a namespace")
+	}
+	var whole struct {
+		Request struct {
+			Object *evicting `json:"object"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(q.body, &whole); err != nil {
+		return Eviction{}, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	return whole.Request.Object.of(r)
+}
+
+// of returns the eviction that an object asks for.
+func (o *evicting) of(r *request) (Eviction, error) {
+	switch {
+	case o == nil:
+		return Eviction{}, errors.New("there is no object")
+	case o.Kind != "Eviction" || o.APIVersion != "policy/v1" && o.APIVersion != "policy/v1beta1":
+		return Eviction{}, fmt.Errorf("the object is %.80q, want policy/v1 Eviction", o.APIVersion+" "+o.Kind)
+	}
+	e := Eviction{Namespace: r.Namespace, Pod: r.Name, DryRun: r.DryRun}
+	if o.DeleteOptions == nil {
+		return e, nil
+	}
+	e.hasOptions, e.DryRun = true, e.DryRun || len(o.DeleteOptions.DryRun) > 0
+	if o.DeleteOptions.Preconditions == nil {
+		return e, nil
+	}
+	e.hasPreconditions = true
+	return e.under(*o.DeleteOptions.Preconditions)
+}
+
+// under returns the eviction under preconditions; empty ones are none.
+func (e Eviction) under(p metav1.Preconditions) (Eviction, error) {
+	if p.UID != nil {
+		e.UID = string(*p.UID)
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != "" {
+		version, ok := plan.ParseVersion(*p.ResourceVersion)
+		if !ok || version == 0 {
+			return Eviction{}, fmt.Errorf("the precondition %.80q is no resourceVersion", *p.ResourceVersion)
+		}
+		e.Version = version
+	}
+	return e, nil
+}

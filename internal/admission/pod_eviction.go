@@ -1,0 +1,253 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// PodEviction judges for /admission/pod-eviction: a pod of a group is evicted under
+// the hold of its group, within its budget. It refuses what it cannot know. A dry
+// run is judged like any other request and changes nothing.
+type PodEviction struct {
+	Observer PodObserver
+	Holds    Holds
+	Turns    *Turns
+	Log      *logrus.Logger
+	DryRun   bool // every request is judged as if it were a dry run
+	// Unpinned is told about every eviction that is not bound to the very pod that
+	// is judged. Not set: nobody is.
+	Unpinned func()
+}
+
+// PodObserver knows pods and their groups.
+type PodObserver interface {
+	Synced() bool
+	Managed(namespace string) bool
+	BudgetsKnown() bool
+	Pod(namespace, name string) (observe.Pod, bool)
+	LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error)
+	Cached(plan.Key) plan.Snapshot
+	Live(context.Context, plan.Key) (plan.Snapshot, error)
+}
+
+// Judge decides before ctx ends.
+func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
+	e.DryRun = e.DryRun || p.DryRun
+	switch {
+	case !p.Observer.Synced():
+		return p.refused(e, objection(CacheEmpty))
+	case !p.Observer.Managed(e.Namespace):
+		return Allow(NotGuarded)
+	case !p.Observer.BudgetsKnown():
+		return p.refused(e, objection(CacheEmpty))
+	}
+	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
+	switch {
+	case !known || e.UID != "" && e.UID != pod.UID:
+		return p.unseen(ctx, e)
+	case pod.Unplaced:
+		return p.refused(e, objection(reason.CacheBehind))
+	case !pod.Held:
+		return Allow(NotGuarded)
+	}
+	return p.judge(ctx, pod.Key, e, plan.EvictRequest{Pod: e.Pod, UID: pod.UID})
+}
+
+// Doubt refuses a review that shows no eviction.
+func (p *PodEviction) Doubt(about string) Verdict {
+	return Deny(http.StatusBadRequest, EvictionUnreadable, "lockstep cannot tell which pod this evicts: "+about)
+}
+
+// unseen decides about a pod that the caches do not show: it is gone, or they will
+// show it soon.
+func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
+	pod, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
+	switch {
+	case err != nil:
+		return p.unknown(e, "the API server did not show the pod", err)
+	case !exists || e.UID != "" && e.UID != pod.UID:
+		return p.refused(e, objection(PodIsGone))
+	case !pod.Held && !pod.Unplaced:
+		return Allow(NotGuarded)
+	}
+	return p.refused(e, objection(reason.CacheBehind))
+}
+
+// judge decides on caches alone. Only what they allow and the hold has to say waits
+// for the group's turn.
+func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
+	permit := permitted(p.Observer.Cached(key), e, ask)
+	switch {
+	case !permit.Allowed():
+		if leave, free := p.Turns.try(key); free {
+			defer leave()
+			p.queue(ctx, key, e, permit)
+		}
+		return p.told(e, permit)
+	case !permit.Noted():
+		return p.told(e, permit)
+	}
+	leave, err := p.Turns.take(ctx, key)
+	if err != nil {
+		permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
+		return p.told(e, permit)
+	}
+	defer leave()
+	return p.grant(ctx, key, e, ask)
+}
+
+// grant decides again, since others may have been granted meanwhile, and has the
+// hold say so before the yes.
+func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
+	permit := plan.Permit{}
+	for range attempts {
+		var decision hold.Decision
+		permit, decision = cover(ctx, p.Observer.Cached(key), e, ask)
+		if decision.Verdict == hold.Look {
+			live, err := p.Observer.Live(ctx, key)
+			if err != nil {
+				return p.unknown(e, "the API server did not show the group", err)
+			}
+			permit, decision = cover(ctx, live, e, ask)
+		}
+		switch {
+		case !permit.Allowed():
+			p.queue(ctx, key, e, permit)
+			return p.told(e, permit)
+		case !permit.Noted() || e.DryRun:
+			return p.told(e, permit)
+		}
+		switch err := p.Holds.Write(ctx, key, decision.Record); {
+		case err == nil:
+			return p.told(e, permit)
+		case reason.ClassOf(err) != reason.Moved:
+			return p.unknown(e, "the hold could not be written", err)
+		}
+	}
+	permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
+	return p.told(e, permit)
+}
+
+// cover decides about an eviction, and how the hold covers it.
+func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
+	permit := permitted(s, e, ask)
+	if !permit.Allowed() || !permit.Noted() {
+		return permit, hold.Decision{}
+	}
+	permit.Note.Trace = traceparent(ctx)
+	return permit, hold.CoverGrant(s, permit.Note)
+}
+
+// permitted is what the planner says to an eviction. One that is bound to an earlier
+// version of the pod would not succeed. One that is bound to a later version would,
+// and must not where the pod is judged to be down: it may serve by then.
+func permitted(s plan.Snapshot, e Eviction, ask plan.EvictRequest) plan.Permit {
+	permit := plan.Evict(s, ask)
+	if !permit.Allowed() || e.Version == 0 {
+		return permit
+	}
+	judged := max(permit.Version, permit.Note.Version)
+	switch {
+	case e.Version < judged:
+		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: e.Pod}
+	case e.Version > judged && !permit.Noted():
+		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
+	}
+	return permit
+}
+
+// queue keeps the place of who has to wait.
+func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.Permit) {
+	if queueing[permit.Because.Code] && !e.DryRun {
+		queue(ctx, p.Holds, p.Log, key, permit.Place)
+	}
+}
+
+// told is the answer to what was judged.
+func (p *PodEviction) told(e Eviction, permit plan.Permit) Verdict {
+	v := Allow(reason.EvictionGranted)
+	switch {
+	case !permit.Allowed():
+		v = p.refused(e, permit)
+	case !permit.Noted():
+		v = Allow(reason.PodIsDown)
+	}
+	if p.DryRun || e.UID != "" && (permit.Version == 0 || e.Version != 0) {
+		return v
+	}
+	if p.Unpinned != nil {
+		p.Unpinned()
+	}
+	v.Warnings = []string{warning("lockstep judged the pod that it knows by this name and nothing binds the eviction to it: the webhook pod-eviction-pin would")}
+	return v
+}
+
+// objection is one that the planner does not have.
+func objection(code reason.Code) plan.Permit { return plan.Permit{Because: plan.Refusal{Code: code}} }
+
+// unknown refuses for now since the API server did not answer.
+func (p *PodEviction) unknown(e Eviction, what string, err error) Verdict {
+	v := p.refused(e, objection(ParentUnknown))
+	v.Message = shortened(v.Message+"; "+what+": "+err.Error(), mostMessage)
+	return v
+}
+
+// mostMessage bounds what a refusal says.
+const mostMessage = 1024
+
+// refused says what is down in the words of the predecessor, what stands in the way
+// and, if that is known, for how long.
+func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
+	because, where := permit.Because, permit.Zone
+	if where == "" {
+		where = e.Namespace
+	}
+	entry, _ := reason.Explain(because.Code)
+	text := fmt.Sprintf("eviction of %s in %s is refused (%s): %s", e.Pod, where, because, entry.Sentence)
+	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
+		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
+	}
+	if down := formerWords(permit); down != "" {
+		text = down + "; " + text
+	}
+	return Deny(refusalOfEviction(entry), because.Code, shortened(text, mostMessage))
+}
+
+// formerWords are those of the predecessor, which people and programs look for.
+func formerWords(permit plan.Permit) string {
+	if permit.Because.Code == reason.EvictionsBarred {
+		return "max unavailable = 0"
+	}
+	return permit.Tally.String()
+}
+
+// refusalOfEviction is the HTTP status of a refusal. Drains ask again after 429 and
+// nothing else; a pod that does not exist they take for evicted.
+func refusalOfEviction(entry reason.Entry) int {
+	switch {
+	case entry.Code == PodIsGone:
+		return http.StatusNotFound
+	case entry.Kind == reason.Attention:
+		return http.StatusForbidden
+	}
+	return http.StatusTooManyRequests
+}
+
+// traceparent returns the W3C form of the span in ctx, or "" without one.
+func traceparent(ctx context.Context) string {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-%s", span.TraceID(), span.SpanID(), span.TraceFlags())
+}

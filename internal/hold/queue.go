@@ -1,0 +1,51 @@
+package hold
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Enqueued returns a record in which somebody waits who asks now, and whether that
+// is to be written: who asks again is noted every plan.AskAgain. A record that does
+// not exist or cannot be read notes nobody.
+func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
+	if !record.Exists || record.Unreadable != "" {
+		return record, false
+	}
+	next := make([]plan.Waiting, 0, len(record.Waiting)+1)
+	for _, w := range record.Waiting {
+		same, waits := w.Operation == asks.Operation && w.Zone == asks.Zone, asks.LastSeen.Before(w.Until())
+		switch {
+		case same && asks.LastSeen.Before(w.LastSeen.Add(plan.AskAgain)):
+			return record, false
+		case same && waits:
+			asks.Since = w.Since
+		case !same && waits:
+			next = append(next, w)
+		}
+	}
+	record.Waiting = append(next, asks)
+	slices.SortStableFunc(record.Waiting, func(a, b plan.Waiting) int { return a.Since.Compare(b.Since) })
+	return record, true
+}
+
+// withPlaces adds to a decision the places in the queue that a plan takes.
+func withPlaces(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
+	for _, step := range steps {
+		a, is := step.(plan.TakePlace)
+		if !is {
+			continue
+		}
+		switch d.Verdict {
+		case Write:
+			d.Record, _ = Enqueued(d.Record, a.Waiting)
+		case Carry:
+			if record, changes := Enqueued(s.Hold, a.Waiting); changes {
+				d = Decision{Verdict: Write, Record: record}
+			}
+		case Look, Remove:
+		}
+	}
+	return d
+}

@@ -1,0 +1,36 @@
+package observe
+
+import (
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Budgets know the budgets for evictions. Its methods make no request.
+type Budgets interface {
+	// Budgets returns those of a namespace, in order of names, those that cannot be
+	// used among them. Nobody changes what it returns.
+	Budgets(namespace string) []plan.DisruptionBudget
+	// Known tells whether they have been read once, or there is no such kind.
+	Known() bool
+	// Listen registers who is told when those of a namespace have changed.
+	Listen(changed func(namespace string))
+}
+
+// BudgetsKnown tells whether the budgets have been read once, or there is no such
+// kind.
+func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Known() }
+
+// listenToBudgets tells every group of a namespace when the budgets there have
+// changed: which of them concern a group is the planner's to say.
+func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
+	o.budgets.Listen(func(namespace string) {
+		seen := map[plan.Key]bool{}
+		for _, z := range lookup[*zoneRecord](o.zones, cache.NamespaceIndex, namespace) {
+			if z.grouped && !seen[z.key()] {
+				seen[z.key()] = true
+				enqueue(z.key())
+			}
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// coverage knows which budgets of evictions cover which pods.
+type coverage struct {
+	budgets []DisruptionBudget
+	own     bool               // one of them asks for labels that every pod has of its own
+	known   map[Labels][]int32 // budgets by what pods share, where that is all they ask for
+}
+
+func coverageOf(budgets []DisruptionBudget) coverage {
+	c := coverage{budgets: budgets}
+	if len(budgets) > 0 {
+		c.known = map[Labels][]int32{}
+	}
+	for _, budget := range budgets {
+		c.own = c.own || slices.ContainsFunc(budget.Selector, func(r Requirement) bool {
+			return r.Key == podNameLabel || r.Key == podIndexLabel || r.Key == revisionLabel
+		})
+	}
+	return c
+}
+
+// of returns the budgets that cover a pod.
+func (c coverage) of(pod Pod) []int32 {
+	if len(c.budgets) == 0 {
+		return nil
+	}
+	if c.own {
+		labels := pod.Labels.Map()
+		maps.Copy(labels, map[string]string{podNameLabel: pod.Name, podIndexLabel: strconv.Itoa(pod.Ordinal), revisionLabel: pod.Revision})
+		return c.matching(labels)
+	}
+	covering, known := c.known[pod.Labels]
+	if !known {
+		covering = c.matching(pod.Labels.Map())
+		c.known[pod.Labels] = covering
+	}
+	return covering
+}
+
+func (c coverage) matching(labels map[string]string) []int32 {
+	var covering []int32
+	for i, budget := range c.budgets {
+		if budget.Selector.Matches(labels) {
+			covering = append(covering, int32(i))
+		}
+	}
+	return covering
+}
+
+// disruptionBudget returns the budget that counts for a pod, if one covers it, or
+// why none can be asked.
+func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool, because Refusal) {
+	covering := b.covers.of(pod)
+	if len(covering) == 0 {
+		return DisruptionBudget{}, false, Refusal{}
+	}
+	budget = b.Budgets[covering[0]]
+	switch {
+	case len(covering) > 1:
+		because = Refusal{Code: reason.SeveralBudgets, Pod: pod.Name, Detail: budget.Name + " and " + b.Budgets[covering[1]].Name}
+	case budget.Invalid != "":
+		because = Refusal{Code: reason.BudgetInvalid, Pod: pod.Name, Detail: budget.Name}
+	}
+	return budget, true, because
+}
+
+// budgetOf returns how many pods of a zone may be down by its rollout: what its
+// annotation says or, where that is less, what the budgets of evictions say that
+// go by zones. One that allows no evictions says nothing about rollouts.
+func (b *board) budgetOf(zone Zone) int {
+	least := zone.MaxUnavailable.Of(zone.Replicas)
+	if len(b.Budgets) == 0 {
+		return least
+	}
+	for _, pod := range zone.Pods {
+		for _, i := range b.covers.of(pod) {
+			budget := b.Budgets[i]
+			if limit := budget.Of(zone.Replicas); budget.Invalid == "" && !budget.ByPartition() && limit > 0 {
+				least = min(least, limit)
+			}
+		}
+	}
+	return least
+}
+
+// Of returns how many pods of a zone with that many replicas may be down; 0 allows
+// no eviction. A percentage is rounded down and never less than one pod.
+func (b DisruptionBudget) Of(replicas int) int {
+	if b.Percentage > 0 {
+		return max(1, int(int64(b.Percentage)*int64(replicas)/100))
+	}
+	return b.Limit
+}
+
+// budgetUnclear objects where nobody can say which budget of evictions counts.
+func budgetUnclear(b *board, d disruption) Refusal {
+	_, _, because := b.disruptionBudget(d.pod.Pod)
+	return because
+}

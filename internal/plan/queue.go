@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// AskAgain is how often somebody who waits says so in the hold.
+const AskAgain = 10 * time.Second
+
+// place returns the place of an operation in the queue, if it has one.
+func (b *board) place(operation Operation, zone string) (Waiting, bool) {
+	i := slices.IndexFunc(b.Hold.Waiting, func(w Waiting) bool { return w.Operation == operation && w.Zone == zone })
+	if i < 0 || !b.Now.Before(b.Hold.Waiting[i].Until()) {
+		return Waiting{}, false
+	}
+	return b.Hold.Waiting[i], true
+}
+
+// since returns since when an operation waits: it has just come if it has no place.
+func (b *board) since(operation Operation, zone string) time.Time {
+	if w, waits := b.place(operation, zone); waits {
+		return w.Since
+	}
+	return b.Now
+}
+
+// waitingBefore objects while an operation of another zone waits that asked
+// before that time and has not been silent for too long; only those operations
+// count, if any are named.
+func (b *board) waitingBefore(since time.Time, zone string, operations ...Operation) Refusal {
+	for _, w := range b.Hold.Waiting {
+		_, exists := b.Zone(w.Zone)
+		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
+		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && b.Now.Before(w.Until()) {
+			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
+		}
+	}
+	return Refusal{}
+}
+
+// takePlaces lets what evictions keep from its turn wait in the queue: the rollout
+// of the zone whose turn it is, and downscales of lockstep's own.
+func (b *board) takePlaces(rollout Refusal) []Action {
+	var steps []Action
+	for _, z := range b.standings {
+		if z.Name == b.turn && b.byEvictions(rollout) {
+			steps = append(steps, b.takePlace(Rollout, z.Name)...)
+		}
+		if b.byEvictions(z.kept) {
+			steps = append(steps, b.takePlace(Downscale, z.Name)...)
+		}
+	}
+	return steps
+}
+
+// byEvictions tells whether it is for evictions that somebody waits.
+func (b *board) byEvictions(r Refusal) bool {
+	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == Eviction
+	return held || (r.Code == reason.OthersCameFirst && r.Detail == string(Eviction))
+}
+
+func (b *board) takePlace(operation Operation, zone string) []Action {
+	w, waits := b.place(operation, zone)
+	if waits && b.Now.Before(w.LastSeen.Add(AskAgain)) {
+		return nil
+	}
+	return []Action{TakePlace{Waiting{Operation: operation, Zone: zone, Since: b.since(operation, zone), LastSeen: b.Now}}}
+}
+
+// keepsPlace returns when a place in the queue has to be taken anew, or the zero
+// time for who has none.
+func (b *board) keepsPlace(zone string) time.Time {
+	var again time.Time
+	for _, operation := range []Operation{Rollout, Downscale} {
+		if w, waits := b.place(operation, zone); waits {
+			again = earlier(again, b.later(w.LastSeen.Add(AskAgain)))
+		}
+	}
+	return again
+}
