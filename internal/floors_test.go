@@ -55,6 +55,7 @@ var house = map[string]room{
 
 	"internal/lease":     {floor: 3, uses: outside},
 	"internal/access":    {floor: 3, uses: outside},
+	"internal/budgets":   {floor: 3, uses: outside},
 	"internal/certs":     {floor: 3, uses: outside},
 	"internal/hook":      {floor: 3, uses: outside},
 	"internal/reference": {floor: 3, uses: outside},

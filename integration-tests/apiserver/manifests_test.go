@@ -117,11 +117,18 @@ func (in *installation) forTheWholeCluster(t *testing.T) {
 func webhookObjects(namespace string) []string {
 	return []string{
 		"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
-		"MutatingWebhookConfiguration lockstep-prepare-downscale",
-		"ValidatingWebhookConfiguration lockstep-no-downscale", "ValidatingWebhookConfiguration lockstep-zpdb-validation",
+		"MutatingWebhookConfiguration lockstep-pod-eviction-pin", "MutatingWebhookConfiguration lockstep-prepare-downscale",
+		"ValidatingWebhookConfiguration lockstep-no-downscale", "ValidatingWebhookConfiguration lockstep-pod-eviction",
+		"ValidatingWebhookConfiguration lockstep-zpdb-validation",
 		namespace + ": Role lockstep-certificate", namespace + ": RoleBinding lockstep-certificate",
 	}
 }
+
+// The webhook configurations of an installation.
+var (
+	validatingConfigurations = []string{"lockstep-no-downscale", "lockstep-pod-eviction", "lockstep-zpdb-validation"}
+	mutatingConfigurations   = []string{"lockstep-pod-eviction-pin", "lockstep-prepare-downscale"}
+)
 
 func (in *installation) withWebhooks(t *testing.T) {
 	in.installsWebhooks(t, systemNamespace, repository+"/manifests/overlays/webhooks", slices.Concat(clusterWide, webhookObjects(systemNamespace)))
@@ -162,19 +169,23 @@ func (in *installation) installsWebhooks(t *testing.T, namespace, folder string,
 		if err != nil {
 			return err
 		}
-		validating, err := in.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, "lockstep-no-downscale", metav1.GetOptions{})
-		if err != nil {
-			return err
+		hooks := in.admin.AdmissionregistrationV1()
+		var bundles [][]byte
+		for _, name := range validatingConfigurations {
+			c, err := hooks.ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			bundles = append(bundles, c.Webhooks[0].ClientConfig.CABundle)
 		}
-		mutating, err := in.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, "lockstep-prepare-downscale", metav1.GetOptions{})
-		if err != nil {
-			return err
+		for _, name := range mutatingConfigurations {
+			c, err := hooks.MutatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			bundles = append(bundles, c.Webhooks[0].ClientConfig.CABundle)
 		}
-		budgets, err := in.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, "lockstep-zpdb-validation", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		for _, bundle := range [][]byte{validating.Webhooks[0].ClientConfig.CABundle, budgets.Webhooks[0].ClientConfig.CABundle, mutating.Webhooks[0].ClientConfig.CABundle} {
+		for _, bundle := range bundles {
 			if !bytes.Equal(bundle, secret.Data["ca"]) {
 				return fmt.Errorf("one has %q", bundle)
 			}
@@ -186,13 +197,15 @@ func (in *installation) installsWebhooks(t *testing.T, namespace, folder string,
 func (in *installation) removeWebhooks(t *testing.T) {
 	t.Helper()
 	ctx, hooks := context.WithoutCancel(t.Context()), in.admin.AdmissionregistrationV1()
-	err := errors.Join(
-		hooks.ValidatingWebhookConfigurations().Delete(ctx, "lockstep-no-downscale", metav1.DeleteOptions{}),
-		hooks.ValidatingWebhookConfigurations().Delete(ctx, "lockstep-zpdb-validation", metav1.DeleteOptions{}),
-		hooks.MutatingWebhookConfigurations().Delete(ctx, "lockstep-prepare-downscale", metav1.DeleteOptions{}),
-	)
-	if err != nil {
-		t.Error(err)
+	for _, name := range validatingConfigurations {
+		if err := hooks.ValidatingWebhookConfigurations().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range mutatingConfigurations {
+		if err := hooks.MutatingWebhookConfigurations().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -15,20 +16,22 @@ import (
 const BudgetKind = "ZoneAwarePodDisruptionBudget"
 
 // Budget reads a ZoneAwarePodDisruptionBudget as the API server shows it. It
-// returns all that is wrong with it, in the order in which the predecessor looked;
-// with anything wrong the budget is not to be used.
+// returns all that is wrong with it, in the order in which the predecessor looked.
+// With anything wrong the budget is Invalid and has no more than a name and the part
+// of its selector that can be read, so that it concerns rather too much than too
+// little.
 func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 	spec, hasSpec := object["spec"].(map[string]any)
+	b := plan.DisruptionBudget{Name: nameOf(object)}
 	switch {
 	case object == nil:
-		return plan.DisruptionBudget{}, []string{"invalid value: there is no object"}
+		return unusable(b, "invalid value: there is no object")
 	case !hasSpec:
-		return plan.DisruptionBudget{}, []string{"invalid value: there is no spec"}
+		return unusable(b, "invalid value: there is no spec")
 	case object["kind"] != BudgetKind:
-		return plan.DisruptionBudget{}, []string{"invalid value: kind is not " + BudgetKind}
+		return unusable(b, "invalid value: kind is not "+BudgetKind)
 	}
 	r := budgetReader{spec: spec}
-	b := plan.DisruptionBudget{Name: nameOf(object)}
 	b.Limit, b.Percentage = r.limit()
 	b.Partition, b.Group = r.partition()
 	b.Selector = r.selector()
@@ -36,9 +39,13 @@ func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 	r.fit(b)
 	b.Unhealthy = r.unhealthy()
 	if len(r.wrong) > 0 {
-		return plan.DisruptionBudget{}, r.wrong
+		return unusable(b, r.wrong...)
 	}
 	return b, nil
+}
+
+func unusable(b plan.DisruptionBudget, wrong ...string) (plan.DisruptionBudget, []string) {
+	return plan.DisruptionBudget{Name: b.Name, Invalid: strings.Join(wrong, "; "), Selector: b.Selector}, wrong
 }
 
 func nameOf(object map[string]any) string {
@@ -228,10 +235,8 @@ func (r *budgetReader) fit(b plan.DisruptionBudget) {
 
 func (r *budgetReader) unhealthy() plan.UnhealthyPolicy {
 	switch policy := plan.UnhealthyPolicy(r.text("unhealthyPodEvictionPolicy")); policy {
-	case "", plan.IfHealthyBudget:
-		return plan.IfHealthyBudget
-	case plan.AlwaysAllow:
-		return plan.AlwaysAllow
+	case "", plan.IfHealthyBudget, plan.AlwaysAllow:
+		return policy
 	}
 	r.objects("unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow")
 	return ""

@@ -36,7 +36,7 @@ func budget(tb testing.TB, spec string) map[string]any {
 const everything = `"selector":{"matchLabels":{}}`
 
 func TestABudgetIsReadAsWritten(t *testing.T) {
-	usual := plan.DisruptionBudget{Name: "ingester", Limit: 1, Unhealthy: plan.IfHealthyBudget}
+	usual := plan.DisruptionBudget{Name: "ingester", Limit: 1}
 	but := func(change func(*plan.DisruptionBudget)) plan.DisruptionBudget {
 		b := usual
 		change(&b)
@@ -61,7 +61,8 @@ func TestABudgetIsReadAsWritten(t *testing.T) {
 		"a delay of 0 delays nothing": {`{` + everything + `,"crossZoneEvictionDelay":"0s"}`, usual},
 		"0% with partitions":          {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *plan.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
 		"a delay":                     {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *plan.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
-		"a policy":                    {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.AlwaysAllow })},
+		"the usual policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.IfHealthyBudget })},
+		"another policy":              {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.AlwaysAllow })},
 		"labels in a fixed order": {`{"selector":{"matchLabels":{"b":"2","a":"1"}}}`, but(func(b *plan.DisruptionBudget) {
 			b.Selector = plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelIn, "2")}
 		})},
@@ -147,8 +148,28 @@ func TestEverythingWrongWithABudgetIsToldInThePredecessorsOrder(t *testing.T) {
 			if diff := cmp.Diff(prefixed(tc.want), wrong); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff(plan.DisruptionBudget{}, got, byText); diff != "" {
-				t.Errorf("there is a budget (-want +got):\n%s", diff)
+			want := plan.DisruptionBudget{Name: "ingester", Invalid: strings.Join(prefixed(tc.want), "; ")}
+			if diff := cmp.Diff(want, got, byText); diff != "" {
+				t.Errorf("what is kept of it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatAnInvalidBudgetSelectsIsKeptAsFarAsItCanBeRead(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		spec string
+		want plan.Selector
+	}{
+		"all of it":          {`{"maxUnavailable":-1,"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}}`, plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelExists)}},
+		"the labels":         {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b"}]}}`, plan.Selector{demand("a", plan.LabelIn, "1")}},
+		"nothing: all count": {`{"selector":{"matchLabels":[]}}`, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, wrong := contract.Budget(budget(t, tc.spec))
+			want := plan.DisruptionBudget{Name: "ingester", Invalid: strings.Join(wrong, "; "), Selector: tc.want}
+			if diff := cmp.Diff(want, got, byText); diff != "" || len(wrong) == 0 {
+				t.Errorf("wrong: %q (-want +got):\n%s", wrong, diff)
 			}
 		})
 	}
@@ -272,7 +293,7 @@ func sound(t *testing.T, b plan.DisruptionBudget) {
 		t.Errorf("%+v counts partitions that it cannot tell", b)
 	case !b.ByPartition() && b.Delay > 0:
 		t.Errorf("%+v delays without partitions", b)
-	case b.Unhealthy != plan.IfHealthyBudget && b.Unhealthy != plan.AlwaysAllow:
+	case b.Unhealthy != "" && b.Unhealthy != plan.IfHealthyBudget && b.Unhealthy != plan.AlwaysAllow:
 		t.Errorf("%+v has no policy", b)
 	}
 }

@@ -273,22 +273,28 @@ func waiting(s plan.Snapshot, holder plan.Holder) []plan.Waiting {
 }
 
 // intents returns those that still count and the new ones, takedowns before
-// repairs. A repair is left out where the hold can carry no more: it needs none.
+// repairs. A repair is left out where the hold can carry no more, and where the
+// eviction of the very pod was granted, which somebody may still carry out: it needs
+// none.
 func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
-	renewed := map[string]bool{}
+	deed := map[string]plan.DeletePod{}
 	for _, d := range deeds {
-		renewed[d.Pod] = !d.Noted
+		deed[d.Pod] = d
 	}
 	var next []plan.Intent
+	granted := map[string]bool{}
 	for _, i := range s.Hold.Intents {
-		if s.Fate(i).Counts() && !renewed[i.Pod] {
+		d, anew := deed[i.Pod]
+		stays := i.Granted() && i.UID == d.UID
+		if s.Fate(i).Counts() && (!anew || d.Noted || stays) {
 			next = append(next, i)
+			granted[i.Pod] = stays
 		}
 	}
 	for _, takedowns := range []bool{true, false} {
 		for _, d := range deeds {
 			full := !d.Up && len(next) >= plan.MaxIntents
-			if d.Up == takedowns && !d.Noted && !full {
+			if d.Up == takedowns && !d.Noted && !full && !granted[d.Pod] {
 				next = append(next, intent(d, s.Now))
 			}
 		}

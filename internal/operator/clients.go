@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -23,6 +24,7 @@ type clients struct {
 	election kubernetes.Interface
 	events   kubernetes.Interface // throttled: telling must not cost more than doing
 	metadata metadata.Interface   // as work, for objects of which nothing else is read
+	dynamic  dynamic.Interface    // as work, for objects of kinds that Kubernetes does not have by itself
 	clock    *certs.Clock         // the API server's, as all of them see it
 }
 
@@ -80,6 +82,9 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 		}
 		*one.into = client
+	}
+	if made.dynamic, err = dynamic.NewForConfig(unlimited); err != nil {
+		return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	return made, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // operations describes the listener for people, probes and Prometheus.
 func (o *Operator) operations() server.Options {
-	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}}
+	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}, {Name: "budgets", Probe: o.budgetsKnown}}
 	if o.webhooks != nil {
 		ready = append(ready, server.Check{Name: "certificate", Probe: o.webhooks.served})
 	}
@@ -41,6 +41,10 @@ func (o *Operator) cachesFilled() error {
 // permissionsGranted names what is missing and keeps the process Ready: another
 // replica has the same permissions, and most groups may not need what is missing.
 func (o *Operator) permissionsGranted() error { return server.Tolerable(o.access.Missing()) }
+
+// budgetsKnown says why evictions cannot be judged and keeps the process Ready:
+// everything else goes on.
+func (o *Operator) budgetsKnown() error { return server.Tolerable(o.budgets.Trouble()) }
 
 func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
 	o.writeJSON(w, o.config.Settings())

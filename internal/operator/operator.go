@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/budgets"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
@@ -48,6 +49,7 @@ type Operator struct {
 	messages   *hook.Messages
 	asking     *hook.Preparations
 	references *reference.Book
+	budgets    *budgets.Book
 	observer   *observe.Observer
 	reporter   *report.Reporter
 	executor   *act.Executor
@@ -101,7 +103,12 @@ func (o *Operator) assemble() error {
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
-	watched := observe.Options{Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking}
+	o.budgets = budgets.New(budgets.Options{
+		Client: o.clients.dynamic, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
+	})
+	watched := observe.Options{
+		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Budgets: o.budgets,
+	}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
 	}
@@ -192,6 +199,7 @@ func (o *Operator) watch(ctx context.Context) {
 	var watches sync.WaitGroup
 	watches.Go(func() { o.observer.Run(ctx) })
 	watches.Go(func() { o.references.Run(ctx) })
+	watches.Go(func() { o.budgets.Run(ctx) })
 	if o.webhooks != nil {
 		watches.Go(func() { o.webhooks.watch(ctx) })
 	}

@@ -135,12 +135,14 @@ func (b *board) unavailable(zone Zone, pod Pod, intent Intent, noted bool) Refus
 }
 
 // candidate tells whether a pod could be replaced now: outdated, not leaving,
-// and not older in this view than what is noted about it.
+// and not older in this view than what is noted about it. One that serves and whose
+// eviction was granted goes by that, or stays until nobody is coming any more.
 func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
-	if !zone.Outdated(pod) || pod.Phase == Leaving || b.Key.Alone {
+	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
-	if noted && pod.Version < intent.Version {
+	granted := noted && intent.Granted() && intent.UID == pod.UID
+	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}
 	return candidate{Pod: pod, noted: noted, pending: noted && b.Fate(intent) == Pending}, true

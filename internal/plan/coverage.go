@@ -56,6 +56,15 @@ func (c coverage) matching(labels map[string]string) []int32 {
 	return covering
 }
 
+// Covering returns the budgets that cover a pod, in their order.
+func Covering(budgets []DisruptionBudget, pod Pod) []DisruptionBudget {
+	var covering []DisruptionBudget
+	for _, i := range coverageOf(budgets).of(pod) {
+		covering = append(covering, budgets[i])
+	}
+	return covering
+}
+
 // disruptionBudget returns the budget that counts for a pod, if one covers it, or
 // why none can be asked.
 func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool, because Refusal) {

@@ -46,7 +46,7 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 func (b *board) takePlaces(rollout Refusal) []Action {
 	var steps []Action
 	for _, z := range b.standings {
-		if z.Name == b.turn && b.byEvictions(rollout) {
+		if z.Name == b.turn && b.byEvictions(rollout) && !b.heldBy(z.Name) {
 			steps = append(steps, b.takePlace(Rollout, z.Name)...)
 		}
 		if b.byEvictions(z.kept) {

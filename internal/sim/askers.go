@@ -223,6 +223,9 @@ func (w *world) leases() []*lease {
 	for i := range w.askers {
 		all = append(all, &w.askers[i].known, &w.askers[i].record)
 	}
+	for i := range w.evictors {
+		all = append(all, &w.evictors[i].paper)
+	}
 	return all
 }
 
@@ -276,7 +279,7 @@ func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 		name   string
 		broken bool
 	}{
-		{"OneZoneAtATime", w.ours&elsewhere != 0 || w.othersHarmed(zone)},
+		{"OneZoneAtATime", w.ours&elsewhere != 0 || w.apart&down(&w.pods, &w.zones) != 0 || w.othersHarmed(zone)},
 		{"RestIsWhole", elsewhere&^(a.shown&^w.ours) != 0},
 	} {
 		if law.broken && e.rules.judges(law.name) {

@@ -12,13 +12,18 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // key returns the identity of a world that is already renumbered; it is the
 // same for both orders of two operators.
-func (w *world) key() key {
+func (w *world) key(c Config) key {
 	a := w.digest()
-	if w.operators[1] == (operator{}) {
+	if c.Operators < 2 {
 		return a
 	}
 	twin := *w
 	twin.operators[0], twin.operators[1] = w.operators[1], w.operators[0]
+	for i := range twin.evictors {
+		if ev := &twin.evictors[i]; ev.answered() {
+			ev.by = 1 - ev.by
+		}
+	}
 	b := twin.digest()
 	if a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]) {
 		return a
@@ -36,13 +41,18 @@ func (w *world) digest() key {
 func (w *world) renumber(c Config) {
 	broken := down(&w.pods, &w.zones)
 	w.ours &= broken
+	w.apart &= w.ours
 	w.late.evidence.before &= broken
 	for n := range c.Zones {
 		if w.zones[n].harmed && !w.shrinking(n) {
 			w.zones[n].harmed = false
 		}
 	}
-	for n := range c.Operators {
+	for i := range w.evictors {
+		w.evictors[i].evidence.before &= broken
+	}
+	for n := range c.processes() {
+		w.operators[n].before &= broken
 		w.operators[n].evidence.before &= broken
 		w.operators[n].look.down &= broken
 	}
@@ -113,8 +123,16 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 		list.addIntent(&w.askers[i].known.intents[slot])
 		list.addIntent(&w.askers[i].record.intents[slot])
 	}
+	for i := range w.evictors {
+		ev := &w.evictors[i]
+		list.addIntent(&ev.paper.intents[slot])
+		if int(ev.slot) == slot {
+			list.add(&ev.born)
+			list.add(&ev.version)
+		}
+	}
 	w.late.ofPod(slot, list)
-	for n := range c.Operators {
+	for n := range c.processes() {
 		o := &w.operators[n]
 		list.addPod(&o.pods[slot])
 		list.addPod(&o.podsOnTheWay[slot])
@@ -150,7 +168,11 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 			list.add(&a.version)
 		}
 	}
-	for n := range c.Operators {
+	for i := range w.evictors {
+		list.add(&w.evictors[i].look[zone].version)
+		w.evictors[i].paper.ofZone(zone, list)
+	}
+	for n := range c.processes() {
 		o := &w.operators[n]
 		list.add(&o.zones[zone].version)
 		list.add(&o.zonesOnTheWay[zone].version)
@@ -184,7 +206,10 @@ func (w *world) ofLease(c Config, list *mentions) {
 		list.add(&w.askers[i].known.version)
 		list.add(&w.askers[i].record.version)
 	}
-	for n := range c.Operators {
+	for i := range w.evictors {
+		list.add(&w.evictors[i].paper.version)
+	}
+	for n := range c.processes() {
 		list.add(&w.operators[n].known.version)
 		list.add(&w.operators[n].record.version)
 	}

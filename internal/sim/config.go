@@ -14,6 +14,8 @@ const (
 	maxOperators = 2
 	maxTracks    = 6
 	maxAskers    = 2
+	maxEvictors  = 2
+	maxQueue     = 6
 )
 
 // Config bounds a world. Its zones start whole, on revision 1, with nothing
@@ -23,6 +25,11 @@ type Config struct {
 	Replicas  int // of each zone, 1 to 3
 	Budget    int // maxUnavailable of each zone; at least 1
 	Operators int // 1 or 2
+	Standby   int // processes besides that only answer evictions; with the operators at most 2
+
+	Limit      int  // of a budget of evictions; 0: there is none
+	Partitions bool // the budget goes by partitions, which are ordinals
+	Queue      bool // an eviction that is refused waits in the queue
 
 	Templates []int   // revision that each zone asks for at the start; 1 where missing
 	Pods      [][]int // revision of each zone's pods at the start; 1 where missing
@@ -39,6 +46,7 @@ type Config struct {
 	Late        int  // how often a sender gives up on a request that is carried out some time later
 	Minutes     int  // how often a minute passes, after which every hold has expired
 	Maintenance int  // how often somebody takes the free hold by hand
+	Vetoes      int  // how often a PodDisruptionBudget refuses an eviction that was granted
 
 	Trickle bool // caches may also jump to some time between what they show and the present
 
@@ -58,6 +66,7 @@ const (
 	OnDelete
 	Shrink // to Value replicas, through admission
 	Force  // Value replicas, which lockstep sets by itself
+	Evict  // the pod with ordinal Value
 )
 
 // Edit is one change of a zone by a user.
@@ -87,6 +96,8 @@ func (e Edit) String() string {
 		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
 	case Force:
 		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
+	case Evict:
+		return fmt.Sprintf("want %s to leave", podNames[e.Zone*maxPods+e.Value])
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
@@ -95,6 +106,15 @@ func (e Edit) String() string {
 // happens in it.
 func (c Config) String() string {
 	words := []string{fmt.Sprintf("%d zones x %d pods, budget %d, %d operators", c.Zones, c.Replicas, c.Budget, c.Operators)}
+	if c.Standby > 0 {
+		words = append(words, fmt.Sprintf("%d standby", c.Standby))
+	}
+	if c.Limit > 0 {
+		words = append(words, fmt.Sprintf("%d to be evicted per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
+	}
+	if c.Queue {
+		words = append(words, "queue")
+	}
 	if len(c.Bad) > 0 {
 		words = append(words, fmt.Sprintf("bad revisions %v", c.Bad))
 	}
@@ -103,7 +123,7 @@ func (c Config) String() string {
 		what  string
 	}{
 		{c.Crashes, "crashes"}, {c.Losses, "losses"}, {c.Churn, "churns"}, {c.Kills, "kills"}, {c.Lost, "lost"},
-		{c.Late, "late"}, {c.Minutes, "minutes"}, {c.Maintenance, "maintenance"},
+		{c.Late, "late"}, {c.Minutes, "minutes"}, {c.Maintenance, "maintenance"}, {c.Vetoes, "vetoes"},
 	} {
 		if n.often > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
@@ -127,8 +147,10 @@ func (c Config) validate() error {
 		return fmt.Errorf("explore: %d zones, want 1 to %d", c.Zones, maxZones)
 	case c.Replicas < 1 || c.Replicas > maxPods:
 		return fmt.Errorf("explore: %d replicas, want 1 to %d", c.Replicas, maxPods)
-	case c.Operators < 1 || c.Operators > maxOperators:
-		return fmt.Errorf("explore: %d operators, want 1 to %d", c.Operators, maxOperators)
+	case c.Operators < 1 || c.Standby < 0 || c.processes() > maxOperators:
+		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d together", c.Operators, c.Standby, maxOperators)
+	case c.Partitions && c.Limit < 1:
+		return fmt.Errorf("explore: partitions without a limit")
 	case c.Budget < 1:
 		return fmt.Errorf("explore: budget %d, want at least 1", c.Budget)
 	case len(c.Tracks) > maxTracks:
@@ -136,12 +158,32 @@ func (c Config) validate() error {
 	}
 	for _, track := range c.Tracks {
 		for _, e := range track {
-			if e.Zone < 0 || e.Zone >= c.Zones || ((e.Kind == Scale || e.Kind == Shrink || e.Kind == Force) && (e.Value < 0 || e.Value > maxPods)) {
+			sizes := e.Kind == Scale || e.Kind == Shrink || e.Kind == Force
+			if e.Zone < 0 || e.Zone >= c.Zones || (sizes && (e.Value < 0 || e.Value > maxPods)) || (e.Kind == Evict && (e.Value < 0 || e.Value >= maxPods)) {
 				return fmt.Errorf("explore: edit %+v is outside of the world", e)
 			}
 		}
 	}
 	return nil
+}
+
+// processes is how many there are: operators first, then those that stand by.
+func (c Config) processes() int { return c.Operators + c.Standby }
+
+// budget returns how many pods of a zone a rollout may take down.
+func (c Config) budget() int {
+	if c.Limit > 0 && !c.Partitions {
+		return min(c.Budget, c.Limit)
+	}
+	return c.Budget
+}
+
+// limit returns how many pods of a zone, or of a partition, evictions may take down.
+func (c Config) limit() int {
+	if c.Limit > 0 {
+		return c.Limit
+	}
+	return c.Budget
 }
 
 func (c Config) bad(revision uint8) bool {

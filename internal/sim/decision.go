@@ -19,6 +19,7 @@ type decision struct {
 	shown  slots // in order in the view
 	beside bool  // takes a pod down while another one of its zone is down
 	adopts bool  // notes a decrease that nobody admitted
+	lapses bool  // takes a granted eviction off the hold
 	broken string
 	rule   string
 	notes  string // the plan, for people
@@ -54,6 +55,7 @@ func (e *explorer) ponder(v *view) *decision {
 	}
 	d.beside = v.beside(d.steps)
 	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
+	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
 	if covered.Verdict == hold.Write {
 		d.record = v.written(covered.Record)
 		d.claims = covered.Record.Own

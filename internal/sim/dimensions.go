@@ -31,6 +31,19 @@ const (
 	decreasesNeverCame
 	decreasesSeen
 	decreasesOfOurOwn
+	evictionsHappen
+	evictionsBeside
+	evictionsTwice
+	evictionsOfDown
+	evictionsRefused
+	evictionsQueued
+	evictionsVetoed
+	evictionsAgain
+	evictionsLapsed
+	evictionsLate
+	evictionsByCaches
+	evictionsByStandby
+	evictionsByPartition
 	allDimensions
 )
 
@@ -60,10 +73,23 @@ var dimensionNames = [allDimensions]string{
 	decreasesNeverCame:               "a downscale is admitted and never happens",
 	decreasesSeen:                    "a downscale that nobody admitted is seen",
 	decreasesOfOurOwn:                "lockstep itself makes a downscale",
+	evictionsHappen:                  "an eviction is granted and takes a pod down",
+	evictionsBeside:                  "... beside a rollout or a downscale of the same zone",
+	evictionsTwice:                   "... while another one is under way",
+	evictionsOfDown:                  "a pod that is down is evicted",
+	evictionsRefused:                 "an eviction is refused",
+	evictionsQueued:                  "... and waits in the queue",
+	evictionsVetoed:                  "an eviction is granted and a PodDisruptionBudget refuses it",
+	evictionsAgain:                   "an eviction is granted again that may be under way",
+	evictionsLapsed:                  "an eviction that was granted and did not happen is taken off the hold",
+	evictionsLate:                    "an eviction arrives after its pod was replaced",
+	evictionsByCaches:                "an eviction is granted on caches",
+	evictionsByStandby:               "an eviction is granted by a process that does not lead",
+	evictionsByPartition:             "pods of one partition are evicted while another partition has pods down",
 }
 
 // dimensions is a set of them.
-type dimensions uint32
+type dimensions uint64
 
 func one(d dimension) dimensions { return 1 << d }
 
@@ -100,6 +126,9 @@ func (d *decision) covers() (set dimensions) {
 	}
 	if d.adopts {
 		set |= one(decreasesSeen)
+	}
+	if d.lapses {
+		set |= one(evictionsLapsed)
 	}
 	return set
 }

@@ -43,7 +43,7 @@ func Explore(c Config, r Rules) (Report, error) {
 	}
 	e := &explorer{
 		config: c, rules: r, first: c.start(),
-		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{}, verdicts: map[petition]verdict{},
+		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{}, verdicts: map[petition]verdict{}, permits: map[plea]permit{},
 	}
 	e.first.renumber(c)
 	if err := e.run(); err != nil {
@@ -73,6 +73,7 @@ type explorer struct {
 	decisions map[view]*decision
 	answers   map[question]bool
 	verdicts  map[petition]verdict
+	permits   map[plea]permit
 }
 
 func (e *explorer) report() Report {
@@ -149,12 +150,12 @@ func (e *explorer) expand(w *world, next *level) {
 
 func (e *explorer) cover(set dimensions) {
 	for ; set != 0; set &= set - 1 {
-		e.covers[bits.TrailingZeros32(uint32(set))]++
+		e.covers[bits.TrailingZeros64(uint64(set))]++
 	}
 }
 
 func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
-	k := w.key()
+	k := w.key(e.config)
 	if n, ok := e.index[k]; ok {
 		return n, false
 	}
@@ -212,7 +213,7 @@ func (e *explorer) story(n uint32) []string {
 				return
 			}
 			m.next.renumber(e.config)
-			if m.next.key() == k {
+			if m.next.key(e.config) == k {
 				found, next = true, m.next
 				lines = append(lines, m.line())
 			}

@@ -16,9 +16,9 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 		broken bool
 	}{
 		{"ExactTarget", !exact},
-		{"OneZoneAtATime", up && (zonesIn(w.ours&broken) > 1 || w.othersHarmed(zoneOf(slot)))},
+		{"OneZoneAtATime", up && (zonesIn(w.ours&broken) > 1 || w.apart&broken != 0 || w.othersHarmed(zoneOf(slot)))},
 		{"RestIsWhole", up && broken&^excused&^zoneSlots(zoneOf(slot)) != 0},
-		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.Budget},
+		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.budget()},
 		{"NotedFirst", up && !w.notes(r.step)},
 	} {
 		if law.broken && e.rules.judges(law.name) {
@@ -40,6 +40,11 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 	for i := range w.askers {
 		if a := &w.askers[i]; a.unnoted(w) {
 			return "NoLostIntent", fmt.Sprintf("%s may still shrink to %d, of which the Lease says %v", zoneNames[a.zone], a.to, w.lease)
+		}
+	}
+	for i := range w.evictors {
+		if ev := &w.evictors[i]; ev.unnoted(w) {
+			return "NoLostIntent", fmt.Sprintf("%s may still be evicted, of which the Lease says %v", podNames[ev.slot], w.lease)
 		}
 	}
 	for n := range e.config.Operators {

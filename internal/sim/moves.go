@@ -24,9 +24,12 @@ func (e *explorer) moves(w *world, see visit) {
 	e.maintainers(w, see)
 	e.arrival(w, see)
 	e.admission(w, see)
-	for n := range e.config.Operators {
+	e.evictions(w, see)
+	for n := range e.config.processes() {
 		e.caches(w, n, see)
-		e.work(w, n, see)
+		if n < e.config.Operators {
+			e.work(w, n, see)
+		}
 		e.kill(w, n, see)
 	}
 }
@@ -38,9 +41,14 @@ func (e *explorer) users(w *world, see visit) {
 			continue
 		}
 		edit := track[done]
-		if edit.Kind == Shrink {
+		switch edit.Kind {
+		case Shrink:
 			e.ask(w, t, edit, see)
 			continue
+		case Evict:
+			e.want(w, t, edit, see)
+			continue
+		case Template, Scale, Pause, Resume, RollingUpdate, OnDelete, Force:
 		}
 		m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
 		m.next.tracks[t]++
@@ -66,7 +74,7 @@ func (z *zone) apply(e Edit) {
 		z.rolling, z.observed = false, false
 	case Force:
 		z.forced = uint8(e.Value) + 1
-	case Shrink: // goes through admission
+	case Shrink, Evict: // go through admission
 	}
 }
 
@@ -163,7 +171,7 @@ func (e *explorer) accidents(w *world, see visit) {
 		m := move{next: *w, covers: one(holdsExpire), line: func() string { return "a minute passes" }}
 		m.next.left.minutes--
 		m.next.lease.expired = true
-		for n := range e.config.Operators {
+		for n := range e.config.processes() {
 			m.next.operators[n].known.expired = m.next.operators[n].known.holder != free
 		}
 		see(&m)
@@ -255,6 +263,9 @@ func (e *explorer) restart(w *world, n int, left request, see visit) {
 	o := &m.next.operators[n]
 	*o = operator{
 		pods: o.pods, zones: o.zones, podsOnTheWay: o.podsOnTheWay, zonesOnTheWay: o.zonesOnTheWay, known: o.known,
+	}
+	for i := range m.next.evictors {
+		m.next.evictors[i].abandonedBy(n)
 	}
 	see(&m)
 	if !e.config.OldCaches {

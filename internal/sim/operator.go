@@ -9,15 +9,15 @@ func (e *explorer) work(w *world, n int, see visit) {
 		e.begin(w, n, see)
 	case looking:
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
-		m.next.operators[n].at, m.next.operators[n].look = zonesRead, look{zones: w.zones}
+		m.next.operators[n].at, m.next.operators[n].look = zonesRead, look{zones: w.zones, over: w.operators[n].look.over}
 		see(&m)
 		m = move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the pods live" }}
-		m.next.operators[n].at, m.next.operators[n].look = podsRead, look{pods: w.pods, down: down(&w.pods, &w.zones)}
+		m.next.operators[n].at, m.next.operators[n].look = podsRead, look{pods: w.pods, down: down(&w.pods, &w.zones), over: w.operators[n].look.over}
 		see(&m)
 	case zonesRead:
-		e.finishLook(w, n, look{w.operators[n].look.zones, w.pods, down(&w.pods, &w.operators[n].look.zones)}, see)
+		e.finishLook(w, n, look{zones: w.operators[n].look.zones, pods: w.pods, down: down(&w.pods, &w.operators[n].look.zones)}, see)
 	case podsRead:
-		e.finishLook(w, n, look{w.zones, w.operators[n].look.pods, w.operators[n].look.down}, see)
+		e.finishLook(w, n, look{zones: w.zones, pods: w.operators[n].look.pods, down: w.operators[n].look.down}, see)
 	case acting:
 		e.send(w, n, nil, see)
 	}
@@ -44,6 +44,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 			next.learn(w.lease)
 			m.line = func() string { return operatorNames[n] + ": reads the Lease live" }
 		}
+		next.look.over = next.known.over()
 		see(&m)
 	case len(d.steps) > 0:
 		next := *w
@@ -58,7 +59,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 // finishLook plans on what was read live, the last of it just now.
 func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 	o := &w.operators[n]
-	d := e.decide(view{pods: read.pods, zones: read.zones, hold: o.known, own: o.own, live: true})
+	d := e.decide(view{pods: read.pods, zones: read.zones, hold: o.known.asOf(o.look.over), own: o.own, live: true})
 	if d.rule != "" {
 		e.refuse(w, n, d, see)
 		return
@@ -113,7 +114,7 @@ func (e *explorer) answer(w *world, n, i int, done bool) {
 		o.rest()
 		return
 	case s.kind == write:
-		o.known, o.own = w.lease, o.claims
+		o.knows(w.lease, o.claims)
 		o.record, o.claims = lease{}, false
 	case done && (s.kind == adopt || s.kind == void || s.kind == size):
 		o.memory.written[s.target] = w.zones[s.target].version

@@ -7,6 +7,7 @@ type operator struct {
 	zones  zones
 	known  lease  // the newest record it knows of
 	own    bool   // it wrote that record
+	before slots  // down when it joined the hold, and ever since
 	memory memory // of what its caches do not show yet
 
 	podsOnTheWay  pods  // what the cache of pods will show next, where caches trickle
@@ -21,11 +22,11 @@ type operator struct {
 	evidence evidence
 }
 
-// evidence is what can be said for an operator whose takedown turns out to be
-// one too many.
+// evidence is what can be said for somebody whose takedown turns out to be one too
+// many.
 type evidence struct {
 	shown  slots // in order in the view that was decided on
-	before slots // down when this operator joined the hold, and ever since
+	before slots // down when this process joined the hold, and ever since
 }
 
 // place is where in its round an operator is.
@@ -44,6 +45,7 @@ type look struct {
 	zones zones // at zonesRead
 	pods  pods  // at podsRead
 	down  slots // among these, and ever since
+	over  slots // whose granted evictions nobody could carry out any more before it began
 }
 
 // All pods touched or deleted, the Lease written, all zones adopted.
@@ -111,23 +113,28 @@ func (o *operator) drop(i int) {
 // rest ends the round.
 func (o *operator) rest() {
 	o.at, o.look, o.steps, o.count = idle, look{}, [maxSteps]step{}, 0
-	o.record, o.claims, o.evidence.shown = lease{}, false, 0
+	o.record, o.claims, o.evidence = lease{}, false, evidence{}
 }
 
 // resolve makes a decision the operator's own.
 func (o *operator) resolve(d *decision, broken slots) {
 	o.at, o.look = acting, look{}
 	o.count = uint8(copy(o.steps[:], d.steps))
-	o.record, o.claims, o.evidence.shown = d.record, d.claims, d.shown
 	if d.joins {
-		o.evidence.before = broken
+		o.before = broken
 	}
+	o.record, o.claims, o.evidence = d.record, d.claims, evidence{d.shown, o.before}
 }
 
 // learn takes over a record from the Lease itself or its cache.
 func (o *operator) learn(l lease) {
+	o.knows(l, o.own && o.known.version == l.version)
+}
+
+// knows takes over a record, which it wrote or not.
+func (o *operator) knows(l lease, own bool) {
 	if o.known.version != l.version {
-		o.own = false
+		o.look.over = 0
 	}
-	o.known = l
+	o.known, o.own = l, own
 }

@@ -11,6 +11,9 @@ type Rules struct {
 	Unconditional bool // deletes carry no preconditions
 	Versionless   bool // deletes carry the UID and no version
 	Overwriting   bool // the Lease is written whatever it says
+	Unpinned      bool // evictions carry no UID
+	Forgetful     bool // webhooks do not care what a look of their process has shown
+	Impatient     bool // a granted eviction is taken for lost while it can still happen
 
 	Ignore []string // names that are not judged
 }

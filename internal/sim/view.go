@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 var (
@@ -15,6 +18,7 @@ var (
 	group       = plan.Key{Namespace: "world", Group: "g"}
 	today       = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	maintenance = plan.Holder("manual/maintenance")
+	ordinals    = regexp.MustCompile(`^(?:zone-[a-z]-([0-9]+))$`)
 )
 
 func namePods() (names [maxSlots]string) {
@@ -49,7 +53,13 @@ func (v *view) version(slot int, version uint8) plan.Version {
 
 // snapshot says the view in the planner's words.
 func (v *view) snapshot(c Config) plan.Snapshot {
-	s := plan.Snapshot{Key: group, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record()}
+	s := plan.Snapshot{Key: group, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record(c)}
+	if c.Limit > 0 {
+		s.Budgets = []plan.DisruptionBudget{{Name: "budget", Limit: c.Limit}}
+		if c.Partitions {
+			s.Budgets[0].Partition, s.Budgets[0].Group = ordinals, 1
+		}
+	}
 	for n := range c.Zones {
 		s.Zones = append(s.Zones, v.zone(n, c))
 	}
@@ -77,7 +87,7 @@ func (v *view) zone(n int, c Config) plan.Zone {
 	return out
 }
 
-func (v *view) record() plan.Hold {
+func (v *view) record(c Config) plan.Hold {
 	h := plan.Hold{Exists: v.hold.version > 0, Own: v.own}
 	if !h.Exists {
 		return h
@@ -90,12 +100,82 @@ func (v *view) record() plan.Hold {
 	h.Decrease = v.hold.decrease.noted()
 	for slot, i := range v.hold.intents {
 		if i.born > 0 {
-			h.Intents = append(h.Intents, plan.Intent{
+			noted := plan.Intent{
 				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.born], Version: v.version(slot, i.version),
+			}
+			i.grant.tell(&noted, c.Partitions)
+			h.Intents = append(h.Intents, noted)
+		}
+	}
+	h.Waiting = v.hold.queue.noted()
+	return h
+}
+
+// tell adds what an intent says of a granted eviction.
+func (g grant) tell(i *plan.Intent, byPartition bool) {
+	var age time.Duration
+	switch g {
+	case ownDeed:
+		return
+	case justGranted:
+	case grantedAgain:
+		age = plan.GrantAgain
+	case timeOver:
+		age = plan.GrantLimit
+	}
+	i.Cause, i.Since, i.Known = reason.EvictionGranted, today.Add(-age), age
+	if byPartition {
+		i.Partition = numbers[ordinalOf(slotNumber(i.Pod))]
+	}
+}
+
+func grantOf(i plan.Intent) grant {
+	switch {
+	case !i.Granted():
+		return ownDeed
+	case i.Lapsed():
+		return timeOver
+	case i.Since.Before(today):
+		return grantedAgain
+	}
+	return justGranted
+}
+
+// noted says the queue in the planner's words. Whoever is in it has asked just now.
+func (q queue) noted() []plan.Waiting {
+	var all []plan.Waiting
+	for n, w := range q {
+		if w > 0 {
+			all = append(all, plan.Waiting{
+				Operation: operations[w.operation()], Zone: holderZone(w.holder()), Since: today.Add(time.Duration(n-maxQueue) * time.Second), LastSeen: today,
 			})
 		}
 	}
-	return h
+	return all
+}
+
+func queueOf(all []plan.Waiting) (q queue) {
+	for n, w := range all {
+		q[n] = waiterOf(uint8(slices.Index(operations, w.Operation)), holderNumber(w.Zone))
+	}
+	return q
+}
+
+var operations = []plan.Operation{rollout: plan.Rollout, downscale: plan.Downscale, eviction: plan.Eviction}
+
+// holderZone returns the zone in the name of a holder.
+func holderZone(holder uint8) string {
+	if holder == partitions {
+		return plan.Partitions
+	}
+	return zoneNames[holder-1]
+}
+
+func holderNumber(zone string) uint8 {
+	if zone == plan.Partitions {
+		return partitions
+	}
+	return uint8(zoneNumber(zone)) + 1
 }
 
 // identity returns the holder as the Lease says it.
@@ -105,10 +185,8 @@ func (l *lease) identity() plan.Holder {
 		return ""
 	case l.holder == foreign:
 		return maintenance
-	case l.shrinks:
-		return plan.Downscale.For(zoneNames[l.holder-1])
 	}
-	return plan.Rollout.For(zoneNames[l.holder-1])
+	return operations[l.operation].For(holderZone(l.holder))
 }
 
 // noted says a decrease in the planner's words.
@@ -133,8 +211,8 @@ func (v *view) written(h plan.Hold) lease {
 	case h.Holder == maintenance:
 		l.holder = foreign
 	case !h.Holder.Free():
-		l.holder = uint8(zoneNumber(h.Holder.Zone())) + 1
-		l.shrinks = h.Holder.Operation() == plan.Downscale
+		l.holder = holderNumber(h.Holder.Zone())
+		l.operation = uint8(slices.Index(operations, h.Holder.Operation()))
 	}
 	if d := h.Decrease; !d.None() {
 		l.decrease = decrease{
@@ -142,8 +220,9 @@ func (v *view) written(h plan.Hold) lease {
 		}
 	}
 	for _, i := range h.Intents {
-		l.intents[slotNumber(i.Pod)] = intent{born: number(i.UID), version: seen(i.Version)}
+		l.intents[slotNumber(i.Pod)] = intent{born: number(i.UID), version: seen(i.Version), grant: grantOf(i)}
 	}
+	l.queue = queueOf(h.Waiting)
 	return l
 }
 

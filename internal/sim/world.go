@@ -9,10 +9,12 @@ type world struct {
 	zones zones
 	lease lease
 	ours  slots // down by us: see the package comment
+	apart slots // of these, by evictions that go by partitions
 
 	operators [maxOperators]operator
 	late      request // one that its sender has given up
 	askers    [maxAskers]asker
+	evictors  [maxEvictors]evictor
 
 	tracks [maxTracks]uint8 // edits made so far
 	left   accidents
@@ -20,7 +22,7 @@ type world struct {
 
 // accidents is how often what need not happen can still happen.
 type accidents struct {
-	crashes, losses, churn, kills, lost, late, minutes, maintenance uint8
+	crashes, losses, churn, kills, lost, late, minutes, maintenance, vetoes uint8
 }
 
 // pod is what there is under one name. The version moves when a pod is
@@ -68,13 +70,21 @@ type zones [maxZones]zone
 
 // lease is the group's Lease, or a copy of it.
 type lease struct {
-	version uint8 // zero: there is none
-	holder  uint8 // free, foreign, or the zone's number plus one
-	shrinks bool  // the holder is a downscale, not a rollout
-	expired bool
-	intents [maxSlots]intent
+	version   uint8 // zero: there is none
+	holder    uint8 // free, foreign, partitions, or the zone's number plus one
+	operation uint8 // of the holder
+	expired   bool
+	intents   [maxSlots]intent
 	decrease
+	queue
 }
+
+// Operations of holders.
+const (
+	rollout uint8 = iota
+	downscale
+	eviction
+)
 
 // decrease is the one that a Lease notes.
 type decrease struct {
@@ -85,16 +95,39 @@ type decrease struct {
 	ours     bool // lockstep itself makes it
 }
 
-// Holders that are none of ours.
+// Holders that are no zones.
 const (
-	free    = 0
-	foreign = maxZones + 1 // somebody who maintains the group by hand
+	free       = 0
+	foreign    = maxZones + 1 // somebody who maintains the group by hand
+	partitions = maxZones + 2 // evictions that go by partitions
 )
 
 type intent struct {
 	born    uint8 // zero: none
 	version uint8
+	grant   grant
 }
+
+// grant tells whether an intent is a granted eviction, and how old that is.
+type grant uint8
+
+const (
+	ownDeed grant = iota
+	justGranted
+	grantedAgain // may be by now
+	timeOver     // nobody can carry it out any more
+)
+
+// queue is who waits, first come first.
+type queue [maxQueue]waiter
+
+// waiter is an operation and a zone in one number; zero: nobody.
+type waiter uint8
+
+func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + holder) }
+
+func (w waiter) operation() uint8 { return uint8(w-1) / 8 }
+func (w waiter) holder() uint8    { return uint8(w-1) % 8 }
 
 // slots is a set of pod names.
 type slots uint16
@@ -135,7 +168,7 @@ func (c Config) start() world {
 			w.pods[n*maxPods+o] = pod{born: 1, version: 1, revision: at(revisions, o), phase: ready}
 		}
 	}
-	for n := range c.Operators {
+	for n := range c.processes() {
 		w.operators[n] = operator{pods: w.pods, zones: w.zones}
 		if c.Trickle {
 			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
@@ -143,7 +176,7 @@ func (c Config) start() world {
 	}
 	w.left = accidents{
 		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
-		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance),
+		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance), vetoes: uint8(c.Vetoes),
 	}
 	return w
 }
@@ -158,7 +191,7 @@ func at(revisions []int, n int) uint8 {
 // reached tells whether the goal is reached: all as the users ask for, nothing
 // held, nobody busy.
 func (w *world) reached(c Config) bool {
-	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.decrease != (decrease{}) || w.askers != [maxAskers]asker{} {
+	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.decrease != (decrease{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
 		return false
 	}
 	for n := range c.Operators {

@@ -84,6 +84,7 @@ func TestMetricsOfTheProcess(t *testing.T) {
 	m.NamespacesManaged(3)
 	m.OptedOut()
 	m.Panicked("group")
+	m.EvictionUnpinned()
 	got := scrape(t, m)
 	for name, want := range map[string]string{
 		"lockstep_leader":                      "1",
@@ -91,6 +92,7 @@ func TestMetricsOfTheProcess(t *testing.T) {
 		"lockstep_opt_outs_total":              "1",
 		"lockstep_trace_export_failures_total": "0",
 		`lockstep_panics_total{loop="group"}`:  "1",
+		"lockstep_evictions_unpinned_total":    "1",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %s", name, got[name], want)

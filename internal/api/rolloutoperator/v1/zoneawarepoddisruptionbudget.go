@@ -66,8 +66,9 @@ type ZoneAwarePodDisruptionBudgetSpec struct {
 	CrossZoneEvictionDelay string `json:"crossZoneEvictionDelay,omitempty"`
 
 	// UnhealthyPodEvictionPolicy says what becomes of evictions of pods that run and
-	// are not ready: IfHealthyBudget, the default, lets them pass while enough others
-	// are ready, AlwaysAllow whatever else is unavailable.
+	// are not ready: IfHealthyBudget lets them pass while enough others are ready,
+	// AlwaysAllow whatever else is unavailable. Where it is not set they pass, unless
+	// the limit is 0.
 	// +kubebuilder:validation:Enum=IfHealthyBudget;AlwaysAllow
 	// +optional
 	UnhealthyPodEvictionPolicy string `json:"unhealthyPodEvictionPolicy,omitempty"`

@@ -1,0 +1,308 @@
+package admission_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	evictionPath = "/admission/pod-eviction"
+	pinPath      = "/admission/pod-eviction-pin"
+)
+
+// evicting serves both webhooks about evictions, and tells what it did.
+func evicting(c *evictable) (http.Handler, *[]admission.Observation) {
+	var told []admission.Observation
+	return admission.New(admission.Options{
+		Log: silent(), Observe: func(o admission.Observation) { told = append(told, o) },
+		PodEviction: c.webhook(), PodEvictionPin: &admission.PodEvictionPin{Observer: c},
+	}), &told
+}
+
+// eviction is a review of the eviction of a pod as the API server sends it.
+func eviction(tb testing.TB, pod string, options *metav1.DeleteOptions, more ...func(*admissionv1.AdmissionRequest)) []byte {
+	tb.Helper()
+	object := &policyv1.Eviction{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+		ObjectMeta:    metav1.ObjectMeta{Namespace: "team", Name: pod},
+		DeleteOptions: options,
+	}
+	review := &admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request: &admissionv1.AdmissionRequest{
+			UID: "uid-of-request", Namespace: "team", Name: pod, Operation: admissionv1.Create,
+			Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, SubResource: "eviction",
+			Object: runtime.RawExtension{Raw: encode(tb, object)},
+		},
+	}
+	for _, change := range more {
+		change(review.Request)
+	}
+	return encode(tb, review)
+}
+
+// seenAs is a pod of the group.
+func seenAs(uid string, version plan.Version, up bool) observe.Pod {
+	return observe.Pod{UID: uid, Version: version, Up: up, Held: true}
+}
+
+// bound are delete options with preconditions; empty ones are left out.
+func bound(uid, version string) *metav1.DeleteOptions {
+	p := &metav1.Preconditions{}
+	if uid != "" {
+		p.UID = new(types.UID(uid))
+	}
+	if version != "" {
+		p.ResourceVersion = &version
+	}
+	return &metav1.DeleteOptions{Preconditions: p}
+}
+
+func earlier(q *admissionv1.AdmissionRequest) {
+	q.Object.Raw = []byte(strings.Replace(string(q.Object.Raw), "policy/v1", "policy/v1beta1", 1))
+}
+
+func TestAReviewShowsWhichPodIsEvictedAndHow(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		body   []byte
+		writes int
+		warned bool
+	}{
+		"bound to a pod":                   {eviction(t, "zone-b-0", bound("zone-b-0", "")), 1, false},
+		"as earlier clients ask":           {eviction(t, "zone-b-0", bound("zone-b-0", ""), earlier), 1, false},
+		"as earlier API servers ask":       {[]byte(strings.Replace(string(eviction(t, "zone-b-0", bound("zone-b-0", ""))), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)), 1, false},
+		"bound to nothing":                 {eviction(t, "zone-b-0", nil), 1, true},
+		"with preconditions that say none": {eviction(t, "zone-b-0", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(types.UID("")), ResourceVersion: new("")}}), 1, true},
+		"as a dry run":                     {eviction(t, "zone-b-0", bound("zone-b-0", ""), dry), 0, false},
+		"as a dry run by its options": {eviction(t, "zone-b-0", &metav1.DeleteOptions{
+			DryRun: []string{metav1.DryRunAll}, Preconditions: bound("zone-b-0", "").Preconditions,
+		}), 0, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			h, told := evicting(c)
+			response := answerTo(t, post(t, h, evictionPath, tc.body)).Response
+			if !response.Allowed || len(c.written) != tc.writes || (len(response.Warnings) > 0) != tc.warned {
+				t.Errorf("%d writes, answered %+v", len(c.written), response)
+			}
+			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != admission.Reason("EvictionGranted") {
+				t.Errorf("told %+v", (*told)[0])
+			}
+		})
+	}
+}
+
+func TestADrainLearnsThatAPodIsGone(t *testing.T) {
+	c := threeOfThree()
+	c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true
+	h, _ := evicting(c)
+	result := answerTo(t, post(t, h, evictionPath, eviction(t, "zone-b-0", nil))).Response.Result
+	if result.Code != http.StatusNotFound || result.Reason != metav1.StatusReasonNotFound {
+		t.Errorf("answered %+v", result)
+	}
+}
+
+// malformedEvictions are reviews that evict nothing that anybody could tell.
+func malformedEvictions(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	with := func(change func(*admissionv1.AdmissionRequest)) []byte {
+		return eviction(tb, "zone-b-0", bound("zone-b-0", ""), change)
+	}
+	object := func(text string) []byte {
+		return with(func(q *admissionv1.AdmissionRequest) { q.Object.Raw = []byte(text) })
+	}
+	return map[string][]byte{
+		"of another operation":    with(func(q *admissionv1.AdmissionRequest) { q.Operation = admissionv1.Delete }),
+		"of a pod itself":         with(func(q *admissionv1.AdmissionRequest) { q.SubResource = "" }),
+		"of something else":       with(func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "nodes" }),
+		"of another group":        with(func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "apps" }),
+		"without a name":          with(func(q *admissionv1.AdmissionRequest) { q.Name = "" }),
+		"without a namespace":     with(func(q *admissionv1.AdmissionRequest) { q.Namespace = "" }),
+		"without an object":       object(`null`),
+		"with a list":             object(`[]`),
+		"with another kind":       object(`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget"}`),
+		"with another version":    object(`{"apiVersion":"policy/v2","kind":"Eviction"}`),
+		"with odd options":        object(`{"apiVersion":"policy/v1","kind":"Eviction","deleteOptions":"x"}`),
+		"with an odd dry run":     object(`{"apiVersion":"policy/v1","kind":"Eviction","deleteOptions":{"dryRun":true}}`),
+		"with an odd UID":         object(`{"apiVersion":"policy/v1","kind":"Eviction","deleteOptions":{"preconditions":{"uid":7}}}`),
+		"with an odd version":     object(`{"apiVersion":"policy/v1","kind":"Eviction","deleteOptions":{"preconditions":{"resourceVersion":"x"}}}`),
+		"with the version of all": object(`{"apiVersion":"policy/v1","kind":"Eviction","deleteOptions":{"preconditions":{"resourceVersion":"0"}}}`),
+	}
+}
+
+func TestAReviewThatShowsNoEvictionIsRefusedForGoodAndNotPinned(t *testing.T) {
+	for sentence, body := range malformedEvictions(t) {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			h, _ := evicting(c)
+			response := answerTo(t, post(t, h, evictionPath, body)).Response
+			if response.Allowed || response.Result.Code != http.StatusBadRequest || response.AuditAnnotations["reason"] != "EvictionUnreadable" {
+				t.Errorf("answered %+v", response)
+			}
+			if response := answerTo(t, post(t, h, pinPath, body)).Response; !response.Allowed || response.Patch != nil {
+				t.Errorf("pinned by %+v", response)
+			}
+			c.costs(t, 0, 0, 0)
+		})
+	}
+}
+
+// barredWorld is a cluster in which no pod may be evicted, whatever it is.
+func barredWorld() *evictable {
+	return threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"}))
+}
+
+// FuzzEvictionReview: no body breaks it, no yes is given where every eviction is
+// barred, and a pin refuses nothing and changes nothing but preconditions.
+func FuzzEvictionReview(f *testing.F) {
+	for _, seed := range reviews(f) {
+		f.Add(seed)
+	}
+	for _, seed := range malformedEvictions(f) {
+		f.Add(seed)
+	}
+	for _, options := range []*metav1.DeleteOptions{nil, {}, bound("zone-b-0", ""), bound("x", "10"), bound("zone-b-0", "9")} {
+		f.Add(eviction(f, "zone-b-0", options))
+		f.Add(eviction(f, "zone-x-0", options, dry))
+	}
+	c := barredWorld()
+	h, _ := evicting(c)
+	f.Fuzz(func(t *testing.T, body []byte) { lawfulEviction(t, h, body) })
+}
+
+func lawfulEviction(t *testing.T, h http.Handler, body []byte) {
+	t.Helper()
+	for _, path := range []string{evictionPath, pinPath} {
+		w := post(t, h, path, body)
+		if w.Code == http.StatusBadRequest || w.Code == http.StatusRequestEntityTooLarge {
+			continue
+		}
+		response := answerTo(t, w).Response
+		if response.Allowed != (path == pinPath) {
+			t.Fatalf("%s: %s answers %.500s", path, w.Body, body)
+		}
+		lawfulPin(t, response.Patch)
+	}
+}
+
+func lawfulPin(t *testing.T, patch []byte) {
+	t.Helper()
+	var operations []struct{ Op, Path string }
+	if patch != nil && json.Unmarshal(patch, &operations) != nil {
+		t.Fatalf("the patch is %s", patch)
+	}
+	for _, o := range operations {
+		if o.Op != "add" || !strings.HasPrefix(o.Path, "/deleteOptions") {
+			t.Fatalf("the patch is %s", patch)
+		}
+	}
+}
+
+// Every member of a review in turn is taken out or replaced by something odd.
+func TestAnOddReviewOfAnEvictionIsNeverAllowed(t *testing.T) {
+	h, _ := evicting(barredWorld())
+	odd := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
+	options := bound("zone-b-0", "10")
+	options.DryRun = []string{metav1.DryRunAll}
+	var whole map[string]any
+	if err := json.Unmarshal(eviction(t, "zone-b-0", options), &whole); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	everywhere(whole, func(parent map[string]any, key string) {
+		was := parent[key]
+		for _, value := range odd {
+			parent[key] = value
+			lawfulEviction(t, h, encode(t, whole))
+			tried++
+		}
+		delete(parent, key)
+		lawfulEviction(t, h, encode(t, whole))
+		parent[key] = was
+	})
+	if tried < 200 {
+		t.Errorf("%d reviews", tried)
+	}
+}
+
+func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
+	const whole = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"zone-b-0"}}}]`
+	const both = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"resourceVersion":"10","uid":"zone-a-1"}}}]`
+	for sentence, tc := range map[string]struct {
+		pod      string
+		options  *metav1.DeleteOptions
+		change   func(*evictable)
+		want     string
+		podLooks int
+	}{
+		"a pod that serves":                       {"zone-b-0", nil, nil, whole, 0},
+		"with other options":                      {"zone-b-0", &metav1.DeleteOptions{GracePeriodSeconds: new(int64(7))}, nil, `[{"op":"add","path":"/deleteOptions/preconditions","value":{"uid":"zone-b-0"}}]`, 0},
+		"with preconditions that say nothing":     {"zone-b-0", bound("", ""), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
+		"bound already":                           {"zone-b-0", bound("zone-b-0", ""), nil, ``, 0},
+		"bound to a pod that was":                 {"zone-b-0", bound("earlier", ""), nil, ``, 0},
+		"bound to a version":                      {"zone-b-0", bound("", "9"), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
+		"a pod that is down":                      {"zone-a-1", nil, nil, both, 1},
+		"a pod that is down, bound to it":         {"zone-a-1", bound("zone-a-1", ""), nil, `[{"op":"add","path":"/deleteOptions/preconditions/resourceVersion","value":"10"}]`, 1},
+		"a pod that is down, bound to a version":  {"zone-a-1", bound("zone-a-1", "9"), nil, ``, 0},
+		"a pod that is down, bound to one before": {"zone-a-1", bound("earlier", ""), nil, ``, 1},
+		"a pod that is down, and has changed since": {"zone-a-1", nil, func(c *evictable) {
+			c.there["zone-a-1"] = seenAs("zone-a-1", 12, false)
+		}, strings.Replace(both, `"10"`, `"12"`, 1), 1},
+		"a pod that was down, and serves by now": {"zone-a-1", nil, func(c *evictable) {
+			c.there["zone-a-1"] = seenAs("zone-a-1", 12, true)
+		}, strings.Replace(whole, "zone-b-0", "zone-a-1", 1), 1},
+		"a pod that was down, and is another one by now": {"zone-a-1", nil, func(c *evictable) {
+			c.there["zone-a-1"] = seenAs("another", 12, true)
+		}, strings.Replace(whole, "zone-b-0", "another", 1), 1},
+		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.deaf = http.ErrServerClosed }, both, 1},
+		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, both, 1},
+		"a pod that is not known":                 {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, ``, 0},
+		"a pod of a StatefulSet that is not known": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, true)
+			pod.Held, pod.Unplaced = false, true
+			c.cached["zone-b-0"] = pod
+		}, whole, 0},
+		"a pod of nobody": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, true)
+			pod.Held = false
+			c.cached["zone-b-0"] = pod
+		}, ``, 0},
+		"in a namespace that did not opt in": {"zone-b-0", nil, func(c *evictable) { c.unmanaged = true }, ``, 0},
+		"before anything is known":           {"zone-b-0", nil, func(c *evictable) { c.unsynced = true }, ``, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := aDown()
+			if tc.change != nil {
+				tc.change(c)
+			}
+			h, _ := evicting(c)
+			response := answerTo(t, post(t, h, pinPath, eviction(t, tc.pod, tc.options))).Response
+			if diff := cmp.Diff(tc.want, string(response.Patch)); diff != "" || !response.Allowed || (response.PatchType != nil) != (tc.want != "") {
+				t.Errorf("answered %+v (-want +got):\n%s", response, diff)
+			}
+			c.costs(t, 0, tc.podLooks, 0)
+		})
+	}
+}
+
+func TestLockstepsOwnDryRunBindsNothing(t *testing.T) {
+	c := aDown()
+	pin := &admission.PodEvictionPin{Observer: c, DryRun: true}
+	if v := pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: "zone-b-0"}); !v.Allowed || v.Patch != nil {
+		t.Errorf("got %+v", v)
+	}
+}

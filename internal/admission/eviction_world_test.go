@@ -1,0 +1,172 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// evictable is a cluster with one group, as caches show it and as it is.
+type evictable struct {
+	*ledger
+
+	group  plan.Snapshot // its hold apart: that is the ledger's
+	live   func(*plan.Snapshot)
+	cached map[string]observe.Pod // pods that the caches show otherwise than the group does
+	hidden map[string]bool        // pods that the caches do not show
+	there  map[string]observe.Pod // pods that exist otherwise than the caches show them
+	gone   map[string]bool        // pods that do not exist
+
+	unsynced, unmanaged, unbudgeted bool
+	deaf                            error // why the API server does not answer
+	looks, podLooks                 int
+}
+
+// cluster is one whose caches show the group as it is.
+func cluster(parts ...fixture.Part) *evictable {
+	group := fixture.Group(parts...)
+	return &evictable{
+		ledger: &ledger{record: group.Hold}, group: group,
+		cached: map[string]observe.Pod{}, hidden: map[string]bool{}, there: map[string]observe.Pod{}, gone: map[string]bool{},
+	}
+}
+
+// threeOfThree are three zones with three pods each that serve.
+func threeOfThree(parts ...fixture.Part) *evictable {
+	pods := fixture.Pods("1", "1", "1")
+	return cluster(append([]fixture.Part{fixture.Zone("zone-a", "1", pods), fixture.Zone("zone-b", "1", pods), fixture.Zone("zone-c", "1", pods)}, parts...)...)
+}
+
+// aDown are two zones, one of which has a pod that is down: zone-a-1.
+func aDown(parts ...fixture.Part) *evictable {
+	return cluster(append([]fixture.Part{
+		fixture.Zone("zone-a", "1", fixture.Pods("1"), fixture.Pod(1, plan.Starting, "1")),
+		fixture.Zone("zone-b", "1", fixture.Pods("1", "1")),
+	}, parts...)...)
+}
+
+// budgeted adds a budget that covers every pod.
+func budgeted(b plan.DisruptionBudget) fixture.Part {
+	return func(s *plan.Snapshot) { s.Budgets = append(s.Budgets, b) }
+}
+
+func (c *evictable) Synced() bool        { return !c.unsynced }
+func (c *evictable) Managed(string) bool { return !c.unmanaged }
+func (c *evictable) BudgetsKnown() bool  { return !c.unbudgeted }
+
+func (c *evictable) Pod(_, name string) (observe.Pod, bool) {
+	if c.hidden[name] {
+		return observe.Pod{}, false
+	}
+	if pod, otherwise := c.cached[name]; otherwise {
+		return pod, true
+	}
+	pod, exists := c.group.Pod(name)
+	return observe.Pod{UID: pod.UID, Version: pod.Version, Up: pod.Up(), Held: true, Key: c.group.Key}, exists
+}
+
+func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {
+	c.podLooks++
+	if c.deaf != nil || c.gone[name] {
+		return observe.Pod{}, false, c.deaf
+	}
+	if pod, otherwise := c.there[name]; otherwise {
+		return pod, true, nil
+	}
+	pod, exists := c.group.Pod(name)
+	return observe.Pod{UID: pod.UID, Version: pod.Version, Up: pod.Up(), Held: true, Key: c.group.Key}, exists, nil
+}
+
+func (c *evictable) Cached(plan.Key) plan.Snapshot {
+	s := fixture.Clone(c.group)
+	s.Hold = c.ledger.Cached(plan.Key{})
+	return s
+}
+
+func (c *evictable) Live(context.Context, plan.Key) (plan.Snapshot, error) {
+	c.looks++
+	s := c.Cached(plan.Key{})
+	s.Live = true
+	if c.live != nil {
+		c.live(&s)
+	}
+	return s, c.deaf
+}
+
+// ledger stores one hold by compare-and-swap.
+type ledger struct {
+	mu       sync.Mutex
+	record   plan.Hold
+	written  []plan.Hold
+	overtake int   // by how many writes somebody else comes first
+	broken   error // what becomes of a write otherwise
+	slow     func()
+}
+
+// Cached implements admission.Holds.
+func (l *ledger) Cached(plan.Key) plan.Hold {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.record
+}
+
+// Write implements admission.Holds.
+func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
+	if l.slow != nil {
+		l.slow()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written = append(l.written, record)
+	switch {
+	case l.broken != nil:
+		return l.broken
+	case l.overtake > 0:
+		l.overtake--
+		l.record.Version++
+		l.record.Own = false
+		fallthrough
+	case record.Version != l.record.Version:
+		return reason.WithClass(reason.Moved, errors.New("somebody else has written"))
+	}
+	record.Version++
+	record.Exists = true
+	l.record = record
+	return nil
+}
+
+// webhook judges evictions there.
+func (c *evictable) webhook() *admission.PodEviction {
+	return &admission.PodEviction{Observer: c, Holds: c.ledger, Turns: &admission.Turns{}, Log: silent()}
+}
+
+// pinned is the eviction of a pod, bound to it as it is shown.
+func (c *evictable) pinned(tb testing.TB, name string) admission.Eviction {
+	tb.Helper()
+	pod, exists := c.group.Pod(name)
+	if !exists {
+		tb.Fatalf("there is no %s", name)
+	}
+	e := admission.Eviction{Namespace: "team", Pod: name, UID: pod.UID}
+	if !pod.Up() {
+		e.Version = pod.Version
+	}
+	return e
+}
+
+// judge judges the eviction of a pod that is pinned.
+func (c *evictable) judge(t *testing.T, name string, more ...func(*admission.Eviction)) admission.Verdict {
+	t.Helper()
+	e := c.pinned(t, name)
+	for _, change := range more {
+		change(&e)
+	}
+	return c.webhook().Judge(t.Context(), e)
+}

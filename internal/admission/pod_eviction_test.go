@@ -1,0 +1,389 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// says asks for an answer.
+func says(t *testing.T, v admission.Verdict, code int, why reason.Code) {
+	t.Helper()
+	if v.Allowed != (code == http.StatusOK) || !v.Allowed && v.Code != code || v.Reason != why {
+		t.Errorf("got %+v, want %d %s", v, code, why)
+	}
+}
+
+// costs asks what an answer has cost.
+func (c *evictable) costs(t *testing.T, looks, podLooks, writes int) {
+	t.Helper()
+	if c.looks != looks || c.podLooks != podLooks || len(c.written) != writes {
+		t.Errorf("%d looks at the group, %d at pods, %d writes; want %d, %d, %d", c.looks, c.podLooks, len(c.written), looks, podLooks, writes)
+	}
+}
+
+func TestAPodThatServesIsEvictedOnceTheHoldSaysSo(t *testing.T) {
+	c := threeOfThree()
+	says(t, c.judge(t, "zone-a-0"), http.StatusOK, reason.EvictionGranted)
+	c.costs(t, 1, 0, 1)
+	held := c.record
+	if held.Holder != plan.Eviction.For("zone-a") || len(held.Intents) != 1 {
+		t.Fatalf("the hold is %+v", held)
+	}
+	want := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted, Since: c.group.Now}
+	if diff := cmp.Diff(want, held.Intents[0]); diff != "" {
+		t.Errorf("the intent (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEvictionJoinsItsZonesHoldByOneWriteAlone(t *testing.T) {
+	c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
+		says(t, c.judge(t, pod), http.StatusOK, reason.EvictionGranted)
+	}
+	c.costs(t, 0, 0, 2)
+	if got := len(c.record.Intents); got != 2 {
+		t.Errorf("%d pods are noted", got)
+	}
+	says(t, c.judge(t, "zone-a-2"), http.StatusTooManyRequests, reason.PodAboutToLeave)
+	c.costs(t, 0, 0, 2)
+}
+
+func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		cluster *evictable
+		code    int
+		why     reason.Code
+		says    string
+	}{
+		"a pod of another zone is down": {
+			cluster(fixture.Zone("zone-a", "1", fixture.Pods("1")), fixture.Zone("zone-b", "1", fixture.Pod(0, plan.Starting, "1"))),
+			http.StatusTooManyRequests, reason.OtherZoneNotWhole,
+			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (OtherZoneNotWhole zone-b-0 of zone-b (PodStarting)): another zone of the group is not whole",
+		},
+		"pods of another zone are missing": {
+			cluster(fixture.Zone("zone-a", "1", fixture.Pods("1")), fixture.Zone("zone-b", "1", fixture.Pod(0, plan.Starting, "1"), fixture.Replicas(3))),
+			http.StatusTooManyRequests, reason.OtherZoneNotWhole,
+			"1 pod not ready, 2 pods unknown in zone-b; eviction of zone-a-0",
+		},
+		"another zone is rolled": {
+			threeOfThree(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))),
+			http.StatusTooManyRequests, reason.GroupHeld,
+			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (GroupHeld zone-b-0 of zone-b (rollout/zone-b)): another operation holds the group",
+		},
+		"the limit is reached": {
+			threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1"))),
+			http.StatusTooManyRequests, reason.PodAboutToLeave, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
+		},
+		"the limit is 0": {
+			threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"})),
+			http.StatusForbidden, reason.EvictionsBarred, "max unavailable = 0; eviction of zone-a-0 in zone-a is refused (EvictionsBarred",
+		},
+		"two budgets cover it": {
+			threeOfThree(budgeted(plan.DisruptionBudget{Name: "one", Limit: 1}), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2})),
+			http.StatusForbidden, reason.SeveralBudgets, "eviction of zone-a-0 in zone-a is refused (SeveralBudgets",
+		},
+		"the budget cannot be used": {
+			threeOfThree(budgeted(plan.DisruptionBudget{Name: "odd", Invalid: "it is odd"})),
+			http.StatusForbidden, reason.BudgetInvalid, "eviction of zone-a-0 in zone-a is refused (BudgetInvalid",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			v := tc.cluster.judge(t, "zone-a-0")
+			says(t, v, tc.code, tc.why)
+			if !strings.HasPrefix(v.Message, tc.says) {
+				t.Errorf("it says %q, want %q", v.Message, tc.says)
+			}
+			if tc.cluster.looks+tc.cluster.podLooks > 0 {
+				t.Error("a refusal that caches can give costs a request")
+			}
+		})
+	}
+}
+
+func TestWhoIsRefusedKeepsItsPlaceByOneWriteEveryTenSeconds(t *testing.T) {
+	rolled := fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))
+	c := threeOfThree(rolled)
+	for range 3 {
+		says(t, c.judge(t, "zone-a-0"), http.StatusTooManyRequests, reason.GroupHeld)
+	}
+	c.costs(t, 0, 0, 1)
+	want := []plan.Waiting{{Operation: plan.Eviction, Zone: "zone-a", Since: c.group.Now, LastSeen: c.group.Now}}
+	if diff := cmp.Diff(want, c.record.Waiting); diff != "" {
+		t.Errorf("who waits (-want +got):\n%s", diff)
+	}
+	fixture.Later(10 * time.Second)(&c.group)
+	says(t, c.judge(t, "zone-a-1"), http.StatusTooManyRequests, reason.GroupHeld)
+	c.costs(t, 0, 0, 2)
+
+	for sentence, hold := range map[string]fixture.Part{
+		"without a Lease":                     func(*plan.Snapshot) {},
+		"where the wait is not for the group": fixture.Held(""),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := aDown(hold)
+			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.OtherZoneNotWhole)
+			c.costs(t, 0, 0, 0)
+		})
+	}
+	t.Run("in a dry run", func(t *testing.T) {
+		c := threeOfThree(rolled)
+		says(t, c.judge(t, "zone-a-0", dryEviction), http.StatusTooManyRequests, reason.GroupHeld)
+		c.costs(t, 0, 0, 0)
+	})
+}
+
+func dryEviction(e *admission.Eviction) { e.DryRun = true }
+
+func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
+	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
+	v := c.judge(t, "zone-a-1")
+	says(t, v, http.StatusOK, reason.PodIsDown)
+	c.costs(t, 0, 0, 0)
+	if len(v.Warnings) > 0 {
+		t.Errorf("warned %q", v.Warnings)
+	}
+}
+
+func TestAnEvictionThatIsBoundToAnotherVersionOfThePodIsRefusedForNow(t *testing.T) {
+	bound := func(version plan.Version) func(*admission.Eviction) {
+		return func(e *admission.Eviction) { e.Version = version }
+	}
+	for sentence, tc := range map[string]struct {
+		pod     string
+		version plan.Version
+		code    int
+		why     reason.Code
+	}{
+		"a pod that is down, earlier":   {"zone-a-1", 9, http.StatusTooManyRequests, reason.ObjectMoved},
+		"a pod that is down, later":     {"zone-a-1", 11, http.StatusTooManyRequests, reason.CacheBehind},
+		"a pod that is down, the same":  {"zone-a-1", 10, http.StatusOK, reason.PodIsDown},
+		"a pod that serves, earlier":    {"zone-a-0", 9, http.StatusTooManyRequests, reason.ObjectMoved},
+		"a pod that serves, the same":   {"zone-a-0", 10, http.StatusOK, reason.EvictionGranted},
+		"a pod that serves, and later":  {"zone-a-0", 11, http.StatusOK, reason.EvictionGranted},
+		"a pod that serves, at no time": {"zone-a-0", 0, http.StatusOK, reason.EvictionGranted},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := aDown(budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+			says(t, c.judge(t, tc.pod, bound(tc.version)), tc.code, tc.why)
+			if tc.code != http.StatusOK {
+				c.costs(t, 0, 0, 0)
+			}
+		})
+	}
+}
+
+func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
+	loose := func(e *admission.Eviction) { e.UID, e.Version = "", 0 }
+	anyVersion := func(e *admission.Eviction) { e.Version = 0 }
+	for sentence, tc := range map[string]struct {
+		pod    string
+		change func(*admission.Eviction)
+		dryRun bool
+		warned bool
+	}{
+		"a pod that serves":                       {"zone-b-0", loose, false, true},
+		"a pod that is down":                      {"zone-a-1", loose, false, true},
+		"a pod that is down, whatever it is then": {"zone-a-1", anyVersion, false, true},
+		"bound, and it serves":                    {"zone-b-0", anyVersion, false, false},
+		"bound, and it is down":                   {"zone-a-1", func(*admission.Eviction) {}, false, false},
+		"where lockstep binds nothing":            {"zone-b-0", loose, true, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c, told := aDown(), 0
+			webhook := c.webhook()
+			webhook.DryRun, webhook.Unpinned = tc.dryRun, func() { told++ }
+			e := c.pinned(t, tc.pod)
+			tc.change(&e)
+			v := webhook.Judge(t.Context(), e)
+			if warned := len(v.Warnings) == 1 && told == 1; warned != tc.warned || !warned && len(v.Warnings)+told > 0 {
+				t.Errorf("warned %q, counted %d", v.Warnings, told)
+			}
+			for _, text := range v.Warnings {
+				if len(text) > 256 || !strings.Contains(text, "pod-eviction-pin") {
+					t.Errorf("warned %q", text)
+				}
+			}
+		})
+	}
+}
+
+func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
+	another := observe.Pod{UID: "another", Version: 20, Up: true, Held: true}
+	for sentence, tc := range map[string]struct {
+		change func(*evictable)
+		uid    string
+		code   int
+		why    reason.Code
+	}{
+		"it does not exist":           {func(c *evictable) { c.hidden["zone-a-0"], c.gone["zone-a-0"] = true, true }, "", http.StatusNotFound, reason.PodIsGone},
+		"it is too new":               {func(c *evictable) { c.hidden["zone-a-0"] = true }, "", http.StatusTooManyRequests, reason.CacheBehind},
+		"it is too new, and nobody's": {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x"} }, "", http.StatusOK, reason.NotGuarded},
+		"it is too new for its StatefulSet": {func(c *evictable) {
+			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
+		}, "", http.StatusTooManyRequests, reason.CacheBehind},
+		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusNotFound, reason.PodIsGone},
+		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, admission.ParentUnknown},
+		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheBehind},
+		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusNotFound, reason.PodIsGone},
+		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodIsGone},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			tc.change(c)
+			says(t, c.judge(t, "zone-a-0", func(e *admission.Eviction) { e.UID = tc.uid }), tc.code, tc.why)
+			c.costs(t, 0, 1, 0)
+		})
+	}
+}
+
+func TestWhatIsNotGuardedMayGoAndWhatIsNotKnownMayNot(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*evictable)
+		code   int
+		why    reason.Code
+	}{
+		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotGuarded},
+		"the pod is in no group":           {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, http.StatusOK, reason.NotGuarded},
+		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheBehind},
+		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheEmpty},
+		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheEmpty},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			tc.change(c)
+			says(t, c.judge(t, "zone-a-0"), tc.code, tc.why)
+			c.costs(t, 0, 0, 0)
+		})
+	}
+}
+
+func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		live func(*plan.Snapshot)
+		code int
+		why  reason.Code
+	}{
+		"another zone has the hold": {fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
+		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneNotWhole},
+		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusNotFound, reason.PodIsGone},
+		"the pod is down":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusOK, reason.PodIsDown},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			c.live = tc.live
+			says(t, c.judge(t, "zone-a-0"), tc.code, tc.why)
+			if len(c.record.Intents) > 0 {
+				t.Errorf("the hold is %+v", c.record)
+			}
+		})
+	}
+}
+
+func TestAWriteThatWasOvertakenIsDecidedAnewButNotForEver(t *testing.T) {
+	for overtaken, want := range map[int]int{1: http.StatusOK, 2: http.StatusOK, 3: http.StatusTooManyRequests, 9: http.StatusTooManyRequests} {
+		c := threeOfThree()
+		c.overtake = overtaken
+		why := reason.EvictionGranted
+		if want != http.StatusOK {
+			why = reason.GroupHeld
+		}
+		says(t, c.judge(t, "zone-a-0"), want, why)
+		if writes := min(overtaken+1, 3); len(c.written) != writes {
+			t.Errorf("overtaken %d times: %d writes, want %d", overtaken, len(c.written), writes)
+		}
+	}
+}
+
+func TestWhatTheAPIServerDoesNotAnswerIsRefusedForNow(t *testing.T) {
+	for sentence, change := range map[string]func(*evictable){
+		"a look":  func(c *evictable) { c.deaf = errors.New("planted " + strings.Repeat("x", 5000)) },
+		"a write": func(c *evictable) { c.broken = errors.New("planted " + strings.Repeat("x", 5000)) },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			change(c)
+			v := c.judge(t, "zone-a-0")
+			says(t, v, http.StatusTooManyRequests, admission.ParentUnknown)
+			if !strings.Contains(v.Message, "planted") || len(v.Message) > 1024 {
+				t.Errorf("it says %q", v.Message)
+			}
+		})
+	}
+}
+
+func TestADryRunOfAnEvictionIsJudgedAndChangesNothing(t *testing.T) {
+	c := threeOfThree()
+	says(t, c.judge(t, "zone-a-0", dryEviction), http.StatusOK, reason.EvictionGranted)
+	c.costs(t, 1, 0, 0)
+	webhook := c.webhook()
+	webhook.DryRun = true
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
+	c.costs(t, 2, 0, 0)
+}
+
+func TestOfTwoZonesOnlyOneIsGrantedAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := threeOfThree()
+		c.slow = func() { time.Sleep(time.Second) }
+		webhook, verdicts := c.webhook(), make(chan admission.Verdict, 2)
+		for _, pod := range []string{"zone-a-0", "zone-b-0"} {
+			e := c.pinned(t, pod)
+			go func() { verdicts <- webhook.Judge(t.Context(), e) }()
+		}
+		first, second := <-verdicts, <-verdicts
+		says(t, first, http.StatusOK, reason.EvictionGranted)
+		says(t, second, http.StatusTooManyRequests, reason.GroupHeld)
+		if len(c.written) != 2 || len(c.record.Intents) != 1 || len(c.record.Waiting) != 1 {
+			t.Errorf("%d writes; the hold is %+v", len(c.written), c.record)
+		}
+	})
+}
+
+func TestARefusalDoesNotWaitForTheGroupsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c.slow = func() { time.Sleep(5 * time.Second) }
+		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
+		up, refused := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-b-0")
+		go func() { granted <- webhook.Judge(t.Context(), up) }()
+		synctest.Wait()
+		began := time.Now()
+		says(t, webhook.Judge(t.Context(), refused), http.StatusTooManyRequests, reason.GroupHeld)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the refusal took %s", took)
+		}
+		says(t, <-granted, http.StatusOK, reason.EvictionGranted)
+	})
+}
+
+func TestWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c.slow = func() { time.Sleep(time.Minute) }
+		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
+		one, other := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-a-1")
+		go func() { granted <- webhook.Judge(t.Context(), one) }()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		v := webhook.Judge(ctx, other)
+		says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
+		if !strings.Contains(v.Message, "too many requests") {
+			t.Errorf("it says %q", v.Message)
+		}
+		says(t, <-granted, http.StatusOK, reason.EvictionGranted)
+	})
+}

@@ -1,0 +1,115 @@
+package budgets
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Resource is what serves the budgets.
+var Resource = schema.GroupVersionResource{Group: rolloutoperatorv1.GroupName, Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
+
+const (
+	// What fails is tried again after againFirst, then ever more seldom.
+	againFirst, againMost = 100 * time.Millisecond, 30 * time.Second
+	// keptFor is for how long what is known stands that cannot be read again.
+	keptFor = time.Minute
+	// goneAfter is for how long the kind has to be missing before budgets that were
+	// there count as gone: one API server may know of a CRD later than another.
+	goneAfter = 10 * time.Second
+)
+
+// Options say what is watched. All are required but Namespace.
+type Options struct {
+	Client    dynamic.Interface
+	Metadata  metadata.Interface // for the CRD
+	Namespace string             // the only one that counts; empty: all, and the CRD is watched
+	Log       logrus.FieldLogger
+}
+
+// Book knows the budgets. Make one with New, give it its listener, run it; its other
+// methods may be called from any goroutine.
+type Book struct {
+	options  Options
+	listener func(namespace string)
+	poked    chan struct{} // holds one entry when the CRD has changed
+
+	mu      sync.Mutex
+	shelves map[string]*shelf // by namespace; none is empty
+	filled  bool              // all that exists has been read
+	absent  bool              // there is no such kind
+	streams bool              // what exists is read by the watch itself
+	failing time.Time         // since when requests fail; zero: they do not
+	trouble error             // why they do
+	said    string            // what the log says last
+}
+
+// New returns a Book that knows nothing yet.
+func New(o Options) *Book {
+	return &Book{
+		options: o, listener: func(string) {}, poked: make(chan struct{}, 1), shelves: map[string]*shelf{},
+	}
+}
+
+// Listen registers who is told when the budgets of a namespace have changed. Call it
+// before Run.
+func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
+
+// Known tells whether the budgets have been read, or there is no such kind.
+func (b *Book) Known() bool { return b.Trouble() == nil }
+
+// Trouble says why the budgets are not known, or returns nil.
+func (b *Book) Trouble() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stands := b.failing.IsZero() || time.Since(b.failing) < keptFor
+	switch {
+	case (b.filled || b.absent) && stands:
+		return nil
+	case b.trouble != nil:
+		return fmt.Errorf("the budgets for evictions are not known: %w", b.trouble)
+	}
+	return errNotRead
+}
+
+// Budgets returns those of a namespace, in order of names, those that cannot be used
+// among them. It makes no request. Nobody changes what it returns.
+func (b *Book) Budgets(namespace string) []plan.DisruptionBudget {
+	b.mu.Lock()
+	s := b.shelves[namespace]
+	if s == nil || s.read != nil {
+		defer b.mu.Unlock()
+		return s.list()
+	}
+	objects, changes := s.ordered(), s.changes
+	b.mu.Unlock()
+	var read []plan.DisruptionBudget
+	for _, o := range objects { // a costly text keeps nobody else waiting
+		read = append(read, o.budget())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.changes == changes {
+		s.read = read
+	}
+	return read
+}
+
+// Run watches until ctx ends, and returns when everything that it began has stopped.
+func (b *Book) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	if b.options.Namespace == "" {
+		running.Go(func() { b.watchDefinition(ctx) })
+	}
+	b.follow(ctx)
+	running.Wait()
+}

@@ -1,0 +1,207 @@
+package budgets_test
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// covering is the spec of a budget for pods with a label, and whatever else is said.
+func covering(value string, more ...map[string]any) map[string]any {
+	spec := map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"name": value}}}
+	for _, fields := range more {
+		maps.Copy(spec, fields)
+	}
+	return spec
+}
+
+func limit(pods int64) map[string]any { return map[string]any{"maxUnavailable": pods} }
+
+func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
+	for sentence, streams := range map[string]bool{"listed": false, "streamed": true} {
+		t.Run(sentence, func(t *testing.T) {
+			s := withKind()
+			s.streams = streams
+			s.put("team", "b", covering("b", limit(2)))
+			s.put("team", "a", covering("a"))
+			s.put("other", "c", covering("c"))
+			atDesk(t, "", s, func(d *desk) {
+				d.want("a b", true)
+				if got := d.names("other"); got != "c" {
+					d.t.Errorf("got %q", got)
+				}
+				if diff := cmp.Diff([]string{"other", "team"}, d.news()); diff != "" {
+					d.t.Errorf("news (-want +got):\n%s", diff)
+				}
+				if got := d.Budgets("team")[1].Limit; got != 2 {
+					d.t.Errorf("limit %d", got)
+				}
+
+				began := time.Now()
+				d.put("team", "b", covering("b", limit(3)))
+				d.want("a b", true)
+				if got := d.Budgets("team")[1].Limit; got != 3 {
+					d.t.Errorf("limit %d after it was changed", got)
+				}
+				d.put("team", "0", covering("0"))
+				d.want("0 a b", true)
+				d.take("team", "a")
+				d.want("0 b", true)
+				d.take("team", "0")
+				d.take("team", "b")
+				d.want("", true)
+				if took := time.Since(began); took > 0 {
+					d.t.Errorf("took %s", took)
+				}
+				if diff := cmp.Diff([]string{"team", "team", "team", "team", "team"}, d.news()); diff != "" {
+					d.t.Errorf("news (-want +got):\n%s", diff)
+				}
+				d.questions()
+				time.Sleep(24 * time.Hour)
+				for _, q := range d.questions() {
+					if !strings.HasPrefix(q, "watch ") {
+						d.t.Errorf("asked while nothing changed: %s", q)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNobodyIsToldOfAStatusNorIsTheSpecReadAgain(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a", map[string]any{"podNamePartitionRegex": "a-([0-9]+)"}))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		d.news()
+		before := d.Budgets("team")
+		d.touch("team", "a")
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		if after := d.Budgets("team"); after[0].Partition != before[0].Partition {
+			d.t.Error("it was read again")
+		}
+		if n := testing.AllocsPerRun(10, func() { d.Budgets("team") }); n > 0 {
+			d.t.Errorf("%v allocations where nothing has changed", n)
+		}
+		d.interrupt()
+		seconds(10)
+		d.touch("team", "a")
+		d.put("team", "b", covering("b"))
+		d.want("a b", true)
+		if after := d.Budgets("team"); after[0].Partition != before[0].Partition {
+			d.t.Error("it was read again after all were listed")
+		}
+	})
+}
+
+func TestABudgetThatIsMadeAnewIsReadAnew(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a", limit(2)))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		d.refuse(http.StatusServiceUnavailable, "watch", "list")
+		d.interrupt()
+		seconds(1)
+		d.take("team", "a")
+		d.put("team", "a", covering("a", limit(3)))
+		d.refuse(0, "watch", "list")
+		seconds(40)
+		d.want("a", true)
+		if got := d.Budgets("team")[0].Limit; got != 3 {
+			d.t.Errorf("limit %d", got)
+		}
+	})
+}
+
+func TestAnInvalidBudgetIsKeptWithWhatItSelects(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a", limit(-1)))
+	s.put("team", "b", nil)
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a? b?", true)
+		want := []plan.DisruptionBudget{
+			{Name: "a", Invalid: "invalid value: maxUnavailable is -1, less than 0", Selector: plan.Selector{{Key: "name", Demand: plan.LabelIn, Values: []string{"a"}}}},
+			{Name: "b", Invalid: "invalid value: there is no spec"},
+		}
+		if diff := cmp.Diff(want, d.Budgets("team")); diff != "" {
+			d.t.Errorf("-want +got:\n%s", diff)
+		}
+		d.put("team", "a", covering("a"))
+		d.want("a b?", true)
+	})
+}
+
+// What goes while no watch is open is seen when it opens again.
+func TestWhatHappensBetweenTwoWatchesIsSeen(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	s.put("team", "b", covering("b"))
+	s.put("other", "c", covering("c"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a b", true)
+		d.news()
+		d.refuse(http.StatusServiceUnavailable, "watch", "list")
+		d.interrupt()
+		seconds(1)
+		d.take("team", "a")
+		d.put("team", "b", covering("b", limit(4)))
+		d.take("other", "c")
+		d.put("third", "d", covering("d"))
+		seconds(2)
+		d.refuse(0, "watch", "list")
+		seconds(40)
+		d.want("b", true)
+		if got := d.Budgets("team")[0].Limit; got != 4 {
+			d.t.Errorf("limit %d", got)
+		}
+		if diff := cmp.Diff([]string{"other", "team", "third"}, slices.Compact(d.news())); diff != "" {
+			d.t.Errorf("news (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestInOneNamespaceNothingElseIsAskedFor(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	s.put("other", "b", covering("b"))
+	atDesk(t, "team", s, func(d *desk) {
+		d.want("a", true)
+		d.put("other", "c", covering("c"))
+		if got := d.names("other"); got != "" {
+			d.t.Errorf("budgets %q of another namespace", got)
+		}
+		for _, q := range d.questions() {
+			if !strings.HasPrefix(q, "list "+kind+" in team") && !strings.HasPrefix(q, "watch "+kind+" in team") {
+				d.t.Errorf("asked: %s", q)
+			}
+		}
+	})
+}
+
+func TestOfCRDsNothingButTheOneOfBudgetsIsAskedFor(t *testing.T) {
+	atDesk(t, "", withKind(), func(d *desk) {
+		synctest.Wait()
+		asked := 0
+		for _, q := range d.questions() {
+			if strings.Contains(q, crds) {
+				asked++
+				if !strings.HasSuffix(q, " with metadata.name="+crd) {
+					d.t.Errorf("asked: %s", q)
+				}
+			}
+		}
+		if asked == 0 {
+			d.t.Error("the CRD is not watched")
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package budgets
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+var errNotRead = errors.New("the budgets for evictions are not read yet")
+
+// follow watches the budgets until ctx ends, whatever becomes of their kind.
+func (b *Book) follow(ctx context.Context) {
+	reflector, pause := b.reflector(), againFirst
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := reflector.ListAndWatchWithContext(ctx)
+		if ctx.Err() == nil && apierrors.IsNotFound(err) && b.gone() {
+			reflector = b.reflector() // whose first list asks for no version of what was before
+		}
+		if time.Since(began) > 2*againMost {
+			pause = againFirst // it had gone well
+		}
+		if b.rest(ctx, pause) {
+			pause = againFirst
+		} else {
+			pause = min(2*pause, againMost)
+		}
+	}
+}
+
+// rest waits until it is time to try again, and returns whether the CRD has changed
+// meanwhile.
+func (b *Book) rest(ctx context.Context, pause time.Duration) (poked bool) {
+	const spread = 0.2
+	rest := time.NewTimer(wait.Jitter(pause, spread))
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-b.poked:
+		return true
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (b *Book) poke() {
+	select {
+	case b.poked <- struct{}{}:
+	default: // it is
+	}
+}
+
+func (b *Book) reflector() *cache.Reflector {
+	objects := b.options.Client.Resource(Resource).Namespace(b.options.Namespace)
+	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := objects.List(ctx, o)
+			b.listed(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			events, err := objects.Watch(ctx, o)
+			b.watched(ctx, err, o.SendInitialEvents != nil)
+			return events, err
+		},
+	}, b.options.Client)
+	return cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
+}
+
+// listed hears what became of a list. One that is answered proves little: a right to
+// list is none to watch.
+func (b *Book) listed(ctx context.Context, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.streams = false
+	if err != nil && ctx.Err() == nil {
+		b.fails(err)
+	}
+}
+
+// watched hears what became of the beginning of a watch. One that begins with all
+// that exists is no failure where it fails: a list is asked for instead.
+func (b *Book) watched(ctx context.Context, err error, fromTheBeginning bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case fromTheBeginning:
+		b.streams = err == nil
+	case err == nil:
+		b.works()
+	default:
+		b.fails(err)
+	}
+}
+
+// works hears that what is known follows the API server. Call it locked.
+func (b *Book) works() {
+	b.failing, b.trouble = time.Time{}, nil
+	b.say("watched", func() { b.options.Log.Info("the budgets for evictions are watched") })
+}
+
+// fails hears why it does not. Call it locked.
+func (b *Book) fails(err error) {
+	if b.failing.IsZero() {
+		b.failing = time.Now()
+	}
+	b.trouble = err
+	if apierrors.IsNotFound(err) {
+		return // see gone
+	}
+	b.say("failing: "+string(apierrors.ReasonForError(err)), func() {
+		b.options.Log.WithError(err).Warn("the budgets for evictions cannot be read, which is tried again")
+	})
+}
+
+// say logs what is another state than the one before. Call it locked.
+func (b *Book) say(what string, log func()) {
+	if b.said != what {
+		b.said = what
+		log()
+	}
+}
+
+// gone hears that there is no such kind, and returns whether that is to be believed:
+// then nothing is left of its objects.
+func (b *Book) gone() bool {
+	b.mu.Lock()
+	if len(b.shelves) > 0 && time.Since(b.failing) < goneAfter {
+		b.mu.Unlock()
+		return false
+	}
+	b.say("absent", func() {
+		b.options.Log.Info("there is no kind ZoneAwarePodDisruptionBudget, so there are no budgets for evictions")
+	})
+	left := b.shelves
+	b.shelves = map[string]*shelf{}
+	b.filled, b.absent = false, true
+	b.failing, b.trouble = time.Time{}, nil
+	b.mu.Unlock()
+	for namespace := range left {
+		b.listener(namespace)
+	}
+	return true
+}

@@ -1,0 +1,202 @@
+package budgets_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWithoutTheKindThereAreNoBudgetsAndThatIsKnown(t *testing.T) {
+	for sentence, namespace := range map[string]string{"everywhere": "", "in one namespace": "team"} {
+		t.Run(sentence, func(t *testing.T) {
+			atDesk(t, namespace, newServer(), func(d *desk) {
+				d.want("", true)
+				time.Sleep(time.Hour)
+				d.want("", true)
+				if n := d.said("there is no kind"); n != 1 {
+					d.t.Errorf("said %d times", n)
+				}
+				d.questions()
+				time.Sleep(time.Hour)
+				if n := len(d.questions()); n > 2*150 {
+					d.t.Errorf("asked %d times in an hour", n)
+				}
+			})
+		})
+	}
+}
+
+// Discovery follows the event of a CRD; there may be no event at all.
+func TestAKindThatIsInstalledLaterIsWatched(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		namespace string
+		late      time.Duration // how long after the CRD its objects are served
+		within    time.Duration
+	}{
+		"as soon as its CRD is seen":            {"", 0, 200 * time.Millisecond},
+		"soon after its CRD is seen":            {"", 5 * time.Second, 12 * time.Second},
+		"now and then where CRDs are not shown": {"team", 0, 40 * time.Second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atDesk(t, tc.namespace, newServer(), func(d *desk) {
+				d.want("", true)
+				time.Sleep(time.Hour)
+				d.define()
+				time.Sleep(tc.late)
+				d.serve()
+				d.put("team", "a", covering("a"))
+				time.Sleep(tc.within - tc.late)
+				d.want("a", true)
+				if diff := cmp.Diff([]string{"team"}, d.news()); diff != "" {
+					d.t.Errorf("news (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestAKindThatGoesTakesItsBudgetsAlongAndMayComeBack(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		for range 3 {
+			time.Sleep(time.Hour)
+			d.news()
+			d.remove()
+			seconds(60)
+			d.want("", true)
+			if diff := cmp.Diff([]string{"team"}, d.news()); diff != "" {
+				d.t.Errorf("news (-want +got):\n%s", diff)
+			}
+			time.Sleep(time.Hour)
+			d.install()
+			d.put("team", "a", covering("a"))
+			seconds(1)
+			d.want("a", true)
+		}
+	})
+}
+
+// One API server may not know of a CRD yet that another one serves.
+func TestBudgetsStandWhileTheirKindIsMissingForAMoment(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		time.Sleep(time.Hour)
+		d.news()
+		d.hide()
+		for range 8 {
+			seconds(1)
+			d.want("a", true)
+		}
+		d.serve()
+		seconds(20)
+		d.want("a", true)
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		d.put("team", "b", covering("b"))
+		d.want("a b", true)
+	})
+}
+
+func TestForbiddenBudgetsAreNotKnownAndThatIsSaid(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	s.refuse(http.StatusForbidden, "list", "watch")
+	atDesk(t, "", s, func(d *desk) {
+		for range 5 {
+			d.want("", false)
+			if err := d.Trouble(); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+				d.t.Errorf("the trouble is %v", err)
+			}
+			time.Sleep(time.Hour)
+		}
+		if n := d.said("cannot be read"); n != 1 {
+			d.t.Errorf("said %d times", n)
+		}
+		d.refuse(0, "list", "watch")
+		seconds(40)
+		d.want("a", true)
+		if n := d.said("are watched"); n != 1 {
+			d.t.Errorf("said %d times that they are watched", n)
+		}
+	})
+}
+
+// A right that is taken away, or an API server that does not answer: what is known
+// grows old.
+func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		code  int32
+		verbs []string
+	}{
+		"forbidden":            {http.StatusForbidden, []string{"list", "watch"}},
+		"not to be watched":    {http.StatusForbidden, []string{"watch"}},
+		"there is no answer":   {http.StatusServiceUnavailable, []string{"list", "watch"}},
+		"no answer to a watch": {http.StatusServiceUnavailable, []string{"watch"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := withKind()
+			s.put("team", "a", covering("a"))
+			atDesk(t, "", s, func(d *desk) {
+				d.want("a", true)
+				time.Sleep(time.Hour)
+				d.refuse(tc.code, tc.verbs...)
+				d.interrupt()
+				seconds(50)
+				d.want("a", true)
+				seconds(60)
+				d.want("a", false)
+				time.Sleep(time.Hour)
+				d.want("a", false)
+				d.refuse(0, tc.verbs...)
+				seconds(70)
+				d.want("a", true)
+			})
+		})
+	}
+}
+
+func TestWatchesThatEndNowAndThenAreNoTrouble(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		d.news()
+		for range 20 {
+			time.Sleep(10 * time.Minute)
+			d.interrupt()
+			seconds(5)
+			d.want("a", true)
+		}
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s", news)
+		}
+		if n := d.said("budgets"); n != 1 {
+			d.t.Errorf("said %d times something", n)
+		}
+	})
+}
+
+// At the start, nobody knows whether there are any.
+func TestBudgetsThatWereNotReadAreNotKnown(t *testing.T) {
+	s := withKind()
+	s.refuse(http.StatusServiceUnavailable, "list", "watch")
+	atDesk(t, "", s, func(d *desk) {
+		if d.Known() || d.Trouble() == nil {
+			d.t.Error("known before anything was read")
+		}
+		synctest.Wait()
+		d.want("", false)
+		d.refuse(0, "list", "watch")
+		seconds(60)
+		d.want("", true)
+	})
+}

@@ -1,0 +1,391 @@
+package budgets_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/budgets"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	kind  = "zoneawarepoddisruptionbudgets"
+	crd   = kind + ".rollout-operator.grafana.com"
+	crds  = "customresourcedefinitions"
+	first = 100 // version
+)
+
+// server is an API server with budgets whose kind comes and goes. It writes down
+// what it is asked, and refuses what a test says.
+type server struct {
+	mu      sync.Mutex
+	asked   []string
+	version int
+	served  bool
+	defined *metav1.PartialObjectMetadata
+	objects map[string]map[string]any // by namespace/name
+	readers map[*reader]bool
+	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
+	streams bool             // a watch may begin with all that exists
+}
+
+// reader is a watch.
+type reader struct {
+	resource, namespace string
+	tell                chan metav1.WatchEvent
+	end                 context.CancelFunc
+}
+
+func newServer() *server {
+	return &server{version: first, objects: map[string]map[string]any{}, readers: map[*reader]bool{}, refuses: map[string]int32{}}
+}
+
+// withKind is a server that knows the kind.
+func withKind() *server {
+	s := newServer()
+	s.install()
+	return s
+}
+
+// define tells that the CRD is another one now, or is there.
+func (s *server) define() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	what := watch.Modified
+	if s.defined == nil {
+		what = watch.Added
+	}
+	s.defined = &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: crd, UID: types.UID(strconv.Itoa(s.version)), ResourceVersion: strconv.Itoa(s.version)},
+	}
+	s.tell(what, crds, "", s.defined)
+}
+
+func (s *server) serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = true
+}
+
+// install defines the kind and serves it.
+func (s *server) install() {
+	s.serve()
+	s.define()
+}
+
+// remove takes the kind away, and all of its objects.
+func (s *server) remove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served, s.objects = false, map[string]map[string]any{}
+	s.end(kind)
+	s.version++
+	s.defined.ResourceVersion = strconv.Itoa(s.version)
+	s.tell(watch.Deleted, crds, "", s.defined)
+	s.defined = nil
+}
+
+// hide serves the kind no more, as an API server that does not know of it yet.
+func (s *server) hide() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = false
+	s.end(kind)
+}
+
+// interrupt ends all watches of budgets.
+func (s *server) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(kind)
+}
+
+func (s *server) end(resource string) {
+	for r := range s.readers {
+		if r.resource == resource {
+			r.end()
+		}
+	}
+}
+
+// put makes a budget, or changes it, by its spec.
+func (s *server) put(namespace, name string, spec map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o, exists := s.objects[namespace+"/"+name]
+	generation := int64(1)
+	uid := "uid-" + strconv.Itoa(s.version)
+	what := watch.Added
+	if exists {
+		u := unstructured.Unstructured{Object: o}
+		generation, uid, what = u.GetGeneration()+1, string(u.GetUID()), watch.Modified
+	}
+	s.store(what, namespace, name, map[string]any{
+		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "spec": spec,
+		"metadata": map[string]any{"namespace": namespace, "name": name, "uid": uid, "generation": generation, "resourceVersion": strconv.Itoa(s.version)},
+	})
+}
+
+// touch changes a budget in what is none of its spec.
+func (s *server) touch(namespace, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o := runtime.DeepCopyJSON(s.objects[namespace+"/"+name])
+	o["status"] = map[string]any{"disruptionsAllowed": int64(s.version)}
+	(&unstructured.Unstructured{Object: o}).SetResourceVersion(strconv.Itoa(s.version))
+	s.store(watch.Modified, namespace, name, o)
+}
+
+func (s *server) store(what watch.EventType, namespace, name string, o map[string]any) {
+	s.objects[namespace+"/"+name] = o
+	s.tell(what, kind, namespace, &unstructured.Unstructured{Object: o})
+}
+
+func (s *server) take(namespace, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(s.objects[namespace+"/"+name])}
+	u.SetResourceVersion(strconv.Itoa(s.version))
+	delete(s.objects, namespace+"/"+name)
+	s.tell(watch.Deleted, kind, namespace, u)
+}
+
+func (s *server) tell(what watch.EventType, resource, namespace string, object runtime.Object) {
+	for r := range s.readers {
+		if r.resource == resource && (r.namespace == "" || r.namespace == namespace) {
+			r.tell <- apitest.Event(what, object)
+		}
+	}
+}
+
+// refuse answers a verb on the budgets with a code; 0: no more.
+func (s *server) refuse(code int32, verbs ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, verb := range verbs {
+		s.refuses[verb+" "+kind] = code
+	}
+}
+
+// questions returns what it was asked since the last call.
+func (s *server) questions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.asked = nil }()
+	return s.asked
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	resource, namespace := parse(q.URL.Path)
+	verb := "list"
+	if q.URL.Query().Has("watch") {
+		verb = "watch"
+	}
+	stream := q.URL.Query().Has("sendInitialEvents")
+	what := verb + " " + resource
+	asked := what
+	if namespace != "" {
+		asked += " in " + namespace
+	}
+	if stream {
+		asked += " from the beginning"
+	}
+	if selector := q.URL.Query().Get("fieldSelector"); selector != "" {
+		asked += " with " + selector
+	}
+	s.asked = append(s.asked, asked)
+	code := s.refuses[what]
+	switch {
+	case code != 0:
+		return apitest.Refusal(code, whys[code]), nil
+	case resource == kind && !s.served:
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+	case stream && (!s.streams || resource == crds):
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+	case verb == "watch":
+		return s.watch(q, resource, namespace, stream), nil
+	case resource == crds:
+		list := &metav1.PartialObjectMetadataList{
+			TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+			ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.version)},
+		}
+		if s.defined != nil {
+			list.Items = append(list.Items, *s.defined)
+		}
+		return apitest.Answer(http.StatusOK, list), nil
+	}
+	items := []any{}
+	for _, o := range s.of(namespace) {
+		items = append(items, o)
+	}
+	return apitest.Answer(http.StatusOK, map[string]any{
+		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudgetList",
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
+	}), nil
+}
+
+var whys = map[int32]metav1.StatusReason{
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+}
+
+// of returns the budgets of a namespace, or of all.
+func (s *server) of(namespace string) []map[string]any {
+	var some []map[string]any
+	for name, o := range s.objects {
+		if namespace == "" || strings.HasPrefix(name, namespace+"/") {
+			some = append(some, o)
+		}
+	}
+	return some
+}
+
+// parse returns what /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE asks for.
+func parse(path string) (resource, namespace string) {
+	parts := strings.Split(path, "/")
+	if len(parts) > 6 && parts[4] == "namespaces" {
+		return parts[6], parts[5]
+	}
+	return parts[len(parts)-1], ""
+}
+
+func (s *server) watch(q *http.Request, resource, namespace string, stream bool) *http.Response {
+	ctx, end := context.WithCancel(q.Context())
+	r := &reader{resource, namespace, make(chan metav1.WatchEvent, 100), end}
+	if stream {
+		for _, o := range s.of(namespace) {
+			r.tell <- apitest.Event(watch.Added, &unstructured.Unstructured{Object: o})
+		}
+		r.tell <- apitest.Event(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{
+				"resourceVersion": strconv.Itoa(s.version), "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
+			},
+		}})
+	}
+	s.readers[r] = true
+	return apitest.Watch(ctx, r.tell, func() {
+		end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.readers, r)
+	})
+}
+
+// desk is a book at work.
+type desk struct {
+	t *testing.T
+	*server
+	*budgets.Book
+	log *logtest.Hook
+
+	mu  sync.Mutex
+	hit []string // which namespaces were told of, since the last call of news
+}
+
+// atDesk runs a test beside a running book, of one namespace or of all.
+func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+		client, err := dynamic.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta, err := metadata.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, lines := logtest.NewNullLogger()
+		log.Level = logrus.DebugLevel
+		d := &desk{t: t, server: s, log: lines}
+		d.Book = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
+		d.Listen(func(namespace string) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.hit = append(d.hit, namespace)
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { d.Run(ctx) })
+		test(d)
+		stop()
+		running.Wait()
+	})
+}
+
+// news returns which namespaces were told of since the last call, in order of the
+// alphabet.
+func (d *desk) news() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer func() { d.hit = nil }()
+	slices.Sort(d.hit)
+	return d.hit
+}
+
+// names returns the budgets of a namespace: valid ones by their names, others with
+// a question mark.
+func (d *desk) names(namespace string) string {
+	synctest.Wait()
+	var names []string
+	for _, b := range d.Budgets(namespace) {
+		if b.Invalid != "" {
+			b.Name += "?"
+		}
+		names = append(names, b.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// want checks which budgets are known of the namespace team, and whether they are
+// known to be all.
+func (d *desk) want(names string, known bool) {
+	d.t.Helper()
+	if got := d.names("team"); got != names {
+		d.t.Errorf("budgets %q, want %q", got, names)
+	}
+	if d.Known() != known {
+		d.t.Errorf("known: %t, want %t (%v)", !known, known, d.Trouble())
+	}
+}
+
+// said counts the log lines that contain a text.
+func (d *desk) said(text string) (n int) {
+	for _, line := range d.log.AllEntries() {
+		if strings.Contains(line.Message, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func seconds(n int) { time.Sleep(time.Duration(n) * time.Second) }

@@ -1,0 +1,82 @@
+package budgets
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// object is what is kept of a budget.
+type object struct {
+	name, uid  string
+	version    string
+	generation int64
+	budget     func() plan.DisruptionBudget // reads it, once
+}
+
+// shelf has the budgets of one namespace.
+type shelf struct {
+	objects map[string]*object
+	read    []plan.DisruptionBudget // all of them; nil: nobody has asked since they changed
+	changes int                     // how many there were
+}
+
+func (s *shelf) list() []plan.DisruptionBudget {
+	if s == nil {
+		return nil
+	}
+	return s.read
+}
+
+func (s *shelf) ordered() []*object {
+	return slices.SortedFunc(maps.Values(s.objects), func(a, b *object) int { return cmp.Compare(a.name, b.name) })
+}
+
+// sameSpec tells whether two states of an object ask for the same.
+func (o *object) sameSpec(other *object) bool {
+	return o != nil && other != nil && o.uid == other.uid && o.generation == other.generation
+}
+
+// put takes a state of an object over, and returns whether it asks for something
+// else than the state before. One that does not is not read again.
+func (s *shelf) put(o *object) (changed bool) {
+	before := s.objects[o.name]
+	s.objects[o.name] = o
+	if before.sameSpec(o) {
+		o.budget = before.budget
+		return false
+	}
+	s.change()
+	return true
+}
+
+func (s *shelf) take(name string) {
+	delete(s.objects, name)
+	s.change()
+}
+
+func (s *shelf) change() {
+	s.read = nil
+	s.changes++
+}
+
+// objectOf keeps of a budget what is needed. Its spec is read when it is needed for
+// the first time: most namespaces of a cluster are none of lockstep's business.
+func objectOf(u *unstructured.Unstructured) *object {
+	needed := map[string]any{
+		"kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}, "spec": u.Object["spec"],
+	}
+	return &object{
+		name: u.GetName(), uid: string(u.GetUID()), version: u.GetResourceVersion(), generation: u.GetGeneration(),
+		budget: sync.OnceValue(func() plan.DisruptionBudget {
+			budget, _ := contract.Budget(needed)
+			return budget
+		}),
+	}
+}

@@ -1,0 +1,126 @@
+package budgets
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// store takes over what the API server tells.
+type store struct{ book *Book }
+
+// Add implements cache.ReflectorStore.
+func (s store) Add(object any) error { return s.put(object) }
+
+// Update implements cache.ReflectorStore.
+func (s store) Update(object any) error { return s.put(object) }
+
+// Resync implements cache.ReflectorStore.
+func (store) Resync() error { return nil }
+
+func (s store) put(it any) error {
+	u, err := budgetIn(it)
+	if err != nil {
+		return err
+	}
+	namespace := u.GetNamespace()
+	b := s.book
+	b.mu.Lock()
+	changed := b.shelf(namespace).put(objectOf(u))
+	b.mu.Unlock()
+	if changed {
+		b.listener(namespace)
+	}
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (s store) Delete(it any) error {
+	u, err := budgetIn(it)
+	if err != nil {
+		return err
+	}
+	namespace := u.GetNamespace()
+	b := s.book
+	b.mu.Lock()
+	b.take(namespace, u.GetName())
+	b.mu.Unlock()
+	b.listener(namespace)
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: these are all that exist.
+func (s store) Replace(objects []any, _ string) error {
+	all := map[string]map[string]*object{}
+	for _, it := range objects {
+		u, err := budgetIn(it)
+		if err != nil {
+			return err
+		}
+		if all[u.GetNamespace()] == nil {
+			all[u.GetNamespace()] = map[string]*object{}
+		}
+		all[u.GetNamespace()][u.GetName()] = objectOf(u)
+	}
+	s.book.replace(all)
+	return nil
+}
+
+func budgetIn(it any) (*unstructured.Unstructured, error) {
+	u, ok := it.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("keep budget: unexpected %T", it)
+	}
+	return u, nil
+}
+
+// shelf returns that of a namespace, where there is about to be a budget. Call it locked.
+func (b *Book) shelf(namespace string) *shelf {
+	s := b.shelves[namespace]
+	if s == nil {
+		s = &shelf{objects: map[string]*object{}}
+		b.shelves[namespace] = s
+	}
+	return s
+}
+
+// take removes a budget. Call it locked.
+func (b *Book) take(namespace, name string) {
+	s := b.shelves[namespace]
+	if s == nil {
+		return
+	}
+	s.take(name)
+	if len(s.objects) == 0 {
+		delete(b.shelves, namespace)
+	}
+}
+
+// replace takes over all budgets that exist, and tells whom it concerns.
+func (b *Book) replace(all map[string]map[string]*object) {
+	changed := map[string]bool{}
+	b.mu.Lock()
+	for namespace, s := range b.shelves {
+		for name := range s.objects {
+			if all[namespace][name] == nil {
+				changed[namespace] = true
+				b.take(namespace, name)
+			}
+		}
+	}
+	for namespace, objects := range all {
+		for _, o := range objects {
+			if b.shelf(namespace).put(o) {
+				changed[namespace] = true
+			}
+		}
+	}
+	b.filled, b.absent = true, false
+	if b.streams {
+		b.works()
+	}
+	b.mu.Unlock()
+	for namespace := range changed {
+		b.listener(namespace)
+	}
+}

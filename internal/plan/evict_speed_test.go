@@ -1,0 +1,46 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// BenchmarkEvict refuses, in groups of that many pods in three zones.
+func BenchmarkEvict(b *testing.B) {
+	for _, pods := range []int{30, 300, 5000} {
+		for mode, budget := range map[string]plan.DisruptionBudget{
+			"zones":      {Name: "store", Limit: 1},
+			"partitions": {Name: "store", Limit: 1, Partition: fixture.Partitions(`zone-[a-c]-([0-9]+)`), Group: 1},
+		} {
+			b.Run(fmt.Sprintf("%d pods by %s", pods, mode), func(b *testing.B) {
+				s := ofSize(pods)
+				s.Budgets = []plan.DisruptionBudget{budget}
+				for b.Loop() {
+					if plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
+						b.Fatal("the group is not whole, and a pod may be evicted")
+					}
+				}
+			})
+		}
+	}
+}
+
+// ofSize returns a group of three zones, one of which misses its first pod.
+func ofSize(pods int) plan.Snapshot {
+	var zones []fixture.Part
+	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
+		var parts []fixture.ZonePart
+		for ordinal := range pods / 3 {
+			phase := plan.Ready
+			if zone == "zone-c" && ordinal == 0 {
+				phase = plan.Starting
+			}
+			parts = append(parts, fixture.Pod(ordinal, phase, "rev-1"))
+		}
+		zones = append(zones, fixture.Zone(zone, "rev-1", append(parts, fixture.Replicas(pods/3))...))
+	}
+	return fixture.Group(zones...)
+}

@@ -1,0 +1,226 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// three zones of three pods, all of them serving.
+const three = `
+	zone-a rev=1
+	  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+	zone-b rev=1
+	  zone-b-0 ready@1 zone-b-1 ready@1 zone-b-2 ready@1
+	zone-c rev=1
+	  zone-c-0 ready@1 zone-c-1 ready@1 zone-c-2 ready@1`
+
+// Each case is a group and the answer to whoever evicts zone-a-0.
+func TestEvict(t *testing.T) {
+	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
+	for promise, tc := range map[string]struct{ group, want string }{
+		"a pod that serves is noted before the yes": {three, "yes, noted zone-a-0"},
+		"a hold of its zone is joined":              {"hold rollout/zone-a\n" + three, "yes, noted zone-a-0"},
+		"the hold of another zone is respected": {
+			"hold rollout/zone-b\n noted zone-b-1\n" + three,
+			"GroupHeld zone-b-1 of zone-b (rollout/zone-b); 1 pod not ready in zone-b",
+		},
+		"a hold whose zone is whole is taken over": {"hold rollout/zone-b\n" + three, "yes, noted zone-a-0"},
+		"a granted eviction in another zone is respected": {
+			"hold eviction/zone-b\n noted zone-b-1 granted\n" + three,
+			"GroupHeld zone-b-1 of zone-b (eviction/zone-b); 1 pod not ready in zone-b",
+		},
+		"a hold from outside is respected": {"hold manual/maintenance\n" + three, "GroupHeld (held from outside lockstep)"},
+		"a downscale in another zone is respected": {
+			"hold downscale/zone-b\n decrease zone-b from 3 to 2 admitted\n" + three, "GroupHeld zone-b (downscale/zone-b)",
+		},
+		"intents that cannot be read are respected": {"hold eviction/zone-a unreadable=\"no JSON\"\n" + three, "HoldUnreadable"},
+		"another zone that misses a pod refuses": {
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-0 ready@1\n",
+			"OtherZoneNotWhole zone-b-1 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
+		"what is down and what is missing are told apart": {
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=5\n zone-b-0 starting@1 zone-b-1 leaving@1 zone-b-2 ready@1\n",
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 2 pods not ready, 2 pods unknown in zone-b",
+		},
+		"the budget of a zone is one pod": {
+			"zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"without a budget of evictions that of rollouts counts": {
+			"zone-a rev=1 budget=2\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
+		},
+		"a budget of evictions counts instead": {
+			"zpdb store limit=1\nzone-a rev=1 budget=2\n zone-a-0 ready@1 zone-a-1 starting@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"also where it allows more": {
+			"zpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
+		},
+		"a percentage is of the zone's replicas, and at least one pod": {
+			"zpdb store percent=1\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", "yes, noted zone-a-0",
+		},
+		"a percentage is rounded down": {
+			"zpdb store percent=50\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"what a budget does not select it does not cover": {
+			"zpdb store limit=0 select=\"app=other\"\n" + three, "yes, noted zone-a-0",
+		},
+		"a limit of 0 allows no eviction": {"zpdb store limit=0\n" + three, "EvictionsBarred (store)"},
+		"nor one of a pod that runs and is not Ready": {
+			"zpdb store limit=0\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\n", "EvictionsBarred (store)",
+		},
+		"unless the budget says that such pods may always go": {
+			"zpdb store limit=0 unhealthy=AlwaysAllow\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\n", "yes, at version 10",
+		},
+		"a pod that never ran may go whatever the budget says": {
+			"zpdb store limit=0\nzone-a rev=1\n zone-a-0 starting@1\n", "yes, at version 10",
+		},
+		"a pod that is down may go whoever has the hold": {
+			"hold rollout/zone-b\n noted zone-b-0\nzone-a rev=1\n zone-a-0 failing@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
+		},
+		"unless the budget says that it needs to be healthy": {
+			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 starting@1\n",
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
+		},
+		"where it is, nothing is noted for a pod that is down": {
+			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
+		},
+		"several budgets are none that could be asked": {"zpdb one\nzpdb two limit=3\n" + three, "SeveralBudgets zone-a-0 (one and two)"},
+		"a budget that cannot be used allows nothing":  {"zpdb store invalid=\"no limit\"\n" + three, "BudgetInvalid zone-a-0 (store)"},
+		"a pod that the rollout takes down is left to it": {
+			"hold rollout/zone-a\n noted zone-a-0\nzone-a rev=2 current=1\n zone-a-0 ready@1\n", "PodAboutToLeave zone-a-0; 1 pod not ready in zone-a",
+		},
+		"what was granted moments ago may be under way": {
+			"hold eviction/zone-a\n noted zone-a-0 granted since=9s\n" + three, "EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
+		},
+		"what was granted and did not happen is granted again": {
+			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n" + three, "yes, noted zone-a-0",
+		},
+		"but not while somebody else waits": {
+			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n waiting rollout/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (rollout)",
+		},
+		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
+		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},
+		"who has not asked for long is not waited for": {
+			"hold free\n waiting downscale/zone-b since 5m seen 36s\n" + three, "yes, noted zone-a-0",
+		},
+		"a zone alone has its budget": {"zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", "yes, noted zone-a-0"},
+		"a pod beyond the spec costs no budget": {
+			"zone-a rev=1 replicas=1 start=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
+		},
+
+		"a partition that is whole elsewhere lets its pod go": {partitions + three, "yes, noted zone-a-0 in partition 0"},
+		"other partitions do not matter": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 failing@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"the same partition does": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "PartitionNotWhole (partition 0); 1 pod not ready in partition 0",
+		},
+		"up to its limit": {
+			partitions + " limit=2\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\nzone-c rev=1\n zone-c-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"a pod that is missing is missed in its own partition": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"and there it is missed": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-1 ready@1\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
+		"a partition that a zone does not have is missed": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=0\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
+		"more missing pods than can be looked for belong to every partition": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2000000000\n zone-b-0 ready@1\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
+		"a grant of the same partition in another zone counts": {
+			"hold eviction/partitions\n noted zone-b-0 granted partition=0\n" + partitions + three, "PartitionNotWhole (partition 0); 1 pod not ready in partition 0",
+		},
+		"grants of other partitions join": {
+			"hold eviction/partitions\n noted zone-b-1 granted partition=1\n" + partitions + three, "yes, noted zone-a-0 in partition 0",
+		},
+		"a rollout excludes partitions, in its own zone too": {
+			"hold rollout/zone-a\n noted zone-a-1\n" + partitions + three, "GroupHeld zone-a-1 of zone-a (rollout/zone-a)",
+		},
+		"a downscale excludes partitions": {
+			"hold downscale/zone-b\n decrease zone-b from 3 to 2 admitted\n" + partitions + three, "GroupHeld zone-b (downscale/zone-b)",
+		},
+		"a pod whose partition nobody knows stays": {"zpdb store regex=\"other-([0-9]+)\"\n" + three, "PartitionUnknown zone-a-0 (store)"},
+		"who has been Ready for long enough is there": {
+			partitions + " delay=10m\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1 for=10m\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"who has not is not": {
+			partitions + " delay=10m\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1 for=9m59s\n",
+			"PartitionTooFresh (partition 0); 1 pod not ready in partition 0, 1s left",
+		},
+	} {
+		t.Run(promise, func(t *testing.T) {
+			s := fixture.MustParse(flush(tc.group))
+			got := permitted(s, plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"}))
+			if got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func permitted(s plan.Snapshot, p plan.Permit) string {
+	switch {
+	case !p.Allowed():
+		text := p.Because.String()
+		if down := p.Tally.String(); down != "" {
+			text += "; " + down
+		}
+		if p.Because.Code == "PartitionTooFresh" {
+			text += fmt.Sprintf(", %s left", p.Because.Until.Sub(s.Now))
+		}
+		return text
+	case p.Noted() && p.Note.Partition != "":
+		return fmt.Sprintf("yes, noted %s in partition %s", p.Note.Pod, p.Note.Partition)
+	case p.Noted():
+		return "yes, noted " + p.Note.Pod
+	case p.Version == 0:
+		return "yes"
+	}
+	return fmt.Sprintf("yes, at version %s", p.Version)
+}
+
+func TestAnEvictionIsJudgedOnThePodThatWillGo(t *testing.T) {
+	ask := plan.EvictRequest{Pod: "zone-a-0", UID: "another"}
+	if got := plan.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheBehind" {
+		t.Errorf("caches that show another pod: got %q", got)
+	}
+	if got := plan.Evict(fixture.MustParse("live\n"+flush(three)), ask).Because.Code; got != "PodIsGone" {
+		t.Errorf("a live view that shows another pod: got %q", got)
+	}
+}
+
+func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
+	const held = "hold eviction/zone-a\n noted zone-a-0 granted"
+	for promise, tc := range map[string]struct {
+		group string
+		want  plan.Fate
+	}{
+		"while it may be carried out it counts":          {held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
+		"also for who looks live":                        {"live\n" + held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
+		"caches alone never end it":                      {held + " known=1h\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
+		"a live look ends it":                            {"live\n" + held + " known=45s\nzone-a rev=1\n zone-a-0 ready@1 version=12\n", plan.Void},
+		"not where the pod is leaving":                   {"live\n" + held + " known=1h\nzone-a rev=1\n zone-a-0 leaving@1 version=12\n", plan.Open},
+		"nor where the pod is missing":                   {"live\n" + held + " known=1h\nzone-a rev=1 replicas=1\n", plan.Open},
+		"another version of the pod changes nothing":     {held + " known=1s\nzone-a rev=1\n zone-a-0 ready@1 version=50\n", plan.Open},
+		"a replacement that serves ends it":              {held + "\nzone-a rev=1\n zone-a-0 ready@1 uid=next version=50\n", plan.Done},
+		"a replacement that does not serve yet does not": {held + "\nzone-a rev=1\n zone-a-0 starting@1 uid=next version=50\n", plan.Open},
+	} {
+		t.Run(promise, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			if got := s.Fate(s.Hold.Intents[0]); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// flush takes the tabs off the lines of a scenario that stands in a test.
+func flush(text string) string { return strings.ReplaceAll(text, "\n\t", "\n") }

@@ -1,0 +1,491 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// evictor is somebody who wants a pod to leave: the API server, which asks a webhook
+// of any process, and deletes the pod if it is still the one that was judged.
+type evictor struct {
+	at       evictPlace
+	slot     uint8
+	born     uint8 // of the pod
+	version  uint8 // not zero: the yes counts for the pod at this version alone
+	by       uint8 // the process whose webhook answers
+	paper    lease // as the webhook has read it, or what it writes
+	claims   bool  // what it writes is its process' own from then on
+	look     zones
+	evidence evidence
+}
+
+// evictPlace is how far an eviction has got.
+type evictPlace uint8
+
+const (
+	nowhere evictPlace = iota
+	wanting
+	leaseRead
+	zonesReadToo
+	granting
+	underway
+)
+
+// answered tells whether a webhook is at work.
+func (ev *evictor) answered() bool {
+	return ev.at == leaseRead || ev.at == zonesReadToo || ev.at == granting
+}
+
+// plea is all that a permit depends on.
+type plea struct {
+	view
+	slot, born uint8
+}
+
+type permit struct {
+	refused plan.Refusal
+	place   plan.Waiting // where the queue has room for whoever is refused
+	looks   bool         // the caches do not suffice
+	version uint8        // of a pod that is down
+	record  lease
+	claims  bool
+	shown   slots
+}
+
+// want lets somebody want a pod to leave, one for each track.
+func (e *explorer) want(w *world, track int, edit Edit, see visit) {
+	i := 0
+	for _, earlier := range e.config.Tracks[:track] {
+		for _, other := range earlier {
+			if other.Kind == Evict {
+				i++
+				break
+			}
+		}
+	}
+	if w.evictors[i].at != nowhere {
+		return
+	}
+	slot := edit.Zone*maxPods + edit.Value
+	m := move{next: *w, covers: one(userEdits), line: func() string { return "somebody: " + edit.String() }}
+	m.next.tracks[track]++
+	if w.pods[slot].exists() {
+		m.next.evictors[i] = evictor{at: wanting, slot: uint8(slot), born: w.pods[slot].born}
+	}
+	see(&m)
+}
+
+// evictions moves every eviction one step on, lets time pass, and lets evictions get
+// lost.
+func (e *explorer) evictions(w *world, see visit) {
+	for i := range w.evictors {
+		switch ev := &w.evictors[i]; ev.at {
+		case nowhere:
+			continue
+		case wanting:
+			e.askWebhooks(w, i, see)
+		case leaseRead:
+			m := move{next: *w, fair: true, line: func() string { return ev.String() + ": the webhook reads the zones live" }}
+			m.next.evictors[i].at, m.next.evictors[i].look = zonesReadToo, w.zones
+			see(&m)
+		case zonesReadToo:
+			e.judgeLive(w, i, see)
+		case granting:
+			e.grant(w, i, see)
+		case underway:
+			e.evict(w, i, see)
+		}
+		e.loseEvictor(w, i, see)
+	}
+	e.grantsAge(w, see)
+	e.placesAreLost(w, see)
+}
+
+// askWebhooks lets any process answer, first by its caches. Who knows that they lack
+// something looks.
+func (e *explorer) askWebhooks(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	if p := w.pods[ev.slot]; p.born != ev.born || p.phase == leaving {
+		m := move{next: *w, fair: true, line: func() string { return ev.String() + ": is not needed any more" }}
+		m.next.evictors[i] = evictor{}
+		see(&m)
+		return
+	}
+	for n := range e.config.processes() {
+		o := &w.operators[n]
+		p := permit{looks: true}
+		if e.rules.Forgetful || !e.misses(o, o.memory) {
+			p = e.permit(plea{view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own}, ev.slot, ev.born})
+		}
+		switch {
+		case !p.refused.None():
+			e.refuseEviction(w, i, n, p, see)
+		case p.version > 0:
+			see(w.permitDown(i, p, operatorNames[n]+" by its caches"))
+		case !w.busy(n) && p.looks:
+			m := move{next: *w, fair: true, line: func() string { return ev.String() + ": " + operatorNames[n] + " reads the Lease live" }}
+			m.next.operators[n].learn(w.lease)
+			m.next.evictors[i].at, m.next.evictors[i].by, m.next.evictors[i].paper = leaseRead, uint8(n), w.lease
+			see(&m)
+		case !w.busy(n):
+			m := w.promise(i, p, evidence{p.shown, o.before}, operatorNames[n]+" by its caches")
+			m.next.evictors[i].by = uint8(n)
+			m.covers |= one(evictionsByCaches)
+			see(m)
+		}
+	}
+}
+
+// busy tells whether a process is about to grant an eviction: one at a time.
+func (w *world) busy(n int) bool {
+	for i := range w.evictors {
+		if ev := &w.evictors[i]; ev.answered() && int(ev.by) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeLive reads the pods live and asks the real rules.
+func (e *explorer) judgeLive(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	p := e.permit(plea{view{pods: w.pods, zones: ev.look, hold: ev.paper, live: true}, ev.slot, ev.born})
+	looked := *w
+	if o := &looked.operators[ev.by]; !e.rules.Forgetful {
+		o.memory.looked, o.memory.pods, o.memory.zones = true, w.pods.sights(), ev.look.versions()
+		e.recall(o)
+	}
+	switch {
+	case p.refused.Code == reason.PodIsGone:
+		m := move{next: looked, fair: true, line: func() string { return ev.String() + ": finds the pod gone" }}
+		m.next.evictors[i] = evictor{}
+		see(&m)
+	case !p.refused.None():
+		e.refuseEviction(&looked, i, int(ev.by), p, see)
+	case p.version > 0:
+		see(looked.permitDown(i, p, operatorNames[ev.by]))
+	default:
+		see(looked.promise(i, p, evidence{p.shown, down(&w.pods, &ev.look)}, operatorNames[ev.by]))
+	}
+}
+
+// permitDown lets a pod go that is down, at this very version.
+func (w *world) permitDown(i int, p permit, who string) *move {
+	ev := &w.evictors[i]
+	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
+	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, version: p.version}
+	return m
+}
+
+// promise begins to write what has to be noted before the yes.
+func (w *world) promise(i int, p permit, because evidence, who string) *move {
+	ev := &w.evictors[i]
+	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": gets a yes from " + who + " once it is noted" }}
+	m.next.evictors[i] = evictor{
+		at: granting, slot: ev.slot, born: ev.born, by: ev.by, paper: p.record, claims: p.claims, evidence: because,
+	}
+	return m
+}
+
+// refuseEviction lets whoever wants the pod to leave ask again, and wait in the
+// queue. Nobody learns anything from a refusal alone.
+func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
+	ev, o := &w.evictors[i], &w.operators[n]
+	m := move{next: *w, fair: true, covers: one(evictionsRefused), line: func() string {
+		return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String()
+	}}
+	m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
+	if waits := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.OthersCameFirst; e.config.Queue && waits {
+		known := view{pods: o.pods, hold: o.known}
+		if next, changes := hold.Enqueued(known.record(e.config), p.place); changes && e.write(&m, known.written(next)) {
+			m.next.operators[n].knows(m.next.lease, false)
+			m.covers |= one(evictionsQueued)
+			m.line = func() string {
+				return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String() + ", and waits in the queue"
+			}
+		}
+	}
+	see(&m)
+}
+
+// permit asks the real planner and the real rules of the hold.
+func (e *explorer) permit(p plea) permit {
+	if known, ok := e.permits[p]; ok {
+		return known
+	}
+	s := p.snapshot(e.config)
+	answer := plan.Evict(s, plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]})
+	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
+	if answer.Allowed() && answer.Noted() {
+		covered := hold.CoverGrant(s, answer.Note)
+		out.looks = covered.Verdict == hold.Look
+		if !out.looks {
+			out.record, out.claims = p.written(covered.Record), covered.Record.Own
+		}
+	}
+	e.permits[p] = out
+	return out
+}
+
+// grant writes the grant into the Lease by compare-and-swap.
+func (e *explorer) grant(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	o := &w.operators[ev.by]
+	m := move{next: *w, fair: true, line: func() string { return ev.String() + ": " + operatorNames[ev.by] + " writes " + ev.paper.String() }}
+	if !e.write(&m, ev.paper) {
+		m.next.operators[ev.by].learn(w.lease)
+		m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
+		m.line = func() string { return ev.String() + ": " + operatorNames[ev.by] + " finds that the Lease has changed" }
+		see(&m)
+		return
+	}
+	if w.lease.intents[ev.slot].grant != ownDeed {
+		m.covers |= one(evictionsAgain)
+	}
+	if int(ev.by) >= e.config.Operators {
+		m.covers |= one(evictionsByStandby)
+	}
+	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, evidence: ev.evidence}
+	lost := m
+	next := &m.next.operators[ev.by]
+	if !o.own || w.lease.holder != m.next.lease.holder {
+		next.before = ev.evidence.before
+	}
+	next.knows(m.next.lease, ev.claims)
+	see(&m)
+	if w.left.lost > 0 {
+		lost.fair, lost.covers = false, lost.covers|one(repliesLost)
+		line := lost.line
+		lost.line = func() string { return line() + ", and the reply is lost" }
+		lost.next.left.lost--
+		lost.next.evictors[i] = evictor{}
+		see(&lost)
+	}
+}
+
+// evict deletes the pod if it is still the one that was judged, or lets a
+// PodDisruptionBudget refuse that.
+func (e *explorer) evict(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	p := w.pods[ev.slot]
+	if w.left.vetoes > 0 && ev.version == 0 {
+		m := move{next: *w, covers: one(evictionsVetoed), line: func() string { return ev.String() + ": is refused by a PodDisruptionBudget" }}
+		m.next.left.vetoes--
+		m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
+		see(&m)
+	}
+	m := move{next: *w, fair: true, line: func() string { return ev.String() + ": happens" }}
+	m.next.evictors[i] = evictor{}
+	switch {
+	case !p.exists() || p.born != ev.born && !e.rules.Unpinned:
+		m.covers = one(evictionsLate)
+		m.line = func() string { return ev.String() + ": comes too late, its pod has gone" }
+	case ev.version > 0 && p.version != ev.version:
+		m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
+		m.line = func() string { return ev.String() + ": comes too late, its pod has changed" }
+	case p.phase == leaving:
+	default:
+		e.takeDown(w, &m, ev)
+	}
+	see(&m)
+}
+
+// takeDown lets an evicted pod leave, and judges that.
+func (e *explorer) takeDown(w *world, m *move, ev *evictor) {
+	slot := int(ev.slot)
+	p := &m.next.pods[slot]
+	up := p.up()
+	p.version++
+	p.phase = leaving
+	if !up {
+		m.covers = one(evictionsOfDown)
+		return
+	}
+	m.next.ours = m.next.ours.with(slot)
+	m.covers = one(evictionsHappen)
+	if w.lease.holder != free && w.lease.operation != eviction {
+		m.covers |= one(evictionsBeside)
+	}
+	for i := range w.evictors {
+		if other := &w.evictors[i]; other.slot != ev.slot && other.at == underway {
+			m.covers |= one(evictionsTwice)
+		}
+	}
+	if e.config.Partitions {
+		if w.apart != 0 {
+			m.covers |= one(evictionsByPartition)
+		}
+		m.next.apart = m.next.apart.with(slot)
+	}
+	m.rule, m.how = e.judgeEviction(&m.next, ev)
+}
+
+// loseEvictor: whoever wants the pod to leave gives up, or the webhook does.
+func (e *explorer) loseEvictor(w *world, i int, see visit) {
+	if w.left.lost == 0 {
+		return
+	}
+	ev := &w.evictors[i]
+	m := move{next: *w, covers: one(requestsLost), line: func() string { return ev.String() + ": is given up" }}
+	m.next.left.lost--
+	m.next.evictors[i] = evictor{}
+	see(&m)
+}
+
+// abandonedBy lets an eviction be asked again whose webhook has died.
+func (ev *evictor) abandonedBy(n int) {
+	if ev.answered() && int(ev.by) == n {
+		*ev = evictor{at: wanting, slot: ev.slot, born: ev.born}
+	}
+}
+
+// grantsAge lets the time pass after which an eviction may be granted again, and that
+// after which nobody can carry it out any more: whoever can has not been answered yet.
+func (e *explorer) grantsAge(w *world, see visit) {
+	for slot, noted := range w.lease.intents {
+		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born {
+			continue
+		}
+		asks, comes := false, false
+		for i := range w.evictors {
+			ev := &w.evictors[i]
+			same := int(ev.slot) == slot && ev.born == noted.born
+			asks = asks || (same && ev.at == wanting)
+			comes = comes || (same && ev.at == underway && ev.version == 0)
+		}
+		if asks && noted.grant == justGranted {
+			see(w.age(slot, grantedAgain, "some seconds pass"))
+		}
+		if !comes || e.rules.Impatient {
+			see(w.age(slot, timeOver, "nobody can carry out the eviction of "+podNames[slot]+" any more"))
+		}
+	}
+}
+
+// age lets every record of a pod's grant be older, but for those under which a webhook
+// reads a group live: how old they are it knows from before. A grant that is younger
+// is another one, which is about to be written.
+func (w *world) age(slot int, to grant, what string) *move {
+	m := &move{next: *w, fair: true, line: func() string { return what }}
+	for _, l := range m.next.leases() {
+		if i := &l.intents[slot]; i.grant >= w.lease.intents[slot].grant {
+			i.grant = max(i.grant, to)
+		}
+	}
+	for i := range m.next.evictors {
+		if ev := &m.next.evictors[i]; ev.at == leaseRead || ev.at == zonesReadToo {
+			ev.paper = w.evictors[i].paper
+		}
+	}
+	return m
+}
+
+// over returns the pods whose granted evictions nobody can carry out any more.
+func (l *lease) over() (set slots) {
+	for slot, i := range l.intents {
+		if i.grant == timeOver {
+			set = set.with(slot)
+		}
+	}
+	return set
+}
+
+// asOf returns the record as it was known when no more grants than these were over.
+func (l lease) asOf(over slots) lease {
+	for slot := range l.intents {
+		if i := &l.intents[slot]; i.grant == timeOver && !over.has(slot) {
+			i.grant = grantedAgain
+		}
+	}
+	return l
+}
+
+// placesAreLost lets the time pass after which whoever has not asked again loses his
+// place in the queue.
+func (e *explorer) placesAreLost(w *world, see visit) {
+	for _, who := range w.lease.queue {
+		if who == 0 {
+			continue
+		}
+		m := move{next: *w, fair: true, line: func() string {
+			return "a place of " + string(operations[who.operation()].For(holderZone(who.holder()))) + " in the queue is lost"
+		}}
+		for _, l := range m.next.leases() {
+			l.queue.remove(who)
+		}
+		see(&m)
+	}
+}
+
+func (q *queue) remove(who waiter) {
+	kept := queue{}
+	n := 0
+	for _, w := range q {
+		if w != who && w > 0 {
+			kept[n] = w
+			n++
+		}
+	}
+	*q = kept
+}
+
+// unnoted tells whether an eviction can still take effect that the Lease does not
+// account for.
+func (ev *evictor) unnoted(w *world) bool {
+	p := w.pods[ev.slot]
+	return ev.at == underway && ev.version == 0 && p.born == ev.born && p.phase != leaving && !w.notesEviction(ev)
+}
+
+// notesEviction tells whether the Lease covers exactly this eviction.
+func (w *world) notesEviction(ev *evictor) bool {
+	noted := w.lease.intents[ev.slot]
+	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
+	apart := w.lease.holder == partitions && w.lease.operation == eviction
+	return noted.born == ev.born && noted.grant != ownDeed && (zone || apart)
+}
+
+// judgeEviction looks at an eviction that was just carried out and takes down a pod
+// that is up.
+func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
+	slot := int(ev.slot)
+	zone := zoneOf(slot)
+	broken := down(&w.pods, &w.zones)
+	excused := broken &^ w.ours & ev.evidence.shown &^ ev.evidence.before
+	ours := w.ours & broken
+	elsewhere := zonesIn(ours) > 1 || w.othersHarmed(zone)
+	rest := broken &^ excused &^ zoneSlots(zone)
+	beside := (broken &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
+	if e.config.Partitions { // whoever is in the same one is counted, and nobody else matters
+		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
+		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
+	}
+	for _, law := range []struct {
+		name   string
+		broken bool
+	}{
+		{"ExactTarget", w.pods[slot].born != ev.born},
+		{"OneZoneAtATime", elsewhere},
+		{"RestIsWhole", rest != 0},
+		{"WithinBudget", count(beside) > e.config.limit()},
+		{"NotedFirst", !w.notesEviction(ev)},
+	} {
+		if law.broken && e.rules.judges(law.name) {
+			return law.name, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
+		}
+	}
+	return "", ""
+}
+
+// partitionSlots returns the pods of one ordinal.
+func partitionSlots(slot int) (set slots) {
+	for zone := range maxZones {
+		set = set.with(zone*maxPods + ordinalOf(slot))
+	}
+	return set
+}
+
+// String names the eviction in a story.
+func (ev *evictor) String() string { return "eviction of " + podNames[ev.slot] }
