@@ -30,6 +30,7 @@ var inReserve = map[string]string{
 	"list replicasets.apps":           "the same",
 	"list customresourcedefinitions.apiextensions.k8s.io":               "the same",
 	"list replicatemplates.rollout-operator.grafana.com":                "the same",
+	"list zoneawarepoddisruptionbudgets.rollout-operator.grafana.com":   "the same",
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
 	"get statefulsets.apps": "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",

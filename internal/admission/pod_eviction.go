@@ -27,6 +27,8 @@ type PodEviction struct {
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
+
+	outlooks outlooks
 }
 
 // PodObserver knows pods and their groups.
@@ -86,7 +88,7 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 // judge decides on caches alone. Only what they allow and the hold has to say waits
 // for the group's turn.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
-	permit := permitted(p.Observer.Cached(key), e, ask)
+	permit := permitted(p.outlook(key), e, ask)
 	switch {
 	case !permit.Allowed():
 		if leave, free := p.Turns.try(key); free {
@@ -104,6 +106,11 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	}
 	defer leave()
 	return p.grant(ctx, key, e, ask)
+}
+
+// outlook is what the caches show of a group, or have shown moments ago.
+func (p *PodEviction) outlook(key plan.Key) plan.Outlook {
+	return p.outlooks.of(key, func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }, time.Now())
 }
 
 // grant decides again, since others may have been granted meanwhile, and has the
@@ -129,6 +136,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case err == nil:
+			p.outlooks.forget(key)
 			return p.told(e, permit)
 		case reason.ClassOf(err) != reason.Moved:
 			return p.unknown(e, "the hold could not be written", err)
@@ -140,7 +148,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 
 // cover decides about an eviction, and how the hold covers it.
 func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
-	permit := permitted(s, e, ask)
+	permit := permitted(plan.OutlookOf(s), e, ask)
 	if !permit.Allowed() || !permit.Noted() {
 		return permit, hold.Decision{}
 	}
@@ -151,8 +159,8 @@ func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictReque
 // permitted is what the planner says to an eviction. One that is bound to an earlier
 // version of the pod would not succeed. One that is bound to a later version would,
 // and must not where the pod is judged to be down: it may serve by then.
-func permitted(s plan.Snapshot, e Eviction, ask plan.EvictRequest) plan.Permit {
-	permit := plan.Evict(s, ask)
+func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
+	permit := o.Evict(ask)
 	if !permit.Allowed() || e.Version == 0 {
 		return permit
 	}

@@ -89,8 +89,19 @@ var partitionGuards = []evictGuard{
 // Evict decides about the eviction of a pod of the group. It shares its rules with
 // Group and Admit, and the account of what is down. A pod that is down may go
 // whoever has the hold: so no repair ever waits for what waits for it.
-func Evict(s Snapshot, r EvictRequest) Permit {
-	b := newBoard(s)
+func Evict(s Snapshot, r EvictRequest) Permit { return OutlookOf(s).Evict(r) }
+
+// Outlook is a snapshot with everything counted, to answer many at a time.
+type Outlook struct {
+	board *board
+}
+
+// OutlookOf counts a snapshot.
+func OutlookOf(s Snapshot) Outlook { return Outlook{newBoard(s)} }
+
+// Evict is Evict on the snapshot that was counted.
+func (o Outlook) Evict(r EvictRequest) Permit {
+	b := o.board
 	z, pod, exists := b.evictee(r.Pod)
 	if !exists || pod.UID != r.UID {
 		return Permit{Because: b.notShown(r)}

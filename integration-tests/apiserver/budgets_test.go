@@ -1,0 +1,248 @@
+package apiserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// shownBudgets returns the budgets that an operator sees for the default group of a
+// namespace, as name and limit; nil without a record.
+func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error) {
+	code, text := get(op.URL() + "/debug/groups/" + namespace + "/" + defaultGroup)
+	if code != http.StatusOK {
+		return nil, fmt.Errorf("the operator answers %d: %s", code, text)
+	}
+	var record struct {
+		Snapshot struct {
+			Budgets []struct {
+				Name, Invalid string
+				Limit         int
+			}
+		} `json:"snapshot"`
+	}
+	if err := json.Unmarshal([]byte(text), &record); err != nil {
+		return nil, fmt.Errorf("read the operator's record: %w", err)
+	}
+	shown := []string{}
+	for _, b := range record.Snapshot.Budgets {
+		shown = append(shown, fmt.Sprintf("%s %d%s", b.Name, b.Limit, b.Invalid))
+	}
+	return shown, nil
+}
+
+// seesBudgets waits until an operator sees exactly these.
+func seesBudgets(t *testing.T, op *localcluster.Operator, namespace string, want ...string) {
+	t.Helper()
+	shown, err := []string{}, error(nil)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if shown, err = shownBudgets(op, namespace); err == nil && slices.Equal(shown, want) {
+			return
+		}
+	}
+	t.Fatalf("the operator sees the budgets %q (%v), want %q\n%s", shown, err, want, lastLines(op.Logs(), "budget", 20))
+}
+
+func TestABudgetIsSeenAsItIsNow(t *testing.T) {
+	t.Parallel()
+	for sentence, begin := range map[string]func(*testing.T) *scene{"by the operator for the cluster": managed, "by one for the namespace": single} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := begin(t)
+			s.create(zone("zone-a", 1), zone("zone-b", 1))
+			here := s.resources(budgets)
+			for _, step := range []struct {
+				do   func() error
+				want []string
+			}{
+				{func() error { return s.budget("b", `{`+store+`}`) }, []string{"b 1"}},
+				{func() error { return s.budget("a", `{`+store+`,"maxUnavailable":2}`) }, []string{"a 2", "b 1"}},
+				{func() error {
+					_, err := here.Patch(t.Context(), "b", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":3}}`), metav1.PatchOptions{})
+					return err
+				}, []string{"a 2", "b 3"}},
+				{func() error { return here.Delete(t.Context(), "a", deleteOptions) }, []string{"b 3"}},
+			} {
+				if err := step.do(); err != nil {
+					t.Fatal(err)
+				}
+				seesBudgets(t, s.operator.Operator, s.name, step.want...)
+			}
+		})
+	}
+}
+
+// single is a scene with an operator for its namespace alone.
+func single(t *testing.T) *scene {
+	t.Helper()
+	s := unmanaged(t)
+	s.withRole()
+	s.startOperator()
+	return s
+}
+
+// budget makes a budget with that spec in JSON.
+func (s *scene) budget(name, spec string) error {
+	_, err := s.resources(budgets).Create(s.t.Context(), zpdb(s.t, name, spec), createOptions)
+	return err
+}
+
+// ownCluster is one of a test's own: the CRD is for all of a cluster, and in the
+// shared one nothing may be refused to an operator.
+type ownCluster struct {
+	*testing.T
+	cluster *localcluster.Cluster
+	admin   kubernetes.Interface
+	client  dynamic.Interface
+}
+
+func TestBudgetsInAClusterWithoutTheirKind(t *testing.T) {
+	t.Parallel()
+	c := &ownCluster{T: t, cluster: localcluster.For(t, localcluster.Options{})}
+	var err error
+	if c.admin, err = kubernetes.NewForConfig(c.cluster.AdminConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if c.client, err = dynamic.NewForConfig(c.cluster.AdminConfig()); err != nil {
+		t.Fatal(err)
+	}
+	c.apply(home, "operator/namespace.yaml", "operator/serviceaccount.yaml", "rbac/cluster.yaml", "rbac/home.yaml")
+	operators := map[string]*localcluster.Operator{"team": c.operate(home), "single": nil}
+	for namespace := range operators {
+		c.namespace(namespace)
+	}
+	operators["single"] = c.alone("single")
+	for namespace, op := range operators {
+		c.group(namespace)
+		seesBudgets(t, op, namespace)
+		ready(t, op, "budgets: ok")
+	}
+	t.Run("they are seen once it is installed, and gone with it", func(t *testing.T) { c.comesAndGoes(t, operators) })
+	t.Run("an operator that may not read them is ready and says so", c.mayNotRead)
+}
+
+func (c *ownCluster) comesAndGoes(t *testing.T, operators map[string]*localcluster.Operator) {
+	t.Helper()
+	c.apply("", "crds")
+	for namespace := range operators {
+		if _, err := c.client.Resource(budgets).Namespace(namespace).Create(t.Context(), zpdb(t, "late", `{`+store+`}`), createOptions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for namespace, op := range operators {
+		seesBudgets(t, op, namespace, "late 1")
+	}
+	if err := c.client.Resource(definitions).Delete(t.Context(), budgets.GroupResource().String(), deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, op := range operators {
+		seesBudgets(t, op, namespace)
+		ready(t, op, "budgets: ok")
+	}
+}
+
+func (c *ownCluster) mayNotRead(t *testing.T) {
+	const namespace = "without"
+	c.namespace(namespace)
+	c.apply(namespace, "rbac/namespaced/role.yaml")
+	roles := c.admin.RbacV1().Roles(namespace)
+	role, err := roles.Get(t.Context(), account, getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, budgets.Resource) })
+	if _, err := roles.Update(t.Context(), role, updateOptions); err != nil {
+		t.Fatal(err)
+	}
+	c.apply(namespace, "operator/serviceaccount.yaml", "rbac/home.yaml")
+	op := c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
+	ready(t, op, "list "+budgets.Resource, "watch "+budgets.Resource, "budgets: the budgets for evictions are not known: ")
+}
+
+// ready waits until an operator that is Ready says all of this.
+func ready(t *testing.T, op *localcluster.Operator, wants ...string) {
+	t.Helper()
+	var code int
+	var text string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if code, text = get(op.URL() + "/ready"); code == http.StatusOK && !slices.ContainsFunc(wants, func(want string) bool { return !strings.Contains(text, want) }) {
+			return
+		}
+	}
+	t.Fatalf("the operator answers %d: %s, want %q", code, text, wants)
+}
+
+func (c *ownCluster) namespace(name string) {
+	c.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: optedIn}}
+	if _, err := c.admin.CoreV1().Namespaces().Create(c.Context(), namespace, createOptions); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// group makes a group with one zone.
+func (c *ownCluster) group(namespace string) {
+	c.Helper()
+	if _, err := c.admin.AppsV1().StatefulSets(namespace).Create(c.Context(), zone("zone-a", 1), createOptions); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// apply applies manifests, what has no namespace of its own in that one.
+func (c *ownCluster) apply(namespace string, files ...string) {
+	c.Helper()
+	for i := range files {
+		files[i] = manifest + files[i]
+	}
+	var err error
+	if namespace == "" || namespace == home {
+		err = c.cluster.Apply(c.Context(), files...)
+	} else {
+		err = c.cluster.ApplyIn(c.Context(), namespace, files...)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// alone runs an operator for one namespace.
+func (c *ownCluster) alone(namespace string) *localcluster.Operator {
+	c.Helper()
+	c.apply(namespace, "operator/serviceaccount.yaml", "rbac/namespaced/role.yaml", "rbac/home.yaml")
+	return c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
+}
+
+// operate runs an operator as the service account lockstep of a namespace.
+func (c *ownCluster) operate(namespace string, args ...string) *localcluster.Operator {
+	c.Helper()
+	kubeconfig, err := c.cluster.ServiceAccountKubeconfig(c.Context(), namespace, account)
+	if err != nil {
+		c.Fatal(err)
+	}
+	op, err := localcluster.StartOperator(c.Context(), localcluster.OperatorOptions{Kubeconfig: kubeconfig, Args: args})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), patience)
+		defer cancel()
+		if code, err := op.Stop(ctx); err != nil || code != 0 {
+			c.Errorf("ended with %d: %v", code, err)
+		}
+	})
+	return op
+}
