@@ -244,7 +244,8 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 		covered[rule] = true // in TestChangesOfReplicas
 	}
 	for _, rule := range invariant.Rules() {
-		if !covered[rule.Name] {
+		aboutEvictions := strings.Contains(rule.Name, "Grant") // in TestEveryRuleAboutEvictionsCanBeBrokenAlone
+		if !covered[rule.Name] && !aboutEvictions {
 			t.Errorf("no case breaks %s", rule.Name)
 		}
 	}

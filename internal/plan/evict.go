@@ -55,7 +55,8 @@ type eviction struct {
 	limit     int // pods that may be down
 	intent    Intent
 	noted     bool
-	counted   bool // among those that are down already
+	counted   bool            // among those that are down already
+	elsewhere *partitionTally // what is down of the partition in other zones; nil: to be counted
 }
 
 // An evictGuard objects to an eviction or, by returning no Refusal, lets it pass.

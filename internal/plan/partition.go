@@ -69,6 +69,9 @@ func partitionTooFresh(b *board, d disruption) Refusal {
 // is when the last of those is there that only have to be Ready for longer, where no
 // other is down.
 func (b *board) partitionDown(e eviction) (Tally, time.Time) {
+	if e.elsewhere != nil {
+		return e.elsewhere.Tally, e.elsewhere.until
+	}
 	t := Tally{In: "partition " + e.partition}
 	var until time.Time
 	othersDown := false

@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// BudgetReport is what people are told of a budget for evictions: what it covers, and
+// how much it allows now.
+type BudgetReport struct {
+	Groups     []string     // that it covers, in natural order
+	Rivals     []string     // other budgets that cover some of the same pods, in natural order
+	Zones      []BudgetPart // in natural order
+	Partitions []BudgetPart // where partitions count, in natural order
+	Allowed    int          // evictions that would be granted now, one after the other
+	Until      time.Time    // when more may be, without an event; zero: no such time is known
+}
+
+// BudgetPart is what is told of a zone or of a partition.
+type BudgetPart struct {
+	Name        string
+	Pods        int // that there should be
+	Unavailable int // those of them that are missing, not available or noted
+	Allowed     int // evictions that would be granted here now
+}
+
+// ReportBudgets says what becomes of the budgets of a namespace in all of its groups.
+// It asks the guards that evictions are asked by.
+func ReportBudgets(budgets []DisruptionBudget, groups []Snapshot) []BudgetReport {
+	reports := make([]BudgetReport, len(budgets))
+	for _, s := range groups {
+		s.Budgets = budgets
+		b := newBoard(s)
+		for i, r := range b.reaches() {
+			reports[i].add(b.budgetReport(r))
+		}
+	}
+	return reports
+}
+
+// reach is what a budget covers of a group.
+type reach struct {
+	budget DisruptionBudget
+	rivals map[string]bool
+	pods   [][]Pod // that it covers, zone by zone
+}
+
+// reaches returns which budgets cover the group.
+func (b *board) reaches() map[int32]*reach {
+	all := map[int32]*reach{}
+	for zone, z := range b.standings {
+		for _, pod := range z.Pods {
+			covering := b.covers.of(pod)
+			for _, i := range covering {
+				r := all[i]
+				if r == nil {
+					r = &reach{budget: b.Budgets[i], rivals: map[string]bool{}, pods: make([][]Pod, len(b.standings))}
+					all[i] = r
+				}
+				r.pods[zone] = append(r.pods[zone], pod)
+				for _, other := range covering {
+					if other != i {
+						r.rivals[b.Budgets[other].Name] = true
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// covers tells whether a zone is one of the budget's. One without any pod is assumed
+// to be.
+func (r *reach) covers(zone int, z standing) bool { return len(r.pods[zone]) > 0 || len(z.Pods) == 0 }
+
+func (b *board) budgetReport(r *reach) BudgetReport {
+	report := BudgetReport{Groups: []string{b.Key.Group}, Rivals: slices.Collect(maps.Keys(r.rivals))}
+	var index partitionIndex
+	if r.budget.ByPartition() {
+		index = b.indexPartitions(r)
+	}
+	for zone, z := range b.standings {
+		if !r.covers(zone, z) {
+			continue
+		}
+		part := b.zonePart(z, r.pods[zone])
+		var until time.Time
+		part.Allowed, until = b.grants(zone, r.pods[zone], index)
+		report.Until = earlier(report.Until, until)
+		report.Zones = append(report.Zones, part)
+		report.Allowed = max(report.Allowed, part.Allowed) // in one zone at a time
+	}
+	if index != nil {
+		report.Partitions = b.partitionParts(index)
+		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.noted))
+	}
+	return report
+}
+
+func sumAllowed(parts []BudgetPart) (sum int) {
+	for _, part := range parts {
+		sum += part.Allowed
+	}
+	return sum
+}
+
+// zonePart counts what a budget covers of a zone. What is missing it covers, too.
+func (b *board) zonePart(z standing, pods []Pod) BudgetPart {
+	part := BudgetPart{Name: z.Name, Pods: z.missing, Unavailable: z.missing}
+	for _, pod := range pods {
+		if !z.Owns(pod.Ordinal) {
+			continue
+		}
+		part.Pods++
+		if b.isDown(z, pod) {
+			part.Unavailable++
+		}
+	}
+	return part
+}
+
+func (b *board) isDown(z standing, pod Pod) bool {
+	intent, noted := b.counting[pod.Name]
+	return !b.unavailable(z.Zone, pod, intent, noted).None()
+}
+
+// grants counts which of some pods of a zone could be evicted one after the other, and
+// says when more could be.
+func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
+	z, noted := b.standings[zone], b.noted
+	defer func() { b.noted = noted }()
+	for _, pod := range pods {
+		e := b.eviction(z, pod)
+		if index != nil {
+			e.elsewhere = index.elsewhere(e.partition, zone)
+		}
+		granted, later := b.grant(e)
+		until = earlier(until, later)
+		if granted {
+			n++
+			z.takeDown(e)
+		}
+	}
+	return n, until
+}
+
+// takeDown counts a pod as down that is about to be.
+func (z *standing) takeDown(e eviction) {
+	if !e.counted {
+		z.down++
+		z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name})
+	}
+}
+
+// grant tells whether a pod could be evicted that serves and is not noted, and counts
+// it as noted then, or else says when it could be.
+func (b *board) grant(e eviction) (granted bool, later time.Time) {
+	if !e.pod.Up() || e.noted {
+		return false, time.Time{}
+	}
+	if objection := b.mayEvict(e); !objection.None() {
+		return false, b.later(objection.Until)
+	}
+	b.noted++
+	return true, time.Time{}
+}
+
+// add takes over what was found out in one more group.
+func (r *BudgetReport) add(other BudgetReport) {
+	r.Groups = natural(append(r.Groups, other.Groups...))
+	r.Rivals = natural(append(r.Rivals, other.Rivals...))
+	r.Zones = sumParts(append(r.Zones, other.Zones...))
+	r.Partitions = sumParts(append(r.Partitions, other.Partitions...))
+	r.Allowed += other.Allowed
+	r.Until = earlier(r.Until, other.Until)
+}
+
+func natural(names []string) []string {
+	slices.SortFunc(names, CompareNatural)
+	return slices.Compact(names)
+}
+
+// sumParts adds up those of the same name.
+func sumParts(parts []BudgetPart) []BudgetPart {
+	slices.SortStableFunc(parts, func(a, b BudgetPart) int { return cmp.Or(CompareNatural(a.Name, b.Name), cmp.Compare(a.Name, b.Name)) })
+	var sums []BudgetPart
+	for _, part := range parts {
+		last := len(sums) - 1
+		if last < 0 || sums[last].Name != part.Name {
+			sums = append(sums, part)
+			continue
+		}
+		sums[last].Pods += part.Pods
+		sums[last].Unavailable += part.Unavailable
+		sums[last].Allowed += part.Allowed
+	}
+	return sums
+}

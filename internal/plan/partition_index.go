@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// partitionIndex counts all partitions that a budget finds in a group, zone by zone,
+// by one look at each name.
+type partitionIndex map[string][]partitionInZone
+
+// partitionInZone is one partition in one zone.
+type partitionInZone struct {
+	there   int
+	down    int       // of those, also such that are beyond what the spec asks for
+	fresh   int       // those that only have to be Ready for longer
+	until   time.Time // when the last of these has been
+	missing int       // that the spec asks for and that do not exist
+	owned   int       // of those that are there, the ones that the spec asks for
+	lost    int       // of these, the ones that are down
+	covered []Pod
+}
+
+// partitionTally is what is down of a partition in other zones, and until when, where
+// that is only a matter of time.
+type partitionTally struct {
+	Tally
+	until time.Time
+}
+
+func (b *board) indexPartitions(r *reach) partitionIndex {
+	index := partitionIndex{}
+	for zone, z := range b.standings {
+		for _, pod := range z.Pods {
+			if partition, known := r.budget.PartitionOf(pod.Name); known {
+				b.countPartition(&index.of(partition, len(b.standings))[zone], z, pod, r.budget.Delay)
+			}
+		}
+		for _, pod := range r.pods[zone] {
+			if partition, known := r.budget.PartitionOf(pod.Name); known {
+				in := &index[partition][zone]
+				in.covered = append(in.covered, pod)
+			}
+		}
+	}
+	for zone, z := range b.standings {
+		index.countMissing(z, zone, r.budget, len(b.standings))
+	}
+	return index
+}
+
+func (index partitionIndex) of(partition string, zones int) []partitionInZone {
+	if index[partition] == nil {
+		index[partition] = make([]partitionInZone, zones)
+	}
+	return index[partition]
+}
+
+func (b *board) countPartition(in *partitionInZone, z standing, pod Pod, delay time.Duration) {
+	in.there++
+	fresh, down := b.inPartition(z, pod, delay)
+	switch {
+	case down:
+		in.down++
+	case !fresh.IsZero():
+		in.fresh++
+		if fresh.After(in.until) {
+			in.until = fresh
+		}
+	}
+	if z.Owns(pod.Ordinal) {
+		in.owned++
+		if down {
+			in.lost++
+		}
+	}
+}
+
+// countMissing finds the partitions of pods that do not exist. Where too many are
+// missing to look at each, one more counts in every partition.
+func (index partitionIndex) countMissing(z standing, zone int, budget DisruptionBudget, zones int) {
+	for i, ordinal := range z.absent() {
+		if i == mostMissing {
+			for _, parts := range index {
+				parts[zone].missing++
+			}
+			return
+		}
+		if partition, known := budget.PartitionOf(PodName(z.Name, ordinal)); known {
+			index.of(partition, zones)[zone].missing++
+		}
+	}
+}
+
+// absent returns the ordinals that the spec asks for and that do not exist, as far as
+// anybody looks at them.
+func (z standing) absent() []int {
+	if z.missing == 0 {
+		return nil
+	}
+	exists := make(map[int]bool, len(z.Pods))
+	for _, pod := range z.Pods {
+		exists[pod.Ordinal] = true
+	}
+	var absent []int
+	for ordinal := z.Start; ordinal-z.Start < z.Replicas && len(absent) <= mostMissing; ordinal++ {
+		if !exists[ordinal] {
+			absent = append(absent, ordinal)
+		}
+	}
+	return absent
+}
+
+// elsewhere counts what is down of a partition in other zones than one.
+func (index partitionIndex) elsewhere(partition string, zone int) *partitionTally {
+	t := &partitionTally{Tally: Tally{In: "partition " + partition}}
+	down := 0
+	for other, in := range index[partition] {
+		if other == zone {
+			continue
+		}
+		t.NotReady += in.down + in.fresh
+		t.Unknown += in.missing
+		if in.there+in.missing == 0 {
+			t.Unknown++ // a partition that a zone does not have is missed there
+		}
+		down += in.down
+		if in.until.After(t.until) {
+			t.until = in.until
+		}
+	}
+	if down > 0 || t.Unknown > 0 {
+		t.until = time.Time{}
+	}
+	return t
+}
+
+// partitionParts tells of the partitions of the pods that the budget covers.
+func (b *board) partitionParts(index partitionIndex) []BudgetPart {
+	var parts []BudgetPart
+	for _, partition := range slices.SortedFunc(maps.Keys(index), CompareNatural) {
+		part := BudgetPart{Name: partition}
+		covered := 0
+		for _, in := range index[partition] {
+			part.Pods += in.owned + in.missing
+			part.Unavailable += in.lost + in.missing
+			covered += len(in.covered)
+		}
+		if covered == 0 {
+			continue
+		}
+		part.Allowed = b.grantsInPartition(index, partition)
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// grantsInPartition counts which pods of a partition could be evicted one after the
+// other, in whatever zones. The index is used up by that.
+func (b *board) grantsInPartition(index partitionIndex, partition string) (n int) {
+	noted := b.noted
+	defer func() { b.noted = noted }()
+	for zone := range index[partition] {
+		in := &index[partition][zone]
+		for _, pod := range in.covered {
+			e := b.eviction(b.standings[zone], pod)
+			e.elsewhere = index.elsewhere(partition, zone)
+			if granted, _ := b.grant(e); granted {
+				n++
+				b.takeDown(in, e)
+			}
+		}
+	}
+	return n
+}
+
+// takeDown counts a pod as down that is about to be.
+func (b *board) takeDown(in *partitionInZone, e eviction) {
+	fresh, down := b.inPartition(e.zone, e.pod, e.budget.Delay)
+	if !fresh.IsZero() {
+		in.fresh--
+	}
+	if !down {
+		in.down++
+	}
+}
