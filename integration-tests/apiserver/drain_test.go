@@ -45,7 +45,7 @@ func zonesOf(pods []string) []string {
 }
 
 // wantEvicted asks that each of these pods was evicted once, and nobody else.
-func (e *evictable) wantEvicted(pods ...string) {
+func (e *drainable) wantEvicted(pods ...string) {
 	e.t.Helper()
 	got, want := e.evicted(), slices.Sorted(slices.Values(pods))
 	slices.Sort(got)
@@ -56,7 +56,7 @@ func (e *evictable) wantEvicted(pods ...string) {
 
 func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 	t.Parallel()
-	e := newEvictable(t) // without a budget rollout-max-unavailable counts, which is 1
+	e := newDrainable(t) // without a budget rollout-max-unavailable counts, which is 1
 	e.guard()
 	e.addNodes(1, "a")
 	inB := e.addNodes(2, "b")
@@ -77,7 +77,7 @@ func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 
 // wantAlternation asks that a rollout of a zone went on between the evictions of
 // another one, and that these did not wait for its end.
-func (e *evictable) wantAlternation(zone string, evictions int) {
+func (e *drainable) wantAlternation(zone string, evictions int) {
 	e.t.Helper()
 	var order []string
 	for _, d := range e.departures() {

@@ -24,14 +24,14 @@ import (
 type storm struct {
 	evictions, pods, clients int
 	late                     bool                                // both operators see pods and StatefulSets late
-	kills                    func(*evictable) (victim *operator) // midway; nil: nobody
+	kills                    func(*drainable) (victim *operator) // midway; nil: nobody
 }
 
 // storms by what goes wrong meanwhile.
 var storms = map[string]storm{
 	"nothing else goes wrong":     {},
-	"the leader is killed":        {kills: (*evictable).leader},
-	"the other replica is killed": {kills: (*evictable).follower},
+	"the leader is killed":        {kills: (*drainable).leader},
+	"the other replica is killed": {kills: (*drainable).follower},
 	"caches are late":             {late: true},
 }
 
@@ -53,8 +53,8 @@ func TestAStormOfEvictionsSurvivesWithARolloutAndADownscale(t *testing.T) {
 
 func (o storm) isSurvived(t *testing.T, seed uint64) {
 	t.Helper()
-	e := newEvictable(t)
-	e.budget(judge.Budget{Limit: 2})
+	e := newDrainable(t)
+	e.limits(judge.Budget{Limit: 2})
 	if o.late {
 		e.rules.grace = defaultGrace + behind
 		proxy, kubeconfig := e.proxied()
@@ -97,7 +97,7 @@ func (o storm) isSurvived(t *testing.T, seed uint64) {
 const stormPatience = 8 * time.Minute
 
 // leader is the operator that leads.
-func (e *evictable) leader() *operator {
+func (e *drainable) leader() *operator {
 	e.t.Helper()
 	i := -1
 	e.eventually("somebody leads", func(present) error {
@@ -109,14 +109,14 @@ func (e *evictable) leader() *operator {
 	return e.replicas[i]
 }
 
-func (e *evictable) follower() *operator {
+func (e *drainable) follower() *operator {
 	e.t.Helper()
 	leader := e.leader()
 	return e.replicas[slices.IndexFunc(e.replicas, func(o *operator) bool { return o != leader })]
 }
 
 // replaces kills an operator and starts another one in its place.
-func (e *evictable) replaces(o *operator) {
+func (e *drainable) replaces(o *operator) {
 	e.t.Helper()
 	o.Kill()
 	e.replicas[slices.Index(e.replicas, o)] = e.startReplica()
@@ -125,7 +125,7 @@ func (e *evictable) replaces(o *operator) {
 
 // blows are the requests of a storm and their answers.
 type blows struct {
-	e        *evictable
+	e        *drainable
 	evicting sync.WaitGroup
 	left     atomic.Int64
 	midway   chan struct{} // closed when half of the evictions are answered
@@ -137,7 +137,7 @@ type blows struct {
 	slowest time.Duration
 }
 
-func newBlows(e *evictable, o storm, seed uint64, pods []string) *blows {
+func newBlows(e *drainable, o storm, seed uint64, pods []string) *blows {
 	b := &blows{e: e, midway: make(chan struct{}), began: time.Now(), answers: map[int]int{}}
 	b.left.Store(int64(o.evictions))
 	for n := range o.clients {
@@ -147,31 +147,25 @@ func newBlows(e *evictable, o storm, seed uint64, pods []string) *blows {
 	return b
 }
 
-// evict is what one client does: it evicts any pods until the storm is over, and
-// then one for good.
+// evict is what one client does, as a drain does it without its pauses: it asks for
+// one pod until that may go, and then for another one, until the storm is over.
 func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
-	for {
-		left := b.left.Add(-1)
-		if left == half {
-			close(b.midway)
+	for b.left.Load() > 0 {
+		pod := pods[random.IntN(len(pods))]
+		for again := true; again; again = b.ask(pod) {
+			if time.Since(b.began) > b.e.patience {
+				b.note(func() { b.odd = append(b.odd, pod+" was never evicted") })
+				return
+			}
+			if b.left.Add(-1) == half {
+				close(b.midway)
+			}
 		}
-		if left < 0 {
-			break
-		}
-		b.ask(pods[random.IntN(len(pods))])
-	}
-	last := pods[random.IntN(len(pods))]
-	for code := b.ask(last); code == http.StatusTooManyRequests || code >= http.StatusInternalServerError; code = b.ask(last) {
-		if time.Since(b.began) > b.e.patience {
-			b.note(func() { b.odd = append(b.odd, last+" was never evicted") })
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// ask evicts a pod once and returns the code of the answer.
-func (b *blows) ask(pod string) int {
+// ask evicts a pod once, and tells whether to ask again.
+func (b *blows) ask(pod string) bool {
 	began := time.Now()
 	err := b.e.evicts(b.e.t.Context(), pod, nil)
 	took, code := time.Since(began), http.StatusCreated
@@ -180,14 +174,15 @@ func (b *blows) ask(pod string) int {
 	} else if err != nil {
 		code = 0
 	}
+	known := slices.Contains([]int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}, code)
 	b.note(func() {
 		b.answers[code]++
 		b.slowest = max(b.slowest, took)
-		if !slices.Contains([]int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}, code) {
+		if !known {
 			b.odd = append(b.odd, err.Error())
 		}
 	})
-	return code
+	return code == http.StatusTooManyRequests || !known
 }
 
 func (b *blows) note(what func()) {
@@ -235,7 +230,7 @@ func (b *blows) judge() {
 }
 
 // tellsOfLeases tells how often the hold was written, and how often in vain.
-func (e *evictable) tellsOfLeases() {
+func (e *drainable) tellsOfLeases() {
 	e.t.Helper()
 	written, conflicts := 0, 0
 	for _, r := range e.requests() {

@@ -65,7 +65,7 @@ func TestAMissingPodBlocksOnlyItsOwnPartition(t *testing.T) {
 }
 
 // takesThePlaceOf makes a pod that the StatefulSet of this name cannot make.
-func (e *evictable) takesThePlaceOf(name string) {
+func (e *drainable) takesThePlaceOf(name string) {
 	e.t.Helper()
 	_, err := e.world.admin.CoreV1().Pods(e.name).Create(e.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -77,7 +77,7 @@ func (e *evictable) takesThePlaceOf(name string) {
 }
 
 // gives the place back and waits until the StatefulSet has its pod there.
-func (e *evictable) gives(name string) {
+func (e *drainable) gives(name string) {
 	e.t.Helper()
 	e.deletePod(name)
 	e.eventually(name+" is there", func(now present) error {
@@ -89,7 +89,7 @@ func (e *evictable) gives(name string) {
 }
 
 // staysPut asks that an eviction is refused for now, with these words.
-func (e *evictable) staysPut(pod, words string) {
+func (e *drainable) staysPut(pod, words string) {
 	e.t.Helper()
 	err := e.evicts(e.t.Context(), pod, nil)
 	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), words) {
@@ -98,7 +98,7 @@ func (e *evictable) staysPut(pod, words string) {
 }
 
 // leavesAtLast evicts a pod, asking again as long as that is refused for now.
-func (e *evictable) leavesAtLast(pod string) {
+func (e *drainable) leavesAtLast(pod string) {
 	e.t.Helper()
 	e.eventually(pod+" is evicted", func(present) error {
 		err := e.evicts(e.t.Context(), pod, nil)

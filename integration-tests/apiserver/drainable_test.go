@@ -17,37 +17,37 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// evictable is a scene with two operators of its own, which the API server asks
+// drainable is a scene with two operators of its own, which the API server asks
 // about downscales and evictions, one as often as the other.
-type evictable struct {
+type drainable struct {
 	*scene
 	kubeconfig string
 	replicas   []*operator
 	service    *balancer
 }
 
-// newEvictable is that scene before there are operators.
-func newEvictable(t *testing.T) *evictable {
+// newDrainable is that scene before there are operators.
+func newDrainable(t *testing.T) *drainable {
 	t.Helper()
 	s := unmanaged(t)
 	s.rules.guarded, s.rules.evicting, s.rules.unordered = true, true, true
 	s.patience = longPatience
 	s.withRole()
 	s.withCertificate()
-	return &evictable{scene: s, kubeconfig: s.kubeconfig()}
+	return &drainable{scene: s, kubeconfig: s.kubeconfig()}
 }
 
 // evictedUnder is that scene with operators and a disruption budget.
-func evictedUnder(t *testing.T, b judge.Budget) *evictable {
+func evictedUnder(t *testing.T, b judge.Budget) *drainable {
 	t.Helper()
-	e := newEvictable(t)
-	e.budget(b)
+	e := newDrainable(t)
+	e.limits(b)
 	e.guard()
 	return e
 }
 
-// budget makes a disruption budget for the default group.
-func (e *evictable) budget(b judge.Budget) {
+// limits makes a disruption budget for the default group.
+func (e *drainable) limits(b judge.Budget) {
 	e.t.Helper()
 	b.Group = defaultGroup
 	spec := fmt.Sprintf(`{%s,"maxUnavailable":%d}`, store, b.Limit)
@@ -68,7 +68,7 @@ var byPartition = regexp.MustCompile(`^zone-[a-c]-([0-9]+)$`)
 func inBudget(s *appsv1.StatefulSet) { s.Spec.Template.Labels[groupLabel] = s.Labels[groupLabel] }
 
 // guard starts two operators and lets the API server ask them.
-func (e *evictable) guard() {
+func (e *drainable) guard() {
 	e.t.Helper()
 	e.replicas = []*operator{e.startReplica(), e.startReplica()}
 	e.wantOneCA(e.replicas)
@@ -78,13 +78,13 @@ func (e *evictable) guard() {
 	e.isAsked()
 }
 
-func (e *evictable) startReplica() *operator {
+func (e *drainable) startReplica() *operator {
 	e.t.Helper()
 	return e.startOperatorWith(e.kubeconfig, slices.Concat(serveWebhooks(), impatient, []string{"-webhooks.update-ca-bundle=false"})...)
 }
 
 // leads brings the service up to date.
-func (e *evictable) leads() {
+func (e *drainable) leads() {
 	e.t.Helper()
 	var addresses []string
 	for _, o := range e.replicas {
@@ -102,7 +102,7 @@ const (
 
 // registers lets the API server call the service as the manifests say, for this
 // namespace alone.
-func (e *evictable) registers() {
+func (e *drainable) registers() {
 	e.t.Helper()
 	var shrinking, pinning admissionregistrationv1.MutatingWebhookConfiguration
 	var evicting admissionregistrationv1.ValidatingWebhookConfiguration
@@ -130,14 +130,14 @@ func (e *evictable) registers() {
 	e.t.Cleanup(e.receiveNothing)
 }
 
-func (e *evictable) redirects(client *admissionregistrationv1.WebhookClientConfig, namespaces **metav1.LabelSelector) {
+func (e *drainable) redirects(client *admissionregistrationv1.WebhookClientConfig, namespaces **metav1.LabelSelector) {
 	url := e.service.URL + *client.Service.Path
 	*client = admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: e.service.ca()}
 	*namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.name}}
 }
 
 // isAsked waits until the API server calls all webhooks, about requests on trial.
-func (e *evictable) isAsked() {
+func (e *drainable) isAsked() {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe")))
 	trial := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
@@ -156,12 +156,12 @@ func (e *evictable) isAsked() {
 	e.remove("probe")
 }
 
-func (e *evictable) evictOnTrial(pod string) error {
+func (e *drainable) evictOnTrial(pod string) error {
 	return e.evicts(e.t.Context(), pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 // evicts asks once for a pod to leave.
-func (e *evictable) evicts(ctx context.Context, pod string, options *metav1.DeleteOptions) error {
+func (e *drainable) evicts(ctx context.Context, pod string, options *metav1.DeleteOptions) error {
 	return e.world.admin.PolicyV1().Evictions(e.name).Evict(ctx, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}, DeleteOptions: options,
 	})
@@ -169,7 +169,7 @@ func (e *evictable) evicts(ctx context.Context, pod string, options *metav1.Dele
 
 // evicted returns the names of the pods that were evicted so far while they served,
 // in order.
-func (e *evictable) evicted() []string {
+func (e *drainable) evicted() []string {
 	e.t.Helper()
 	var names []string
 	for _, d := range e.departures() {
