@@ -63,6 +63,10 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Kills: 1, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
+	{name: "an eviction and two operators", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Lost: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
 
 	{name: "evictions in two zones, answered by two processes", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Queue: true,
@@ -74,10 +78,6 @@ var evictionWorlds = []*spot{
 	}},
 	{name: "an eviction beside a rollout, answered by two processes", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "an eviction and two operators", wide: true, config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction beside a rollout of three zones, and a crash", wide: true, config: Config{
