@@ -27,6 +27,8 @@ type PodEviction struct {
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
+
+	outlooks outlooks
 }
 
 // PodObserver knows pods and their groups.
@@ -86,7 +88,7 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 // judge decides on caches alone. Only what they allow and the hold has to say waits
 // for the group's turn.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
-	permit := permitted(p.Observer.Cached(key), e, ask)
+	permit := permitted(p.outlook(key), e, ask)
 	switch {
 	case !permit.Allowed():
 		if leave, free := p.Turns.try(key); free {
@@ -104,6 +106,11 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	}
 	defer leave()
 	return p.grant(ctx, key, e, ask)
+}
+
+// outlook is what the caches show of a group, or have shown moments ago.
+func (p *PodEviction) outlook(key plan.Key) plan.Outlook {
+	return p.outlooks.of(key, func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }, time.Now())
 }
 
 // grant decides again, since others may have been granted meanwhile, and has the
@@ -129,6 +136,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case err == nil:
+			p.outlooks.forget(key)
 			return p.told(e, permit)
 		case reason.ClassOf(err) != reason.Moved:
 			return p.unknown(e, "the hold could not be written", err)
@@ -140,7 +148,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 
 // cover decides about an eviction, and how the hold covers it.
 func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
-	permit := permitted(s, e, ask)
+	permit := permitted(plan.OutlookOf(s), e, ask)
 	if !permit.Allowed() || !permit.Noted() {
 		return permit, hold.Decision{}
 	}
@@ -149,15 +157,17 @@ func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictReque
 }
 
 // permitted is what the planner says to an eviction. One that is bound to an earlier
-// version of the pod would not succeed. One that is bound to a later version would,
-// and must not where the pod is judged to be down: it may serve by then.
-func permitted(s plan.Snapshot, e Eviction, ask plan.EvictRequest) plan.Permit {
-	permit := plan.Evict(s, ask)
-	if !permit.Allowed() || e.Version == 0 {
-		return permit
-	}
+// version of the pod would not succeed. One that is bound to a later version would, or
+// to any version, and must not where the pod is judged to be down: it may serve by
+// then. So it is where another replica bound it, which knew the pod as one that serves.
+func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
+	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Note.Version)
 	switch {
+	case !permit.Allowed():
+	case e.Version == 0 && (e.UID == "" || permit.Version == 0):
+	case e.Version == 0:
+		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
 	case e.Version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: e.Pod}
 	case e.Version > judged && !permit.Noted():
@@ -182,7 +192,7 @@ func (p *PodEviction) told(e Eviction, permit plan.Permit) Verdict {
 	case !permit.Noted():
 		v = Allow(reason.PodIsDown)
 	}
-	if p.DryRun || e.UID != "" && (permit.Version == 0 || e.Version != 0) {
+	if p.DryRun || e.UID != "" {
 		return v
 	}
 	if p.Unpinned != nil {

@@ -63,6 +63,7 @@ const (
 	HoldLabelGroup       = "group"
 	GroupAnnotation      = "lockstep.dev/group"
 	AloneAnnotation      = "lockstep.dev/statefulset"
+	CoveredAnnotation    = "lockstep.dev/budget"
 	IntentsAnnotation    = "lockstep.dev/intents"
 	WaitingAnnotation    = "lockstep.dev/waiting"
 	DownscalesAnnotation = "lockstep.dev/last-downscales"
@@ -150,6 +151,7 @@ var words = []Word{
 	{HoldLabel, "Lease", "label", us, "`group`", "not a hold", "not a hold"},
 	{GroupAnnotation, "Lease", "annotation", us, "name of the group", "written again", "written again"},
 	{AloneAnnotation, "Lease", "annotation", us, "name of the StatefulSet, where it belongs to no group", "-", "written again"},
+	{CoveredAnnotation, "Lease", "annotation", us, "name of the ZoneAwarePodDisruptionBudget that covers StatefulSets without a group", "-", "written again"},
 	{IntentsAnnotation, "Lease", "annotation", us, "the pods about to be taken down or on their way back, and the decrease that is under way, as JSON with a version", "none", "the hold is respected as it is, and a person is told"},
 	{WaitingAnnotation, "Lease", "annotation", us, "operations that were refused and ask again, as JSON, first come first", "nobody waits", "nobody waits"},
 	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone shrank last, as JSON", "not known", "the hold is respected as it is, and a person is told"},

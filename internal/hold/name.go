@@ -11,6 +11,7 @@ import (
 const (
 	groupPrefix   = "lockstep-group"
 	alonePrefix   = "lockstep-statefulset"
+	coveredPrefix = "lockstep-budget"
 	longestName   = 253
 	hashCharCount = 32
 )
@@ -22,8 +23,11 @@ var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([
 // a namespace share a name, and none has that of a StatefulSet which stands alone.
 func LeaseName(key plan.Key) string {
 	prefix := groupPrefix
-	if key.Alone {
+	switch {
+	case key.Alone:
 		prefix = alonePrefix
+	case key.Covered:
+		prefix = coveredPrefix
 	}
 	name := prefix + "-" + key.Group
 	if objectName.MatchString(key.Group) && len(name) <= longestName {

@@ -20,3 +20,14 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []
 	}
 	return names
 }
+
+// BrokenByEviction returns the names of all rules that an allowed eviction breaks.
+func BrokenByEviction(s plan.Snapshot, r plan.EvictRequest, p plan.Permit, covered hold.Decision) []string {
+	var names []string
+	for _, rule := range rules {
+		if rule.brokenByEviction(s, allowed{r, p, covered}) != "" {
+			names = append(names, rule.Name)
+		}
+	}
+	return names
+}

@@ -3,6 +3,7 @@
 //
 // Check judges one plan against the snapshot it was made from; the controller
 // asks it before anything is done, and so do property tests and the explorer.
+// CheckEviction judges an eviction that was allowed.
 // Each name appears in docs/guarantees.md. Floor 2: pure.
 package invariant
 
@@ -30,26 +31,33 @@ type Rule struct {
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
 	broken    func(plan.Snapshot, []plan.Action, hold.Decision) string
+	evicts    func(plan.Snapshot, allowed) string // nil: as for a plan without steps
 }
 
 // Rules returns the catalogue in the order of the guarantees.
 func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 var rules = []Rule{
-	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(twoZones)},
-	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(decreaseDropped)},
-	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(decreaseBeside)},
-	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(unnoted)},
-	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(unnotedDecrease)},
-	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(restBroken)},
-	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(restBrokenBySize)},
-	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(strategyIgnored)},
-	{"StandStill", 3, "no pod of a paused zone is deleted", pods(pauseIgnored)},
-	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(overBudget)},
-	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget)},
-	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize)},
-	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared)},
-	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(tooEarly)},
+	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(twoZones), nil},
+	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(decreaseDropped), nil},
+	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(decreaseBeside), nil},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(unnoted), nil},
+	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(unnotedDecrease), nil},
+	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(grantedBeside)},
+	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(ungranted)},
+	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", dropsGrants, func(s plan.Snapshot, a allowed) string { return grantDropped(s, a.covered) }},
+	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(restBroken), nil},
+	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(restBrokenBySize), nil},
+	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(restBrokenByEviction)},
+	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(strategyIgnored), nil},
+	{"StandStill", 3, "no pod of a paused zone is deleted", pods(pauseIgnored), nil},
+	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(overBudget), nil},
+	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all zones, that are down or noted never exceed the budget that covers the pod", none, grants(overBudgetByEviction)},
+	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget), nil},
+	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize), nil},
+	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown", none, strangeEviction},
+	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared), nil},
+	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(tooEarly), nil},
 }
 
 // Check returns the first rule that the plan breaks, or nil.
@@ -77,6 +85,13 @@ func sizes(broken func(plan.Snapshot, []plan.SetReplicas) string) func(plan.Snap
 	return func(s plan.Snapshot, steps []plan.Action, _ hold.Decision) string {
 		return broken(s, only[plan.SetReplicas](steps))
 	}
+}
+
+// none is broken by no plan: evictions are no steps.
+func none(plan.Snapshot, []plan.Action, hold.Decision) string { return "" }
+
+func dropsGrants(s plan.Snapshot, _ []plan.Action, covered hold.Decision) string {
+	return grantDropped(s, covered)
 }
 
 func only[T plan.Action](steps []plan.Action) []T {
@@ -348,7 +363,7 @@ func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 				delete(up, ordinal)
 			}
 		}
-		down, budget := z.Replicas-len(up), z.MaxUnavailable.Of(z.Replicas)
+		down, budget := z.Replicas-len(up), leastBudget(s, z)
 		if taken && down > budget {
 			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, budget)
 		}

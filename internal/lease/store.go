@@ -250,6 +250,9 @@ func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
 	if name, alone := lease.Annotations[contract.AloneAnnotation]; alone {
 		key.Group, key.Alone = name, true
 	}
+	if name, covered := lease.Annotations[contract.CoveredAnnotation]; covered {
+		key.Group, key.Covered = name, true
+	}
 	return key, lease.Name == hold.LeaseName(key)
 }
 
@@ -312,8 +315,11 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
 	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
 	whose := contract.GroupAnnotation
-	if key.Alone {
+	switch {
+	case key.Alone:
 		whose = contract.AloneAnnotation
+	case key.Covered:
+		whose = contract.CoveredAnnotation
 	}
 	next.Annotations = with(next.Annotations, whose, key.Group)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))

@@ -52,8 +52,15 @@ func (o *Observer) Listen(l Listener) error {
 
 func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	concern := func(object any) {
-		if r, ok := final(object).(*zoneRecord); ok && r.held() {
+		r, ok := final(object).(*zoneRecord)
+		if !ok {
+			return
+		}
+		if r.held() {
 			enqueue(r.key())
+		}
+		for _, key := range o.coveredBy(r) {
+			enqueue(key)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -114,6 +121,11 @@ func (o *Observer) concernedBy(r keptPod) []plan.Key {
 	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.controller()) {
 		if z.held() && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())
+		}
+		for _, key := range o.coveredBy(z) {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
 		}
 	}
 	return keys

@@ -98,15 +98,15 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool {
-		_, grouped := set.Labels[contract.GroupLabel]
-		return grouped == key.Alone // it has joined a group meanwhile
-	})
+	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool { return !o.belongs(key, &set) })
 	return list, nil
 }
 
 // selecting asks for the StatefulSets of a group.
 func selecting(key plan.Key) (metav1.ListOptions, error) {
+	if key.Covered {
+		return metav1.ListOptions{}, nil // which of them it is about, labels of their templates say as well
+	}
 	if key.Alone {
 		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Group).String()}, nil
 	}
@@ -119,10 +119,8 @@ func selecting(key plan.Key) (metav1.ListOptions, error) {
 
 func (o *Observer) cachedSelectors(key plan.Key) []string {
 	var selectors []string
-	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
-		if r.key() == key {
-			selectors = append(selectors, r.selector)
-		}
+	for _, r := range o.zonesOf(key) {
+		selectors = append(selectors, r.selector)
 	}
 	return selectors
 }

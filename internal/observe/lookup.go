@@ -82,8 +82,8 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 	return o.place(keep(pod)), true, nil
 }
 
-// place finds out under which hold a pod is taken down: that of its group. Pods of a
-// StatefulSet without a group are nobody's.
+// place finds out under which hold a pod is taken down: that of its group or, where
+// its StatefulSet has none, of the first budget that covers it. Other pods are nobody's.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
 	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up()}
@@ -95,6 +95,10 @@ func (o *Observer) place(kept keptPod) Pod {
 	for _, set := range sets {
 		if set.grouped {
 			pod.Held, pod.Key = true, set.key()
+			continue
+		}
+		if covering := plan.Covering(o.budgetsOf(set.namespace), view); len(covering) > 0 {
+			pod.Held, pod.Key = true, plan.Key{Namespace: set.namespace, Group: covering[0].Name, Covered: true}
 		}
 	}
 	return pod

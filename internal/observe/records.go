@@ -72,6 +72,8 @@ type zoneRecord struct {
 	grouped   bool // the label exists; its value may be empty
 	barred    bool // its label forbids it to shrink
 	selector  string
+	labels    plan.Labels // its own
+	podLabels plan.Labels // of its template
 	zone      plan.Zone
 }
 
@@ -160,11 +162,10 @@ func keep(pod *corev1.Pod) keptPod {
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {
 	group, grouped := o.Labels[contract.GroupLabel]
-	r := &zoneRecord{namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), zone: zoneOf(o)}
-	if r.held() {
-		r.selector = selectorOf(o)
+	return &zoneRecord{
+		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), selector: selectorOf(o),
+		labels: plan.LabelsOf(o.Labels), podLabels: plan.LabelsOf(o.Spec.Template.Labels), zone: zoneOf(o),
 	}
-	return r
 }
 
 func trimZone(object any) (any, error) {

@@ -19,10 +19,8 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		ZonesAt: seen(o.zones),
 		PodsAt:  seen(o.pods),
 	}
-	for _, r := range lookup[*zoneRecord](o.zones, byGroup, key.String()) {
-		if r.key() == key {
-			s.Zones = append(s.Zones, o.withPods(o.mirror(key, r.zone)))
-		}
+	for _, r := range o.zonesOf(key) {
+		s.Zones = append(s.Zones, o.withPods(o.mirror(key, r.zone)))
 	}
 	for _, name := range strays(s) {
 		if pod, ok := o.cachedPod(key.Namespace, name); ok {
@@ -37,9 +35,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 // fill adds the budgets of the namespace, what pods were asked about a decrease, and
 // what those of zones with a delay were told.
 func (o *Observer) fill(s *plan.Snapshot) {
-	if o.budgets != nil {
-		s.Budgets = o.budgets.Budgets(s.Key.Namespace)
-	}
+	s.Budgets = o.budgetsOf(s.Key.Namespace)
 	if o.told != nil {
 		o.told.Fill(*s)
 	}

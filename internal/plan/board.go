@@ -138,10 +138,10 @@ func (b *board) unavailable(zone Zone, pod Pod, intent Intent, noted bool) Refus
 // and not older in this view than what is noted about it. One that serves and whose
 // eviction was granted goes by that, or stays until nobody is coming any more.
 func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
-	if !zone.Outdated(pod) || pod.Phase == Leaving || b.Key.Alone {
+	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
-	granted := noted && intent.Granted() && intent.UID == pod.UID
+	granted := noted && intent.Granted() && !intent.Succeeded(pod.UID, pod.Version)
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}

@@ -177,7 +177,7 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 // them: nobody is told to stay while the hold still notes that he agreed to leave,
 // or his next way out would be too short.
 func (b *board) tell() []Action {
-	if b.Key.Alone || b.Hold.Unreadable != "" {
+	if !b.Key.Rolled() || b.Hold.Unreadable != "" {
 		return nil
 	}
 	var notes, messages []Action

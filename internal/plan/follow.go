@@ -26,7 +26,7 @@ func (z standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.r
 // scale finds out how many replicas each zone should have, and which one may
 // shrink now, before any pod is looked at.
 func (b *board) scale() {
-	if b.Key.Alone {
+	if !b.Key.Rolled() {
 		return
 	}
 	w := wishes{board: b, places: map[string]int{}, states: make([]wishing, len(b.standings))}

@@ -106,7 +106,7 @@ func (b *board) against(intent Intent) Refusal {
 // runs it and is available, and the status says so: what is about to be written
 // anew is not written to.
 func (b *board) adopt(z standing) []Action {
-	if !z.unadopted() || !b.againstAdoption(z).None() || b.Key.Alone {
+	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
 	}
 	return []Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
@@ -160,14 +160,14 @@ func (b *board) goesOn(z standing) bool {
 // wait says what an unfinished zone waits for, if anything.
 func (b *board) wait(z standing, replacements []Action, objection Refusal) []Action {
 	because := firstOf(objection, z.problem)
-	if because.None() && z.unadopted() && !b.Key.Alone {
+	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
 	because = z.foremost(because)
 	if z.reports() {
 		because = firstOf(because, b.contested(z.Mirror))
 	}
-	idle := b.Key.Alone && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
+	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}

@@ -68,7 +68,7 @@ func mirrored(m Mirror) wish {
 // reports tells resources how many replicas the zones have that take over theirs:
 // of several, the smallest number, since it is there in all of them.
 func (b *board) reports() []Action {
-	if b.Key.Alone {
+	if !b.Key.Rolled() {
 		return nil
 	}
 	var reports []Action

@@ -11,7 +11,7 @@ import (
 // there is none, for one that happened without anybody's yes.
 func (b *board) shrink() []Action {
 	switch d := b.Hold.Decrease; {
-	case b.Hold.Unreadable != "":
+	case b.Hold.Unreadable != "" || b.Key.Covered:
 		return nil
 	case d.None():
 		for _, due := range []func() []Action{b.inVain, b.adoptDecrease} {

@@ -9,17 +9,27 @@ import (
 // The name may be empty and need not be a valid object name. A StatefulSet that
 // belongs to no group and asks for its pods to be prepared is a group of its own,
 // Alone, with the StatefulSet's name: it shrinks under a hold and is never rolled.
+// StatefulSets without a group whose pods a budget of evictions covers are a group,
+// Covered, with the budget's name: pods are evicted under its hold, and nothing else
+// is done to them.
 type Key struct {
 	Namespace string
 	Group     string
 	Alone     bool
+	Covered   bool
 }
 
-// String returns namespace/group, or namespace/statefulset/name: no group has a
-// slash in its name.
+// Rolled tells whether it is a group whose zones are rolled and scaled.
+func (k Key) Rolled() bool { return !k.Alone && !k.Covered }
+
+// String returns namespace/group, namespace/statefulset/name or
+// namespace/budget/name: no group has a slash in its name.
 func (k Key) String() string {
-	if k.Alone {
+	switch {
+	case k.Alone:
 		return k.Namespace + "/statefulset/" + k.Group
+	case k.Covered:
+		return k.Namespace + "/budget/" + k.Group
 	}
 	return k.Namespace + "/" + k.Group
 }

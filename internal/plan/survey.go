@@ -49,7 +49,7 @@ func Survey(s Snapshot) []ZoneSurvey {
 func Remarks(s Snapshot) []Wait {
 	var remarks []Wait
 	for _, z := range s.Zones {
-		if s.Key.Group == "" && !s.Key.Alone {
+		if s.Key.Group == "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})
 		}
 		if z.MaxUnavailable.Invalid != "" {
@@ -57,12 +57,12 @@ func Remarks(s Snapshot) []Wait {
 				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,
 			}})
 		}
-		if z.Forced.Given && !s.Key.Alone {
+		if z.Forced.Given && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.ReplicasForced, Detail: strconv.Itoa(z.Forced.Replicas) + " replicas",
 			}})
 		}
-		if z.Forced.Invalid != "" && !s.Key.Alone {
+		if z.Forced.Invalid != "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.InvalidForceReplicas, Detail: z.Forced.Invalid,
 			}})

@@ -49,7 +49,8 @@ func (w *world) renumber(c Config) {
 		}
 	}
 	for i := range w.evictors {
-		w.evictors[i].evidence.before &= broken
+		w.evictors[i].joined &= broken
+		w.evictors[i].before &= broken
 	}
 	for n := range c.processes() {
 		w.operators[n].before &= broken
@@ -138,6 +139,7 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 		list.addPod(&o.podsOnTheWay[slot])
 		list.addPod(&o.look.pods[slot])
 		list.addIntent(&o.known.intents[slot])
+		list.addIntent(&o.look.under.intents[slot])
 		list.addIntent(&o.record.intents[slot])
 		list.add(&o.memory.moved[slot])
 		list.add(&o.memory.pods[slot].version)
@@ -180,6 +182,7 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 		list.add(&o.memory.written[zone])
 		list.add(&o.memory.zones[zone])
 		o.known.ofZone(zone, list)
+		o.look.under.ofZone(zone, list)
 		o.record.ofZone(zone, list)
 		for i := range o.count {
 			o.steps[i].ofZone(zone, list)
@@ -211,6 +214,7 @@ func (w *world) ofLease(c Config, list *mentions) {
 	}
 	for n := range c.processes() {
 		list.add(&w.operators[n].known.version)
+		list.add(&w.operators[n].look.under.version)
 		list.add(&w.operators[n].record.version)
 	}
 }

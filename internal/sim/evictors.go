@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -11,15 +12,16 @@ import (
 // evictor is somebody who wants a pod to leave: the API server, which asks a webhook
 // of any process, and deletes the pod if it is still the one that was judged.
 type evictor struct {
-	at       evictPlace
-	slot     uint8
-	born     uint8 // of the pod
-	version  uint8 // not zero: the yes counts for the pod at this version alone
-	by       uint8 // the process whose webhook answers
-	paper    lease // as the webhook has read it, or what it writes
-	claims   bool  // what it writes is its process' own from then on
-	look     zones
-	evidence evidence
+	at      evictPlace
+	slot    uint8
+	born    uint8 // of the pod
+	version uint8 // not zero: the yes counts for the pod at this version alone
+	by      uint8 // the process whose webhook answers
+	paper   lease // as the webhook has read it, or what it writes
+	claims  bool  // what it writes is its process' own from then on
+	look    zones
+	joined  slots // down in the live look, and ever since
+	before  slots // as in evidence
 }
 
 // evictPlace is how far an eviction has got.
@@ -53,6 +55,8 @@ type permit struct {
 	record  lease
 	claims  bool
 	shown   slots
+	rule    string // that it breaks
+	broken  string // how
 }
 
 // want lets somebody want a pod to leave, one for each track.
@@ -131,8 +135,8 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 			m.next.evictors[i].at, m.next.evictors[i].by, m.next.evictors[i].paper = leaseRead, uint8(n), w.lease
 			see(&m)
 		case !w.busy(n):
-			m := w.promise(i, p, evidence{p.shown, o.before}, operatorNames[n]+" by its caches")
-			m.next.evictors[i].by = uint8(n)
+			m := w.promise(i, p, operatorNames[n]+" by its caches")
+			m.next.evictors[i].by, m.next.evictors[i].before = uint8(n), o.seeing(p.shown, down(&w.pods, &w.zones)).before
 			m.covers |= one(evictionsByCaches)
 			see(m)
 		}
@@ -168,7 +172,11 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 	case p.version > 0:
 		see(looked.permitDown(i, p, operatorNames[ev.by]))
 	default:
-		see(looked.promise(i, p, evidence{p.shown, down(&w.pods, &ev.look)}, operatorNames[ev.by]))
+		m := looked.promise(i, p, operatorNames[ev.by])
+		next := &m.next.evictors[i]
+		next.joined = down(&w.pods, &ev.look)
+		next.before = (&operator{before: next.joined}).seeing(p.shown, down(&w.pods, &w.zones)).before
+		see(m)
 	}
 }
 
@@ -177,16 +185,16 @@ func (w *world) permitDown(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
 	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, version: p.version}
+	m.rule, m.how = p.rule, p.broken
 	return m
 }
 
 // promise begins to write what has to be noted before the yes.
-func (w *world) promise(i int, p permit, because evidence, who string) *move {
+func (w *world) promise(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": gets a yes from " + who + " once it is noted" }}
-	m.next.evictors[i] = evictor{
-		at: granting, slot: ev.slot, born: ev.born, by: ev.by, paper: p.record, claims: p.claims, evidence: because,
-	}
+	m.next.evictors[i] = evictor{at: granting, slot: ev.slot, born: ev.born, by: ev.by, paper: p.record, claims: p.claims}
+	m.rule, m.how = p.rule, p.broken
 	return m
 }
 
@@ -217,14 +225,18 @@ func (e *explorer) permit(p plea) permit {
 		return known
 	}
 	s := p.snapshot(e.config)
-	answer := plan.Evict(s, plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]})
+	ask := plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
+	answer, covered := plan.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
 	if answer.Allowed() && answer.Noted() {
-		covered := hold.CoverGrant(s, answer.Note)
+		covered = hold.CoverGrant(s, answer.Note)
 		out.looks = covered.Verdict == hold.Look
 		if !out.looks {
 			out.record, out.claims = p.written(covered.Record), covered.Record.Own
 		}
+	}
+	if broken := invariant.CheckEviction(s, ask, answer, covered); broken != nil {
+		out.rule, out.broken = broken.Name, "the answer breaks it: "+broken.Detail
 	}
 	e.permits[p] = out
 	return out
@@ -248,11 +260,11 @@ func (e *explorer) grant(w *world, i int, see visit) {
 	if int(ev.by) >= e.config.Operators {
 		m.covers |= one(evictionsByStandby)
 	}
-	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, evidence: ev.evidence}
+	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, before: ev.before}
 	lost := m
 	next := &m.next.operators[ev.by]
 	if !o.own || w.lease.holder != m.next.lease.holder {
-		next.before = ev.evidence.before
+		next.before = ev.joined
 	}
 	next.knows(m.next.lease, ev.claims)
 	see(&m)
@@ -453,7 +465,7 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 	slot := int(ev.slot)
 	zone := zoneOf(slot)
 	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.ours & ev.evidence.shown &^ ev.evidence.before
+	excused := broken &^ w.ours &^ ev.before
 	ours := w.ours & broken
 	elsewhere := zonesIn(ours) > 1 || w.othersHarmed(zone)
 	rest := broken &^ excused &^ zoneSlots(zone)

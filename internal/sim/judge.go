@@ -10,7 +10,7 @@ import (
 func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string) {
 	slot := int(r.target)
 	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.ours & r.evidence.shown &^ r.evidence.before
+	excused := broken &^ w.ours &^ r.evidence.before
 	for _, law := range []struct {
 		name   string
 		broken bool

@@ -9,10 +9,12 @@ func (e *explorer) work(w *world, n int, see visit) {
 		e.begin(w, n, see)
 	case looking:
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
-		m.next.operators[n].at, m.next.operators[n].look = zonesRead, look{zones: w.zones, over: w.operators[n].look.over}
+		next := &m.next.operators[n]
+		next.at, next.look.zones = zonesRead, w.zones
 		see(&m)
 		m = move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the pods live" }}
-		m.next.operators[n].at, m.next.operators[n].look = podsRead, look{pods: w.pods, down: down(&w.pods, &w.zones), over: w.operators[n].look.over}
+		next = &m.next.operators[n]
+		next.at, next.look.pods, next.look.down = podsRead, w.pods, down(&w.pods, &w.zones)
 		see(&m)
 	case zonesRead:
 		e.finishLook(w, n, look{zones: w.operators[n].look.zones, pods: w.pods, down: down(&w.pods, &w.operators[n].look.zones)}, see)
@@ -39,16 +41,15 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	case d.look:
 		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
-		next.at = looking
 		if next.known.version == 0 || next.known.decrease.zone != 0 {
 			next.learn(w.lease)
 			m.line = func() string { return operatorNames[n] + ": reads the Lease live" }
 		}
-		next.look.over = next.known.over()
+		next.at, next.look.over = looking, next.known.over()
 		see(&m)
 	case len(d.steps) > 0:
 		next := *w
-		next.operators[n].resolve(d, down(&w.pods, &w.zones))
+		next.operators[n].resolve(d, down(&w.pods, &w.zones), down(&w.pods, &w.zones))
 		e.send(&next, n, d, func(m *move) {
 			m.covers |= covers
 			see(m)
@@ -58,8 +59,8 @@ func (e *explorer) begin(w *world, n int, see visit) {
 
 // finishLook plans on what was read live, the last of it just now.
 func (e *explorer) finishLook(w *world, n int, read look, see visit) {
-	o := &w.operators[n]
-	d := e.decide(view{pods: read.pods, zones: read.zones, hold: o.known.asOf(o.look.over), own: o.own, live: true})
+	record, own := w.operators[n].underlying()
+	d := e.decide(view{pods: read.pods, zones: read.zones, hold: record, own: own, live: true})
 	if d.rule != "" {
 		e.refuse(w, n, d, see)
 		return
@@ -72,7 +73,7 @@ func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 	e.recall(next)
 	next.rest()
 	if len(d.steps) > 0 {
-		next.resolve(d, read.down)
+		next.resolve(d, read.down, down(&w.pods, &w.zones))
 	}
 	see(&m)
 }

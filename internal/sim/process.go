@@ -26,7 +26,7 @@ type operator struct {
 // many.
 type evidence struct {
 	shown  slots // in order in the view that was decided on
-	before slots // down when this process joined the hold, and ever since
+	before slots // down in that view, or when this process joined the hold, and ever since
 }
 
 // place is where in its round an operator is.
@@ -46,6 +46,10 @@ type look struct {
 	pods  pods  // at podsRead
 	down  slots // among these, and ever since
 	over  slots // whose granted evictions nobody could carry out any more before it began
+
+	moved bool  // the process knows of a newer record than the one under which it looks
+	under lease // that one, then
+	own   bool
 }
 
 // All pods touched or deleted, the Lease written, all zones adopted.
@@ -117,13 +121,19 @@ func (o *operator) rest() {
 }
 
 // resolve makes a decision the operator's own.
-func (o *operator) resolve(d *decision, broken slots) {
+func (o *operator) resolve(d *decision, joined, broken slots) {
 	o.at, o.look = acting, look{}
 	o.count = uint8(copy(o.steps[:], d.steps))
 	if d.joins {
-		o.before = broken
+		o.before = joined
 	}
-	o.record, o.claims, o.evidence = d.record, d.claims, evidence{d.shown, o.before}
+	o.record, o.claims, o.evidence = d.record, d.claims, o.seeing(d.shown, broken)
+}
+
+// seeing returns what can be said for whoever decides now on a view that shows these
+// pods in order.
+func (o *operator) seeing(shown, broken slots) evidence {
+	return evidence{shown: shown, before: (o.before | ^shown) & broken}
 }
 
 // learn takes over a record from the Lease itself or its cache.
@@ -133,8 +143,17 @@ func (o *operator) learn(l lease) {
 
 // knows takes over a record, which it wrote or not.
 func (o *operator) knows(l lease, own bool) {
-	if o.known.version != l.version {
-		o.look.over = 0
+	if looks := o.at == looking || o.at == zonesRead || o.at == podsRead; looks && !o.look.moved && o.known.version != l.version {
+		o.look.moved, o.look.under, o.look.own = true, o.known, o.own
 	}
 	o.known, o.own = l, own
+}
+
+// underlying returns the record under which a look was begun, and whether the process
+// wrote it: a write in its place fails where it has been replaced.
+func (o *operator) underlying() (l lease, own bool) {
+	if o.look.moved {
+		return o.look.under.asOf(o.look.over), o.look.own
+	}
+	return o.known.asOf(o.look.over), o.own
 }

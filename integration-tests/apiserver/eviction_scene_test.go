@@ -1,0 +1,252 @@
+package apiserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// evictor evicts pods of a scene, and keeps what it is warned of.
+type evictor struct {
+	*scene
+	client kubernetes.Interface
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (e *evictor) HandleWarningHeader(_ int, _, text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.warnings = append(e.warnings, text)
+}
+
+// warned returns what it was warned of since it was asked last.
+func (e *evictor) warned() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer func() { e.warnings = nil }()
+	return e.warnings
+}
+
+// evictorOf evicts pods of a scene.
+func evictorOf(s *scene) *evictor {
+	s.t.Helper()
+	e := &evictor{scene: s}
+	config := s.world.cluster.AdminConfig()
+	config.WarningHandler = e
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	e.client = client
+	return e
+}
+
+// evictions is a scene in which the API server asks the shared operator about
+// evictions, and has them bound to pods.
+func evictions(t *testing.T) *evictor {
+	t.Helper()
+	e := evictorOf(managed(t))
+	address, ca := webhookAddress(t, e.operator), e.world.ca(t)
+	e.boundBy(address, ca)
+	e.evictedBy(address, ca)
+	e.awaitsEvictions(true)
+	return e
+}
+
+// unboundEvictions is that scene where nothing binds evictions to pods.
+func unboundEvictions(t *testing.T) *evictor {
+	t.Helper()
+	e := evictorOf(managed(t))
+	e.evictedBy(webhookAddress(t, e.operator), e.world.ca(t))
+	e.awaitsEvictions(false)
+	return e
+}
+
+// awaitsEvictions waits until the API server asks, and has evictions bound or not.
+func (e *evictor) awaitsEvictions(bound bool) {
+	e.t.Helper()
+	e.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
+	e.eventually("the API server asks both webhooks", func(present) error {
+		if err := e.evict("probe-0", dryEviction); err != nil {
+			return err
+		}
+		if warned := e.warned(); (len(warned) == 0) != bound {
+			return fmt.Errorf("warned of %q", warned)
+		}
+		return nil
+	})
+	e.remove("probe")
+}
+
+// evictedBy lets the API server ask about evictions in the scene.
+func (e *evictor) evictedBy(address string, ca []byte) {
+	e.t.Helper()
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	readManifest(e.t, "pod-eviction.yaml", &c)
+	c.Name = e.name + "-evictions"
+	c.Webhooks[0].ClientConfig = at(address, c.Webhooks[0].ClientConfig, ca)
+	e.validates(&c)
+}
+
+// at is where a webhook is called beside the cluster.
+func at(address string, c admissionregistrationv1.WebhookClientConfig, ca []byte) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{URL: new("https://" + address + *c.Service.Path), CABundle: ca}
+}
+
+// validates registers webhooks for the scene alone.
+func (e *evictor) validates(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	e.t.Helper()
+	c.Labels = e.injected().Labels
+	c.Webhooks[0].NamespaceSelector = e.here()
+	hooks := e.world.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if _, err := hooks.Create(e.t.Context(), c, createOptions); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() {
+		if err := hooks.Delete(context.WithoutCancel(e.t.Context()), c.Name, deleteOptions); err != nil {
+			e.t.Error(err)
+		}
+	})
+}
+
+// boundBy lets the API server have evictions in the scene bound to pods.
+func (e *evictor) boundBy(address string, ca []byte) {
+	e.t.Helper()
+	var c admissionregistrationv1.MutatingWebhookConfiguration
+	readManifest(e.t, "pod-eviction-pin.yaml", &c)
+	c.Name, c.Labels = e.name+"-evictions", e.injected().Labels
+	c.Webhooks[0].ClientConfig = at(address, c.Webhooks[0].ClientConfig, ca)
+	c.Webhooks[0].NamespaceSelector = e.here()
+	hooks := e.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	if _, err := hooks.Create(e.t.Context(), &c, createOptions); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() {
+		if err := hooks.Delete(context.WithoutCancel(e.t.Context()), c.Name, deleteOptions); err != nil {
+			e.t.Error(err)
+		}
+	})
+}
+
+func (e *evictor) here() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.name}}
+}
+
+// evict asks once.
+func (e *evictor) evict(pod string, more ...func(*policyv1.Eviction)) error {
+	e.t.Helper()
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}}
+	for _, change := range more {
+		change(eviction)
+	}
+	return e.client.PolicyV1().Evictions(e.name).Evict(e.t.Context(), eviction)
+}
+
+// evictDryByQuery asks for a dry run beside the object.
+func (e *evictor) evictDryByQuery(pod string) error {
+	e.t.Helper()
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}}
+	return e.client.CoreV1().RESTClient().Post().Namespace(e.name).Resource("pods").Name(pod).SubResource("eviction").
+		Param("dryRun", metav1.DryRunAll).Body(eviction).Do(e.t.Context()).Error()
+}
+
+// dryEviction asks for a dry run in the object.
+func dryEviction(e *policyv1.Eviction) {
+	e.DeleteOptions = &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+}
+
+// refused asks for a refusal for now, with these words.
+func (e *evictor) refused(err error, words ...string) {
+	e.t.Helper()
+	for _, word := range words {
+		if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), word) {
+			e.t.Errorf("got %v, want 429 with %q", err, word)
+		}
+	}
+	if seconds, suggested := apierrors.SuggestsClientDelay(err); suggested {
+		e.t.Errorf("the client repeats the call by itself after %d s", seconds)
+	}
+}
+
+// pod is how the witness knows a pod.
+func (e *evictor) pod(name string) *corev1.Pod {
+	e.t.Helper()
+	pod := e.witness.now().pods[name]
+	if pod == nil {
+		e.t.Fatalf("there is no %s", name)
+	}
+	return pod
+}
+
+// comesBack waits until another pod of that name serves.
+func (e *evictor) comesBack(formerly *corev1.Pod) {
+	e.t.Helper()
+	e.eventually("another "+formerly.Name+" serves", func(now present) error {
+		pod := now.pods[formerly.Name]
+		if pod == nil || pod.UID == formerly.UID || !judge.PodOf(pod).Up() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// asksBesides lets the API server ask somebody else about evictions as well, whom
+// it waits for. It tells when it asks about one that is no dry run, as those of the
+// pod that show that it does.
+func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
+	e.t.Helper()
+	asks, answers := make(chan struct{}, 9), make(chan struct{})
+	goOn = sync.OnceFunc(func() { close(answers) })
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(q.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if !*review.Request.DryRun {
+			asks <- struct{}{}
+			<-answers
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{"asked besides"}}
+		_ = json.NewEncoder(w).Encode(review) // the API server may have gone
+	}))
+	e.t.Cleanup(server.Close)
+	e.t.Cleanup(goOn)
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	readManifest(e.t, "pod-eviction.yaml", &c)
+	c.Name = e.name + "-besides"
+	c.Webhooks[0].Name = "besides.example.com"
+	c.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{
+		URL: &server.URL, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	}
+	e.validates(&c)
+	e.eventually("the API server asks besides", func(present) error {
+		err := e.evictDryByQuery(pod)
+		if err == nil && len(e.warned()) == 0 {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	return asks, goOn
+}

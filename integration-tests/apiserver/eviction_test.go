@@ -1,0 +1,161 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	before := e.pod("zone-a-1")
+	if err := e.evict("zone-a-1"); err != nil {
+		t.Fatal(err)
+	}
+	e.comesBack(before)
+	e.settled()
+	history, err := e.witness.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := false
+	for _, f := range history {
+		if f.Hold != nil && f.Hold.Holder == "eviction/zone-a" && len(f.Hold.Notes) == 1 && f.Hold.Notes[0].UID == string(before.UID) {
+			noted = true
+		}
+		if f.Pod != nil && f.Pod.UID == string(before.UID) && (f.Pod.Leaving || f.Pod.Gone) && !noted {
+			t.Fatalf("%s leaves before its eviction is noted", before.Name)
+		}
+	}
+	if warned := e.warned(); !noted || len(warned) > 0 {
+		t.Errorf("noted %t, warned of %q", noted, warned)
+	}
+}
+
+func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2, readyAfter(2*short)), zone("zone-b", 2))
+	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
+	if err := e.evict(first.Name); err != nil {
+		t.Fatal(err)
+	}
+	e.refused(e.evict("zone-a-1"), "1 pod ", " in zone-a; eviction of zone-a-1 in zone-a is refused (")
+	e.refused(e.evict(second.Name), "1 pod ", " in zone-a; eviction of zone-b-0 in zone-b is refused (GroupHeld", "another operation holds the group")
+	e.refused(e.evict("zone-a-1"), "eviction of zone-a-1 in zone-a is refused (OthersCameFirst zone-b", "s at most")
+	e.eventually("zone-b waits in the queue", func(now present) error {
+		lease := now.leases["lockstep-group-"+defaultGroup]
+		if lease == nil || !strings.Contains(lease.Annotations["lockstep.dev/waiting"], "zone-b") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	e.eventually("its turn comes", func(present) error { return e.evict(second.Name) })
+	e.comesBack(first)
+	e.comesBack(second)
+	e.settled()
+}
+
+func TestAPodThatIsDownIsEvictedWhoeverHasTheHold(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.begin(zone("zone-a", 2, readyAfter(2*short)), zone("zone-b", 1, gated()))
+	e.eventually("the gate of a pod is open", func(now present) error {
+		if now.pods["zone-b-0"] == nil {
+			return errors.New("there is no pod")
+		}
+		e.gate("zone-b-0", corev1.ConditionTrue)
+		return nil
+	})
+	e.settled()
+	down := e.pod("zone-b-0")
+	if err := e.evict("zone-a-0"); err != nil {
+		t.Fatal(err)
+	}
+	e.gate(down.Name, corev1.ConditionFalse)
+	e.eventually("it is evicted", func(present) error { return e.evict(down.Name) })
+	e.eventually("it is gone", func(now present) error {
+		if pod := now.pods[down.Name]; pod != nil && pod.UID == down.UID {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if warned := e.warned(); len(warned) > 0 {
+		t.Errorf("warned of %q", warned)
+	}
+}
+
+func TestADryRunOfAnEvictionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	for _, err := range []error{e.evict("zone-a-0", dryEviction), e.evictDryByQuery("zone-a-0")} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	e.stays("no Lease is made", aWhile, func(now present) error {
+		if len(now.leases) > 0 {
+			return fmt.Errorf("there is %q", sortedKeys(now.leases))
+		}
+		return nil
+	})
+}
+
+func TestAnEvictionThatIsBoundToNoPodIsGrantedWithAWarning(t *testing.T) {
+	t.Parallel()
+	e := unboundEvictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	before := e.pod("zone-a-1")
+	if err := e.evict(before.Name); err != nil {
+		t.Fatal(err)
+	}
+	if warned := e.warned(); len(warned) != 1 || !strings.Contains(warned[0], "pod-eviction-pin") {
+		t.Errorf("warned of %q", warned)
+	}
+	e.comesBack(before)
+	e.settled()
+}
+
+func TestADrainIsToldThatAPodIsGone(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	if err := e.evict("zone-a-0"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "pod-eviction.lockstep.dev") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Whoever replaces a pod between the yes and the deletion does not lose the
+// replacement as well.
+func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	before := e.pod("zone-a-1")
+	asked, goOn := e.asksBesides(before.Name)
+	answer := make(chan error, 1)
+	go func() { answer <- e.evict(before.Name) }()
+	e.eventually("the API server asks, and the eviction is noted", func(now present) error {
+		if free(now) == nil || len(asked) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	e.deletePod(before.Name)
+	e.comesBack(before)
+	goOn()
+	if err := <-answer; !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict: it is not the pod that was judged", err)
+	}
+	after := e.pod(before.Name)
+	e.settled()
+	if now := e.pod(before.Name); now.UID != after.UID {
+		t.Error("the replacement is gone")
+	}
+}

@@ -1,0 +1,142 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// evictionsOn lets the API server ask the operators of a trial about evictions,
+// with a CA that it uses for them already.
+func (c *trial) evictionsOn() *evictor {
+	c.t.Helper()
+	known, err := c.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.t.Context(), c.name, getOptions)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	e := evictorOf(c.scene)
+	e.boundBy(c.service.address, known.Webhooks[0].ClientConfig.CABundle)
+	e.evictedBy(c.service.address, known.Webhooks[0].ClientConfig.CABundle)
+	return e
+}
+
+// evictable is a trial whose operator is asked about evictions.
+func evictable(t *testing.T, args ...string) (*trial, *evictor, *operator) {
+	t.Helper()
+	c := onTrial(t, args...)
+	op := c.start()
+	c.isAsked()
+	e := c.evictionsOn()
+	e.awaitsEvictions(true)
+	c.create(zone("zone-a", 2), zone("zone-b", 2))
+	return c, e, op
+}
+
+func TestAnEvictionIsGrantedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
+	t.Parallel()
+	c, e, _ := evictable(t)
+	c.patience = longPatience
+	c.proxy.Play(late(slow))
+	before := e.pod("zone-a-0")
+	const least = 2 * slow // a look, and a note
+	if err := c.answeredInTime(least, func() error { return e.evict(before.Name) }); err != nil {
+		t.Error(err)
+	}
+	e.comesBack(before)
+	c.settled()
+}
+
+func TestAnEvictionIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
+	t.Parallel()
+	c, e, _ := evictable(t)
+	before := e.pod("zone-a-0")
+	c.proxy.Play(late(webhookTimeout))
+	err := c.answeredInTime(almostTimeout, func() error { return e.evict(before.Name) })
+	e.refused(err, "the API server did not show the group")
+	c.leftNothing()
+	c.proxy.Play(nil)
+	c.eventually("it is evicted", func(present) error { return e.evict(before.Name) })
+	e.comesBack(before)
+	c.settled()
+}
+
+func TestEvictionsAreRefusedWhileTheOperatorIsAway(t *testing.T) {
+	t.Parallel()
+	c, e, op := evictable(t, impatient...)
+	op.Kill()
+	for _, pod := range c.allPods() {
+		c.refuses(e.evict(pod), apierrors.IsInternalError, "pod-eviction-pin.lockstep.dev")
+	}
+	c.start()
+	before := e.pod("zone-a-0")
+	c.eventually("it is evicted", func(present) error { return e.evict(before.Name) })
+	e.comesBack(before)
+	c.settled()
+}
+
+func TestEveryReplicaAnswersEvictionsWhileNobodyLeads(t *testing.T) {
+	t.Parallel()
+	c, replicas := leaderless(t)
+	e := c.evictionsOn()
+	e.awaitsEvictions(true)
+	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
+	c.service.leadTo(webhookAddress(t, replicas[0]))
+	c.eventually("one is evicted", func(present) error { return e.evict(first.Name) })
+	for _, o := range replicas {
+		c.service.leadTo(webhookAddress(t, o))
+		e.refused(e.evict(second.Name), "eviction of "+second.Name, "eviction/zone-a")
+	}
+	e.comesBack(first)
+	c.eventually("the other one is evicted", func(present) error { return e.evict(second.Name) }) // by who did not grant the first
+	e.comesBack(second)
+	c.leadership("")
+	c.settled()
+}
+
+func TestAnEvictionIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
+	t.Parallel()
+	c, b, release := unsynced(t)
+	e := c.evictionsOn()
+	c.eventually("the API server asks", func(present) error {
+		if err := e.evict("zone-a-0"); !apierrors.IsTooManyRequests(err) {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
+	for _, pod := range c.allPods() {
+		e.refused(e.evict(pod), "this replica of lockstep has not seen the cluster yet")
+	}
+	c.leftNothing()
+	release()
+	b.ready()
+	before := e.pod("zone-a-0")
+	c.eventually("it is evicted", func(present) error { return e.evict(before.Name) })
+	e.comesBack(before)
+	c.settled()
+}
+
+func TestAnEvictionIsRefusedUntilTheExpiredCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	for name, expired := range expiries {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, renew := expired(t)
+			e := c.evictionsOn()
+			c.eventually("the API server asks", func(present) error {
+				err := e.evict("nobody-0")
+				if err == nil || !apierrors.IsInternalError(err) {
+					return errors.Join(errors.New("not yet"), err)
+				}
+				return nil
+			})
+			c.refuses(e.evict("zone-a-0"), apierrors.IsInternalError, "tls: ")
+			renew()
+			before := e.pod("zone-a-0")
+			c.eventually("it is evicted", func(present) error { return e.evict(before.Name) })
+			e.comesBack(before)
+			c.settled()
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package observe
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
+	if o.budgets == nil {
+		return nil
+	}
+	return o.budgets.Budgets(namespace)
+}
+
+// concerns tells whether a budget is about a StatefulSet, or about the pods that it
+// makes.
+func concerns(b plan.DisruptionBudget, set, pods plan.Labels) bool {
+	return b.Selector.Matches(set.Map()) || b.Selector.Matches(pods.Map())
+}
+
+// zonesOf returns the StatefulSets that a key stands for: those of a group, or those
+// that a budget selects, also where they belong to a group.
+func (o *Observer) zonesOf(key plan.Key) []*zoneRecord {
+	if key.Covered {
+		return o.selected(key)
+	}
+	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, byGroup, key.String()), func(r *zoneRecord) bool { return r.key() != key })
+}
+
+func (o *Observer) selected(key plan.Key) []*zoneRecord {
+	budget, exists := o.budget(key)
+	if !exists {
+		return nil
+	}
+	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, key.Namespace), func(r *zoneRecord) bool {
+		return !concerns(budget, r.labels, r.podLabels)
+	})
+}
+
+func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
+	for _, b := range o.budgetsOf(key.Namespace) {
+		if b.Name == key.Group {
+			return b, true
+		}
+	}
+	return plan.DisruptionBudget{}, false
+}
+
+// coveredBy returns the keys of the budgets that select a StatefulSet without a
+// group, as far as one of its pods may be on its way.
+func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
+	if r.grouped {
+		return nil
+	}
+	var keys []plan.Key
+	for _, b := range o.budgetsOf(r.namespace) {
+		key := plan.Key{Namespace: r.namespace, Group: b.Name, Covered: true}
+		if o.holds.Busy(key) && concerns(b, r.labels, r.podLabels) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// belongs tells whether a StatefulSet as the API server shows it is one of those that
+// a key stands for, of those that were asked for.
+func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
+	_, grouped := set.Labels[contract.GroupLabel]
+	if !key.Covered {
+		return grouped != key.Alone // it may have joined a group meanwhile
+	}
+	budget, exists := o.budget(key)
+	return exists && concerns(budget, plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))
+}
