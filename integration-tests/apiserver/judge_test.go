@@ -19,6 +19,8 @@ type rules struct {
 	grace     time.Duration // how long the operator may not know of what others did; zero: defaultGrace
 	unordered bool          // the test itself upsets the order of zones or pods
 	guarded   bool          // downscales go through admission
+	evicting  bool          // evictions too
+	budgets   []judge.Budget
 }
 
 // user is whom the API server takes the operator for that runs in a namespace.
@@ -77,11 +79,21 @@ func (s *scene) verdict() (judge.Verdict, error) {
 	if err != nil {
 		return judge.Verdict{}, err
 	}
-	return judge.Try(history, requests, judge.Rules{Operators: s.operators(), Grace: s.rules.grace, Guarded: s.rules.guarded}), nil
+	return judge.Try(history, requests, judge.Rules{
+		Operators: s.operators(), Grace: s.rules.grace,
+		Guarded: s.rules.guarded, Evicting: s.rules.evicting, Budgets: s.rules.budgets,
+	}), nil
 }
 
 // takedowns returns what operators deleted so far, in order.
 func (s *scene) takedowns() []judge.Takedown {
+	s.t.Helper()
+	return slices.DeleteFunc(s.departures(), func(d judge.Takedown) bool { return d.Evicted })
+}
+
+// departures returns what operators deleted so far, and what was evicted where
+// evictions are judged, in order.
+func (s *scene) departures() []judge.Takedown {
 	s.t.Helper()
 	verdict, err := s.verdict()
 	if err != nil {

@@ -53,7 +53,7 @@ func enterNetwork() {
 // fetchBefore makes sure that nothing has to be downloaded later: there is no way
 // out of the suite's own network.
 func fetchBefore(ctx context.Context) error {
-	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"} {
+	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"} {
 		if _, err := localcluster.Program(ctx, program, os.Stderr); err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -24,8 +23,11 @@ type Request struct {
 	Code      int
 	Forbidden bool   // for lack of permission; admission refuses with the same code
 	UID       string // of the object that a deletion was about
+	DryRun    bool
+	Ended     time.Time // when the API server had answered
 
-	// What a deletion required of the object, if it did.
+	// What a deletion or an eviction required of the object, if it did: by itself, or
+	// since a webhook saw to it.
 	RequiredUID     string
 	RequiredVersion uint64
 }
@@ -39,15 +41,23 @@ func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list",
 
 // mayHaveSucceeded is false for requests that certainly changed nothing. One whose
 // client was killed meanwhile has no proper answer, and its effect all the same.
-func (r Request) mayHaveSucceeded() bool { return r.Code < 300 || r.Code >= 499 }
+func (r Request) mayHaveSucceeded() bool { return !r.DryRun && (r.Code < 300 || r.Code >= 499) }
 
 func (r Request) deletesPod() bool { return r.Verb == "delete" && r.Resource == "pods" }
+
+func (r Request) evictsPod() bool { return r.Verb == "create" && r.Resource == "pods/eviction" }
+
+// mayHaveEvicted is false for evictions that certainly sent nobody away. One that a
+// webhook did not answer has code 500, and no effect.
+func (r Request) mayHaveEvicted() bool {
+	return r.evictsPod() && !r.DryRun && (r.Code < 300 || r.Code == 499 || r.Code == 504)
+}
 
 // conditional tells whether a deletion was about one state of one object.
 func (r Request) conditional() bool { return r.RequiredUID != "" && r.RequiredVersion != 0 }
 
 // AuditLog reads the API server's audit log as it grows. It keeps all requests of
-// some users, and of everybody else the deletions of pods.
+// some users, and of everybody else the deletions and evictions of pods.
 type AuditLog struct {
 	path string
 	of   func(user string) bool
@@ -114,11 +124,12 @@ func readFrom(path string, offset int64) ([]byte, error) {
 // Pieces of a line by which most lines are passed over without being parsed.
 var (
 	user, ofPods, deletion = []byte(`"user":{"username":"`), []byte(`"resource":"pods"`), []byte(`"verb":"delete"`)
+	eviction               = []byte(`"subresource":"eviction"`)
 )
 
 // matters tells whether a line is to be parsed.
 func (a *AuditLog) matters(line []byte) bool {
-	if bytes.Contains(line, deletion) && bytes.Contains(line, ofPods) {
+	if bytes.Contains(line, ofPods) && (bytes.Contains(line, deletion) || bytes.Contains(line, eviction)) {
 		return true
 	}
 	_, after, found := bytes.Cut(line, user)
@@ -130,35 +141,15 @@ func (a *AuditLog) take(line []byte) error {
 	if !a.matters(line) {
 		return nil
 	}
-	var event struct {
-		Verb   string
-		User   struct{ Username string }
-		Object struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
-		Answer struct{ Code int }                                      `json:"responseStatus"`
-		Notes  map[string]string                                       `json:"annotations"`
-		Asked  struct {
-			Preconditions struct{ UID, ResourceVersion string }
-		} `json:"requestObject"`
-		Got struct {
-			Metadata struct{ UID string }
-		} `json:"responseObject"`
-		At time.Time `json:"requestReceivedTimestamp"`
-	}
+	var event auditEvent
 	if err := json.Unmarshal(line, &event); err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
-	required := event.Asked.Preconditions
-	r := Request{
-		At: event.At, User: event.User.Username, Verb: event.Verb,
-		Namespace: event.Object.Namespace, Name: event.Object.Name,
-		Resource: strings.TrimSuffix(event.Object.Resource+"/"+event.Object.Subresource, "/"),
-		Code:     event.Answer.Code, Forbidden: event.Notes["authorization.k8s.io/decision"] == "forbid", UID: event.Got.Metadata.UID,
-		RequiredUID: required.UID, RequiredVersion: parseVersion(required.ResourceVersion),
+	r, err := event.request()
+	if err != nil {
+		return fmt.Errorf("read audit log: %w", err)
 	}
-	if r.UID == "" {
-		r.UID = required.UID
-	}
-	if !r.deletesPod() && !a.of(r.User) {
+	if !r.deletesPod() && !r.evictsPod() && !a.of(r.User) {
 		return nil
 	}
 	a.requests = append(a.requests, r)

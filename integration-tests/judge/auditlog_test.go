@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const auditLines = `{"verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0"},"responseStatus":{"code":200},"requestObject":{"preconditions":{"uid":"u","resourceVersion":"17"}},"responseObject":{"metadata":{"uid":"u"}},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z"}
@@ -69,6 +70,36 @@ func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
 	for i, beginning := range want {
 		if !strings.HasPrefix(got[i], beginning) {
 			t.Errorf("objection %d: got %q, want %q", i, got[i], beginning)
+		}
+	}
+}
+
+const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":5}},"annotations":{"patch.webhook.admission.k8s.io/round_0_index_0":"{\"patch\":[{\"op\":\"test\",\"path\":\"/x\",\"value\":[1]},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions\",\"value\":{\"uid\":\"u\"}},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions/resourceVersion\",\"value\":\"17\"}]}"},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z","stageTimestamp":"2026-01-02T15:04:06Z"}
+{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction?dryRun=All","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"preconditions":{"uid":"w"}}}}
+{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"dryRun":["All"]}}}
+{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":429},"requestObject":{}}
+{"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"binding"},"responseStatus":{"code":201}}
+`
+
+func TestAnEvictionIsReadAsWebhooksChangedIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if err := os.WriteFile(path, []byte(evictionLines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewAuditLog(path, func(string) bool { return false }).Requests()
+	if err != nil || len(got) != 4 {
+		t.Fatalf("%d requests, want the 4 evictions: %v, %v", len(got), got, err)
+	}
+	if first := got[0]; first.RequiredUID != "u" || first.RequiredVersion != 17 || first.Ended.Sub(first.At) < 900*time.Millisecond {
+		t.Errorf("the first was read as %+v", first)
+	}
+	if second := got[1]; second.RequiredUID != "w" {
+		t.Errorf("what the second required was read as %+v", second)
+	}
+	for i, want := range []bool{true, false, false, false} {
+		if got[i].mayHaveEvicted() != want {
+			t.Errorf("eviction %d may have had an effect: got %t, want %t", i, !want, want)
 		}
 	}
 }

@@ -38,13 +38,14 @@ type court struct {
 	namespace  string
 	requests   []Request
 	deletions  map[string][]Request // of pods, by UID, in the order of time
+	evictions  map[string][]Request // by the pod's name, in the order of time
 	pods       map[string]*Pod      // by name
 	zones      map[string][]dated   // by UID, all states of each
 	holds      map[string]*Hold     // by group
 	homes      []heard
 	down       map[place]outage
 	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
-	seen       map[string]bool       // UIDs of pods that were told of
+	seen       map[string]time.Time  // when pods were told of first, by UID
 	judged     map[string]bool       // UIDs of pods that left, whoever sent them away
 	takedowns  []Takedown
 	violations []Violation
@@ -62,25 +63,39 @@ type place struct {
 	ordinal int
 }
 
-// outage says since when no pod is available in a place, and whether an operator
-// began it.
+// outage says since when no pod is available in a place, and what began it.
 type outage struct {
 	since time.Time
-	ours  bool
+	by    deed
 	until time.Time // when the pod there will have been Ready for long enough; zero: it is not Ready
 }
+
+// deed is how a pod was taken down.
+type deed int
+
+const (
+	notOurs deed = iota
+	deleted      // by an operator
+	evicted      // where evictions are judged
+)
+
+func (d deed) String() string { return [...]string{"left", "deleted", "evicted"}[d] }
 
 func (o outage) over(now time.Time) bool { return !o.until.IsZero() && !o.until.After(now) }
 
 func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
-		Rules: rules, namespace: namespace, requests: requests, deletions: map[string][]Request{},
+		Rules: rules, namespace: namespace, requests: requests,
+		deletions: map[string][]Request{}, evictions: map[string][]Request{},
 		pods: map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
-		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]bool{}, judged: map[string]bool{},
+		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
 	for _, r := range slices.SortedStableFunc(slices.Values(requests), func(a, b Request) int { return a.At.Compare(b.At) }) {
 		if r.deletesPod() && r.mayHaveSucceeded() {
 			c.deletions[r.UID] = append(c.deletions[r.UID], r)
+		}
+		if r.mayHaveEvicted() {
+			c.evictions[r.Name] = append(c.evictions[r.Name], r)
 		}
 	}
 	return c
@@ -120,15 +135,14 @@ func (c *court) see(f Fact) {
 
 func (c *court) seePod(f Fact) {
 	p := f.Pod
-	c.seen[p.UID] = true
+	if c.seen[p.UID].IsZero() {
+		c.seen[p.UID] = f.At
+	}
 	c.shrunk(p)
-	ours := false
+	by := notOurs
 	if (p.Leaving || p.Gone) && !c.judged[p.UID] {
 		c.judged[p.UID] = true
-		var asked Request
-		if asked, ours = c.taker(p.UID, f.Version); ours {
-			c.tryTakedown(f, asked)
-		}
+		by = c.tryDeparture(f)
 	}
 	if known := c.pods[p.Name]; p.Gone && known != nil && known.UID != p.UID {
 		return // the end of an earlier pod of this name
@@ -137,21 +151,13 @@ func (c *court) seePod(f Fact) {
 	zone, ordinal, _ := ordinalOf(p.Name)
 	for uid, states := range c.zones {
 		if z := last(states); z.Name == zone && !z.Gone {
-			c.survey(z.Zone, ordinal, f.At, ours && p.Owner == uid)
+			taken := by
+			if p.Owner != uid {
+				taken = notOurs
+			}
+			c.survey(z.Zone, ordinal, f.At, taken)
 		}
 	}
-}
-
-// taker returns the request by which a pod began to leave, if it is one of an
-// operator's. One that required a later state of the pod found it leaving.
-func (c *court) taker(uid string, left uint64) (Request, bool) {
-	for _, r := range c.deletions[uid] {
-		if r.RequiredVersion < left {
-			_, ours := c.operator(r.User)
-			return r, ours
-		}
-	}
-	return Request{}, false
 }
 
 // surveyZone brings the outages of a zone up to date after it was changed.
@@ -165,13 +171,13 @@ func (c *court) surveyZone(z *Zone, now time.Time) {
 		return
 	}
 	for n := range z.Replicas {
-		c.survey(z, z.Start+n, now, false)
+		c.survey(z, z.Start+n, now, notOurs)
 	}
 }
 
-// survey brings the outage of one place up to date. Taken tells whether an operator
-// just took down what was there.
-func (c *court) survey(z *Zone, ordinal int, now time.Time, taken bool) {
+// survey brings the outage of one place up to date. Taken tells how what was there
+// was just taken down.
+func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 	if ordinal < z.Start || ordinal >= z.Start+z.Replicas {
 		return
 	}
@@ -189,7 +195,7 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken bool) {
 	}
 	out, known := c.down[at]
 	if !known || out.over(now) {
-		out = outage{since: now, ours: taken}
+		out = outage{since: now, by: taken}
 	}
 	out.until = until
 	c.down[at] = out
@@ -197,7 +203,7 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken bool) {
 
 // counts tells whether an operator had to know of an outage.
 func (c *court) counts(out outage, now time.Time) bool {
-	return !out.over(now) && (out.ours || now.Sub(out.since) > c.Grace)
+	return !out.over(now) && (out.by != notOurs || now.Sub(out.since) > c.Grace)
 }
 
 // lately returns the states that a zone had within the time of grace.

@@ -118,13 +118,14 @@ func (c *court) shrunk(p *Pod) {
 
 // tryShrinking asks whether no other zone of the group shrinks while a pod that
 // serves is taken down.
-func (c *court) tryShrinking(p *Pod, z *Zone, now time.Time) {
+func (c *court) tryShrinking(t taking) {
 	if !c.Guarded {
 		return
 	}
-	c.members(z.Group, now, func(uid string, states []dated) {
+	z := t.zone()
+	c.members(z.Group, t.now, func(uid string, states []dated) {
 		if uid != z.UID && c.isShrinking(uid) {
-			c.object(1, z, "%s of zone %s was deleted while pods of zone %s were leaving by a decrease", p.Name, z.Name, last(states).Name)
+			c.object(1, z, "%s of zone %s was %s while pods of zone %s were leaving by a decrease", t.pod.Name, z.Name, t.by, last(states).Name)
 		}
 	})
 }

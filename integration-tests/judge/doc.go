@@ -8,8 +8,9 @@
 //	audit log ► AuditLog ─► requests ┘
 //
 // Violations are of guarantees 1 to 5 and 8 of docs/guarantees.md. Only what a
-// deletion by an operator took down counts at once; what breaks by itself, or is
-// changed by others, counts when the operator had time to hear of it. Any number
+// deletion by an operator took down counts at once, and an eviction by anybody where
+// these go through admission; what breaks by itself, or is changed by others, counts
+// when the operator had time to hear of it. Any number
 // of namespaces is judged together, and each of them as if it were alone.
 //
 // Order and Overstepped are no guarantees: which order rollouts take, and what no

@@ -26,7 +26,7 @@ func (c *court) tryRequests() {
 		case r.Forbidden: // and so never read
 		case r.deletesPod() && !r.conditional():
 			c.object(5, nil, "%s was to be deleted without requiring UID and resourceVersion", r.Name)
-		case r.deletesPod() && r.Code < 300 && !c.seen[r.UID]:
+		case r.deletesPod() && r.Code < 300 && c.seen[r.UID].IsZero():
 			c.object(5, nil, "%s was deleted, of which no watch has told", r.Name)
 		case r.Verb == "deletecollection" && r.Resource == "pods", r.Resource == "pods/eviction":
 			c.object(5, nil, "pods were to go by other means than a deletion of one: %s", r)

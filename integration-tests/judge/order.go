@@ -27,7 +27,7 @@ func Order(takedowns []Takedown) []string {
 		g := group{t.Namespace, t.Group}
 		z := zone{g, t.Zone}
 		p := pod{z, t.Pod}
-		if !t.WasUp || seen[p] {
+		if !t.WasUp || t.Evicted || seen[p] {
 			continue
 		}
 		seen[p] = true

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -19,6 +20,42 @@ type Rules struct {
 	// Guarded: decreases of zones go through admission, so they are held to the
 	// guarantees as well.
 	Guarded bool
+
+	// Evicting: evictions go through admission, so whoever asks for them, they are
+	// held to the guarantees as well.
+	Evicting bool
+
+	// Budgets are those for evictions, at most one for a group.
+	Budgets []Budget
+}
+
+// Budget says how many pods of a group may be down by evictions.
+type Budget struct {
+	Group string
+	Limit int // in a zone; 0 allows no eviction
+
+	// Partition finds a pod's partition in its name, as the first capture group. Then
+	// Limit is about one partition, in the zones beside that of the pod.
+	Partition *regexp.Regexp
+}
+
+// partitionOf returns the partition of a pod, and none where zones count.
+func (b Budget) partitionOf(pod string) string {
+	if b.Partition == nil {
+		return ""
+	}
+	if caught := b.Partition.FindStringSubmatch(pod); len(caught) > 1 {
+		return caught[1]
+	}
+	return ""
+}
+
+func (r Rules) budget(group string) (Budget, bool) {
+	i := slices.IndexFunc(r.Budgets, func(b Budget) bool { return b.Group == group })
+	if i < 0 {
+		return Budget{}, false
+	}
+	return r.Budgets[i], true
 }
 
 // DefaultGrace is from when on a judge counts what breaks by itself.
@@ -61,7 +98,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("guarantee %d: %s: %s", v.Guarantee, v.Namespace, v.Text)
 }
 
-// Takedown is a deletion by an operator that had an effect.
+// Takedown is a deletion by an operator that had an effect, or an eviction where
+// these are judged.
 type Takedown struct {
 	At        time.Time // when the API server was asked
 	Version   uint64
@@ -71,6 +109,7 @@ type Takedown struct {
 	Pod       string
 	UID       string
 	WasUp     bool // it served until then
+	Evicted   bool // by whomever
 	Budget    int  // of its zone
 }
 

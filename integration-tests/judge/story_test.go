@@ -153,6 +153,30 @@ func (s *story) breaks(pod string) *story {
 	return s.asksToDelete(pod, func(r *Request) { r.User, r.RequiredUID, r.RequiredVersion = "somebody", "", 0 }).leaves(pod)
 }
 
+// asksToEvict is a request of somebody's, as the audit log has it.
+func (s *story) asksToEvict(pod string, change func(*Request)) *story {
+	r := Request{
+		Verb: "create", Resource: "pods/eviction", Name: pod, Code: 201, User: "somebody",
+		RequiredUID: s.pods[pod].UID, Ended: s.now.Add(time.Second),
+	}
+	if change != nil {
+		change(&r)
+	}
+	return s.asks(r)
+}
+
+// evict has somebody evict a pod.
+func (s *story) evict(pod string) *story { return s.asksToEvict(pod, nil).leaves(pod) }
+
+// grants notes what stands under these names in the Lease of the zone's eviction.
+func (s *story) grants(zone string, pods ...string) *story {
+	var notes []Note
+	for _, pod := range pods {
+		notes = append(notes, s.noteOf(pod))
+	}
+	return s.hold("eviction/"+zone, notes...)
+}
+
 func (s *story) leaves(pod string) *story { return s.pod(pod, func(p *Pod) { p.Leaving = true }) }
 
 // vanish has the operator delete a pod that is gone at once.

@@ -8,34 +8,60 @@ import (
 	"time"
 )
 
+// taking is a takedown on trial.
+type taking struct {
+	pod    *Pod
+	states []dated // of its zone, lately
+	now    time.Time
+	by     deed
+}
+
+func (t taking) zone() *Zone { return last(t.states).Zone }
+
+func (t taking) place() place {
+	_, ordinal, _ := ordinalOf(t.pod.Name)
+	return place{t.pod.Owner, ordinal}
+}
+
 // tryTakedown judges one deletion by an operator, which the API server was asked
 // for by this request and told of by this fact.
 func (c *court) tryTakedown(f Fact, asked Request) {
-	p, before, now := f.Pod, c.pods[f.Pod.Name], asked.At
-	wasUp := before != nil && before.UID == p.UID && before.Up()
-	states := c.lately(p.Owner, now)
-	t := Takedown{At: now, Version: f.Version, Namespace: c.namespace, Pod: p.Name, UID: p.UID, WasUp: wasUp}
-	if len(states) == 0 {
-		c.object(5, nil, "%s was deleted, which belongs to no zone", p.Name)
-		c.takedowns = append(c.takedowns, t)
+	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, asked.At), now: asked.At, by: deleted}
+	wasUp := c.wasUp(f.Pod)
+	c.record(f, t, wasUp)
+	if len(t.states) == 0 {
+		c.object(5, nil, "%s was deleted, which belongs to no zone", f.Pod.Name)
 		return
 	}
-	z := last(states).Zone
-	t.Group, t.Zone, t.Budget = z.Group, z.Name, widest(states)
-	c.takedowns = append(c.takedowns, t)
-	c.tryPod(p, states)
-	c.tryStrategies(p, z, now)
+	c.tryPod(t)
+	c.tryStrategies(t)
 	if wasUp {
-		c.tryOthers(p, z, now)
-		c.tryShrinking(p, z, now)
-		c.tryBudget(p, states, now)
-		c.tryHold(p, states, asked)
+		c.tryOthers(t)
+		c.tryShrinking(t)
+		c.tryBudget(t, c.limitOfDeletions(t))
+		c.tryHold(t, asked)
 	}
 }
 
+func (c *court) wasUp(p *Pod) bool {
+	before := c.pods[p.Name]
+	return before != nil && before.UID == p.UID && before.Up()
+}
+
+func (c *court) record(f Fact, t taking, wasUp bool) {
+	d := Takedown{
+		At: t.now, Version: f.Version, Namespace: c.namespace, Pod: t.pod.Name, UID: t.pod.UID,
+		WasUp: wasUp, Evicted: t.by == evicted,
+	}
+	if len(t.states) > 0 {
+		d.Group, d.Zone, d.Budget = t.zone().Group, t.zone().Name, widest(t.states)
+	}
+	c.takedowns = append(c.takedowns, d)
+}
+
 // tryPod asks whether the pod could be meant at all.
-func (c *court) tryPod(p *Pod, states []dated) {
-	_, ordinal, _ := ordinalOf(p.Name)
+func (c *court) tryPod(t taking) {
+	p, ordinal := t.pod, t.place().ordinal
 	for _, claim := range []struct {
 		guarantee int
 		what      string
@@ -47,8 +73,8 @@ func (c *court) tryPod(p *Pod, states []dated) {
 		{5, "is beyond spec.replicas", func(z dated) bool { return z.Start <= ordinal && ordinal < z.Start+z.Replicas }},
 		{3, "belongs to a paused zone", func(z dated) bool { return !z.Paused }},
 	} {
-		if !slices.ContainsFunc(states, claim.fits) {
-			c.object(claim.guarantee, last(states).Zone, "%s was deleted, which %s", p.Name, claim.what)
+		if !slices.ContainsFunc(t.states, claim.fits) {
+			c.object(claim.guarantee, t.zone(), "%s was deleted, which %s", p.Name, claim.what)
 		}
 	}
 }
@@ -66,24 +92,25 @@ func (c *court) members(group string, now time.Time, call func(uid string, state
 }
 
 // tryStrategies asks whether all zones of the group were left to lockstep.
-func (c *court) tryStrategies(p *Pod, z *Zone, now time.Time) {
-	c.members(z.Group, now, func(_ string, states []dated) {
+func (c *court) tryStrategies(t taking) {
+	c.members(t.zone().Group, t.now, func(_ string, states []dated) {
 		onDelete := func(s dated) bool { return s.OnDelete }
-		if c.longKnown(states, now) && !slices.ContainsFunc(states, onDelete) {
-			c.object(3, z, "%s was deleted while zone %s is not OnDelete", p.Name, last(states).Name)
+		if c.longKnown(states, t.now) && !slices.ContainsFunc(states, onDelete) {
+			c.object(3, t.zone(), "%s was deleted while zone %s is not OnDelete", t.pod.Name, last(states).Name)
 		}
 	})
 }
 
 // tryOthers asks whether the rest of the group was whole.
-func (c *court) tryOthers(p *Pod, z *Zone, now time.Time) {
-	c.members(z.Group, now, func(uid string, states []dated) {
+func (c *court) tryOthers(t taking) {
+	z := t.zone()
+	c.members(z.Group, t.now, func(uid string, states []dated) {
 		other := last(states)
 		if uid == z.UID {
 			return
 		}
-		for pod, guarantee := range c.downIn(other.Zone, now) {
-			c.object(guarantee, z, "%s of zone %s was deleted while %s of zone %s was down", p.Name, z.Name, pod, other.Name)
+		for pod, guarantee := range c.downIn(other.Zone, t.now) {
+			c.object(guarantee, z, "%s of zone %s was %s while %s of zone %s was down", t.pod.Name, z.Name, t.by, pod, other.Name)
 		}
 	})
 }
@@ -98,7 +125,7 @@ func (c *court) downIn(z *Zone, now time.Time) iter.Seq2[string, int] {
 				continue
 			}
 			guarantee := 2
-			if out.ours && out.until.IsZero() {
+			if out.by != notOurs && out.until.IsZero() {
 				guarantee = 1
 			}
 			if !yield(podName(z.Name, z.Start+n), guarantee) {
@@ -108,52 +135,70 @@ func (c *court) downIn(z *Zone, now time.Time) iter.Seq2[string, int] {
 	}
 }
 
-// tryBudget asks whether fewer pods of the zone were down than it allows. One that
+// tryBudget asks whether fewer pods of the zone were down than allowed. One that
 // was not available costs nothing.
-func (c *court) tryBudget(p *Pod, states []dated, now time.Time) {
-	_, ordinal, _ := ordinalOf(p.Name)
-	if out, down := c.down[place{p.Owner, ordinal}]; down && !out.over(now) {
+func (c *court) tryBudget(t taking, allowed int) {
+	if out, down := c.down[t.place()]; down && !out.over(t.now) {
 		return
 	}
 	downAfter := 1
 	for at, out := range c.down {
-		if at.zone == p.Owner && c.counts(out, now) {
+		if at.zone == t.pod.Owner && c.counts(out, t.now) {
 			downAfter++
 		}
 	}
-	if budget := widest(states); downAfter > budget {
-		c.object(4, last(states).Zone, "%s was deleted, so %d pods of its zone were down, %d allowed", p.Name, downAfter, budget)
+	if downAfter > allowed {
+		c.object(4, t.zone(), "%s was %s, so %d pods of its zone were down, %d allowed", t.pod.Name, t.by, downAfter, allowed)
 	}
 }
 
-// tryHold asks whether the group was held for this, and the pod noted, before.
-func (c *court) tryHold(p *Pod, states []dated, asked Request) {
+// limitOfDeletions is how many pods of a zone a rollout may have down.
+func (c *court) limitOfDeletions(t taking) int {
+	limit := widest(t.states)
+	if b, found := c.budget(t.zone().Group); found && b.Limit > 0 && b.Partition == nil {
+		return min(limit, b.Limit)
+	}
+	return limit
+}
+
+// tryHold asks whether the group was held for a deletion, and the pod noted, before.
+func (c *court) tryHold(t taking, asked Request) {
+	c.tryHeld(t, func(z *Zone) string {
+		note, objection := c.noted(t.pod, z.Group, "rollout/"+z.Name, "downscale/"+z.Name) // which joins
+		if objection == "" && note.Version != asked.RequiredVersion {
+			return fmt.Sprintf("at version %d, noted in the Lease of its group at version %d", asked.RequiredVersion, note.Version)
+		}
+		return objection
+	})
+}
+
+// tryHeld objects to what is wrong with the Lease of a pod's group, if it is wrong
+// for every state that its zone had lately.
+func (c *court) tryHeld(t taking, wrong func(*Zone) string) {
 	objection := ""
-	for _, s := range states {
-		if objection = c.unheld(p, s.Zone, asked); objection == "" {
+	for _, s := range t.states {
+		if objection = wrong(s.Zone); objection == "" {
 			return
 		}
 	}
-	c.object(1, last(states).Zone, "%s was deleted %s", p.Name, objection)
+	c.object(1, t.zone(), "%s was %s %s", t.pod.Name, t.by, objection)
 }
 
-// unheld says what is wrong with the Lease of a zone's group.
-func (c *court) unheld(p *Pod, z *Zone, asked Request) string {
-	h := c.holds[z.Group]
+// noted returns what the Lease of a group notes of a pod, or says what is wrong
+// with it: only these holders may take the pod down.
+func (c *court) noted(p *Pod, group string, holders ...string) (Note, string) {
+	h := c.holds[group]
 	switch {
 	case h == nil || h.Gone:
-		return "without a Lease of its group"
-	case h.Holder != "rollout/"+z.Name && h.Holder != "downscale/"+z.Name: // which joins
-		return fmt.Sprintf("while %q had the Lease of its group", h.Holder)
+		return Note{}, "without a Lease of its group"
+	case !slices.Contains(holders, h.Holder):
+		return Note{}, fmt.Sprintf("while %q had the Lease of its group", h.Holder)
 	}
 	i := slices.IndexFunc(h.Notes, func(n Note) bool { return n.UID == p.UID })
-	switch {
-	case i < 0:
-		return "without a note in the Lease of its group"
-	case h.Notes[i].Version != asked.RequiredVersion:
-		return fmt.Sprintf("at version %d, noted in the Lease of its group at version %d", asked.RequiredVersion, h.Notes[i].Version)
+	if i < 0 {
+		return Note{}, "without a note in the Lease of its group"
 	}
-	return ""
+	return h.Notes[i], ""
 }
 
 func widest(states []dated) int {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +29,13 @@ type Cluster struct {
 	config  *rest.Config
 	client  kubernetes.Interface
 
+	stop func() error
+
+	scheduling sync.Mutex // held while the scheduler is started
+
+	mu        sync.Mutex
 	processes []*process // in the order they were started
-	stop      func() error
+	nodes     int        // made so far
 }
 
 const (
@@ -212,10 +218,35 @@ func (c *Cluster) furnish() error {
 	return nil
 }
 
+// StartScheduler starts kube-scheduler in a running cluster, once.
+func (c *Cluster) StartScheduler(ctx context.Context) error {
+	const name = "kube-scheduler"
+	c.scheduling.Lock()
+	defer c.scheduling.Unlock()
+	if slices.ContainsFunc(c.started(), func(p *process) bool { return p.name == name }) {
+		return nil
+	}
+	programs, err := findPrograms(ctx, []string{name}, c.options.Progress)
+	if err != nil {
+		return err
+	}
+	if _, err := c.launch(programs, name, c.schedulerFlags()); err != nil {
+		return fmt.Errorf("start scheduler: %w", err)
+	}
+	return c.recordProcesses()
+}
+
+// started returns the processes that were started so far.
+func (c *Cluster) started() []*process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.processes)
+}
+
 // recordProcesses notes who to end when this process is no longer there to do it.
 func (c *Cluster) recordProcesses() error {
 	var list []byte
-	for _, p := range c.processes {
+	for _, p := range c.started() {
 		list = fmt.Appendln(list, p.cmd.Process.Pid)
 	}
 	return c.room.write(processesFile, list)
@@ -223,7 +254,7 @@ func (c *Cluster) recordProcesses() error {
 
 func (c *Cluster) end() error {
 	var failures []error
-	for _, p := range c.processes {
+	for _, p := range c.started() {
 		if p.gone() {
 			failures = append(failures, p.failure())
 		}
@@ -234,7 +265,7 @@ func (c *Cluster) end() error {
 
 func (c *Cluster) killAll() {
 	var all sync.WaitGroup
-	for _, p := range c.processes {
+	for _, p := range c.started() {
 		all.Go(p.kill)
 	}
 	all.Wait()

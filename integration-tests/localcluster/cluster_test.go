@@ -87,6 +87,38 @@ func TestASchedulerSpreadsPodsOverTheNodes(t *testing.T) {
 	}
 }
 
+func TestNodesAndASchedulerJoinARunningCluster(t *testing.T) {
+	t.Parallel()
+	cluster := localcluster.For(t, localcluster.Options{})
+	client := clientFor(t, cluster)
+	ours := map[string]string{"example.com/of": "this-test"}
+	set := statefulSet("late", 2, nil)
+	set.Spec.Template.Spec.NodeName, set.Spec.Template.Spec.NodeSelector = "", ours
+	create(t, client, set)
+	nodes, err := cluster.AddNodes(t.Context(), 2, ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cordon := []byte(`{"spec":{"unschedulable":true}}`)
+	if _, err := client.CoreV1().Nodes().Patch(t.Context(), nodes[0], "application/merge-patch+json", cordon, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second call finds it running
+		if err := cluster.StartScheduler(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"late-0", "late-1"} {
+		if got := podWithStatus(t, client, name).Spec.NodeName; got != nodes[1] {
+			t.Errorf("%s is on node %s, want %s, the one that is not cordoned", name, got, nodes[1])
+		}
+	}
+	schedulers := slices.DeleteFunc(processesOf(t, cluster.Dir()), func(p string) bool { return p != "kube-scheduler" })
+	if len(schedulers) != 1 {
+		t.Errorf("%d schedulers run, want one", len(schedulers))
+	}
+}
+
 func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})

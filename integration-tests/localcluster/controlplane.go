@@ -9,11 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -68,10 +65,11 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 			return err
 		}
 	}
-	if err := c.createNodes(ctx); err != nil {
+	nodes, err := c.createNodes(ctx, c.options.Nodes, nil)
+	if err != nil {
 		return err
 	}
-	if err := poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx) }, kwok, controllers, apiserver, etcd); err != nil {
+	if err := poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx, nodes) }, kwok, controllers, apiserver, etcd); err != nil {
 		return err
 	}
 	account := func() bool {
@@ -98,6 +96,8 @@ func (c *Cluster) launch(programs map[string]string, name string, flags []string
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.processes = append(c.processes, p)
 	return p, nil
 }
@@ -222,55 +222,6 @@ func stageNames() []string {
 		names = append(names, entry.Name())
 	}
 	return names
-}
-
-func (c *Cluster) createNodes(ctx context.Context) error {
-	for i := range c.options.Nodes {
-		if _, err := c.client.CoreV1().Nodes().Create(ctx, simulatedNode(i), metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create node: %w", err)
-		}
-	}
-	return nil
-}
-
-func simulatedNode(i int) *corev1.Node {
-	room := corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("1000"),
-		corev1.ResourceMemory: resource.MustParse("1Ti"),
-		corev1.ResourcePods:   resource.MustParse("20000"),
-	}
-	zones := []string{"a", "b", "c"}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: NodeName(i),
-			Labels: map[string]string{
-				corev1.LabelHostname:     NodeName(i),
-				corev1.LabelOSStable:     "linux",
-				corev1.LabelArchStable:   "amd64",
-				corev1.LabelTopologyZone: zones[i%len(zones)],
-			},
-		},
-		Status: corev1.NodeStatus{
-			Capacity:    room,
-			Allocatable: room,
-			Addresses: []corev1.NodeAddress{
-				{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("10.64.%d.%d", i/250, i%250+1)},
-				{Type: corev1.NodeHostName, Address: NodeName(i)},
-			},
-		},
-	}
-}
-
-func (c *Cluster) nodesReady(ctx context.Context) bool {
-	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	return err == nil && len(nodes.Items) == c.options.Nodes && !slices.ContainsFunc(nodes.Items, unusable)
-}
-
-func unusable(node corev1.Node) bool {
-	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	return !ready || len(node.Spec.Taints) > 0
 }
 
 // ports are the ones that the programs of a cluster listen on, all on 127.0.0.1.

@@ -13,11 +13,12 @@ type Options struct {
 	Progress io.Writer
 
 	// Nodes is the number of simulated nodes, 1 where it is 0. Each takes 20000 pods;
-	// NodeName gives their names.
+	// NodeName gives their names. Cluster.AddNodes makes more.
 	Nodes int
 
 	// Scheduler starts kube-scheduler. Without it pods must name their node
-	// (spec.nodeName), which is faster and enough for most tests.
+	// (spec.nodeName), which is faster and enough for most tests. Cluster.StartScheduler
+	// starts it later.
 	Scheduler bool
 
 	// Stages are more files with kwok stages, beside the ones that this package plays
@@ -81,6 +82,3 @@ const (
 	PlaySidecarCrashLoop = "sidecar-crash-loop" // containers run, sidecars are in CrashLoopBackOff
 	PlayNeverReady       = "never-ready"        // everything runs, nothing becomes Ready
 )
-
-// NodeName is the name of the simulated node i, counted from 0.
-func NodeName(i int) string { return fmt.Sprintf("node-%d", i) }

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const (
@@ -242,6 +243,7 @@ func TestAnOddReviewOfAnEvictionIsNeverAllowed(t *testing.T) {
 func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 	const whole = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"zone-b-0"}}}]`
 	const both = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"resourceVersion":"10","uid":"zone-a-1"}}}]`
+	const toNobody = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"nobody"}}}]`
 	for sentence, tc := range map[string]struct {
 		pod      string
 		options  *metav1.DeleteOptions
@@ -269,8 +271,10 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 			c.there["zone-a-1"] = seenAs("another", 12, true)
 		}, strings.Replace(whole, "zone-b-0", "another", 1), 1},
 		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.deaf = http.ErrServerClosed }, both, 1},
-		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, both, 1},
-		"a pod that is not known":                 {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, ``, 0},
+		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, toNobody, 1},
+		"a pod that is too new":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, whole, 1},
+		"a pod that does not exist":               {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, toNobody, 1},
+		"a pod that does not exist, bound to one": {"zone-b-0", bound("earlier", ""), func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, ``, 1},
 		"a pod of a StatefulSet that is not known": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held, pod.Unplaced = false, true
@@ -282,7 +286,6 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 			c.cached["zone-b-0"] = pod
 		}, ``, 0},
 		"in a namespace that did not opt in": {"zone-b-0", nil, func(c *evictable) { c.unmanaged = true }, ``, 0},
-		"before anything is known":           {"zone-b-0", nil, func(c *evictable) { c.unsynced = true }, ``, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := aDown()
@@ -297,6 +300,38 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 			c.costs(t, 0, tc.podLooks, 0)
 		})
 	}
+}
+
+func TestAnEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*evictable)
+		why    reason.Code
+	}{
+		"before anything is known": {func(c *evictable) { c.unsynced = true }, admission.CacheEmpty},
+		"a pod that is not known, and nobody can look": {func(c *evictable) {
+			c.hidden["zone-b-0"], c.deaf = true, http.ErrServerClosed
+		}, admission.ParentUnknown},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := aDown()
+			tc.change(c)
+			pin := &admission.PodEvictionPin{Observer: c}
+			says(t, pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: "zone-b-0"}), http.StatusTooManyRequests, tc.why)
+		})
+	}
+}
+
+// Two replicas answer one eviction: who binds it and who judges it may know the pod
+// in different states.
+func TestAPodThatServesToWhoBindsItAndIsDownToWhoJudgesItStays(t *testing.T) {
+	ahead, behind := aDown(), aDown()
+	ahead.cached["zone-a-1"] = seenAs("zone-a-1", 12, true)
+	e := admission.Eviction{Namespace: "team", Pod: "zone-a-1", UID: "zone-a-1"}
+	pin := &admission.PodEvictionPin{Observer: ahead}
+	if v := pin.Judge(t.Context(), e); v.Patch != nil {
+		t.Fatalf("bound to a version of a pod that serves: %s", v.Patch)
+	}
+	says(t, behind.webhook().Judge(t.Context(), e), http.StatusTooManyRequests, reason.CacheBehind)
 }
 
 func TestLockstepsOwnDryRunBindsNothing(t *testing.T) {

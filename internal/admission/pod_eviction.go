@@ -157,15 +157,17 @@ func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictReque
 }
 
 // permitted is what the planner says to an eviction. One that is bound to an earlier
-// version of the pod would not succeed. One that is bound to a later version would,
-// and must not where the pod is judged to be down: it may serve by then.
+// version of the pod would not succeed. One that is bound to a later version would, or
+// to any version, and must not where the pod is judged to be down: it may serve by
+// then. So it is where another replica bound it, which knew the pod as one that serves.
 func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
 	permit := o.Evict(ask)
-	if !permit.Allowed() || e.Version == 0 {
-		return permit
-	}
 	judged := max(permit.Version, permit.Note.Version)
 	switch {
+	case !permit.Allowed():
+	case e.Version == 0 && (e.UID == "" || permit.Version == 0):
+	case e.Version == 0:
+		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
 	case e.Version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: e.Pod}
 	case e.Version > judged && !permit.Noted():
@@ -190,7 +192,7 @@ func (p *PodEviction) told(e Eviction, permit plan.Permit) Verdict {
 	case !permit.Noted():
 		v = Allow(reason.PodIsDown)
 	}
-	if p.DryRun || e.UID != "" && (permit.Version == 0 || e.Version != 0) {
+	if p.DryRun || e.UID != "" {
 		return v
 	}
 	if p.Unpinned != nil {

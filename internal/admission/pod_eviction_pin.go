@@ -5,19 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // PodEvictionPin judges for /admission/pod-eviction-pin: an eviction acts by name,
 // so it is bound to the UID of the pod that is judged after this and, where that pod
-// is down, to the version in which it is. It refuses nothing; what it cannot know is
-// left as it is.
+// is down, to the version in which it is. It refuses only what it cannot bind: what
+// reaches the judge unbound would act on whatever has the name by then.
 type PodEvictionPin struct {
 	Observer PodObserver
 	DryRun   bool // every request is left as it is
 }
+
+// nobody is a UID that no pod has. An eviction that came while there was no such pod
+// is bound to it, so that it does not meet the next one of that name.
+const nobody = "nobody"
 
 // Judge decides before ctx ends.
 func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
@@ -25,12 +31,15 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	case p.DryRun:
 		return Allow(NotGuarded)
 	case !p.Observer.Synced():
-		return Allow(CacheEmpty)
+		return unbound(e, CacheEmpty, nil)
 	case !p.Observer.Managed(e.Namespace):
 		return Allow(NotGuarded)
 	}
-	pod, known := p.pod(ctx, e)
-	if !known || !pod.Held && !pod.Unplaced {
+	pod, err := p.pod(ctx, e)
+	switch {
+	case err != nil:
+		return unbound(e, ParentUnknown, err)
+	case !pod.Held && !pod.Unplaced:
 		return Allow(NotGuarded)
 	}
 	v := Allow(PodPinned)
@@ -41,16 +50,33 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 // Doubt lets a review pass that shows no eviction: /admission/pod-eviction answers it.
 func (p *PodEvictionPin) Doubt(string) Verdict { return Allow(EvictionUnreadable) }
 
-// pod returns the pod from the cache or, where it is down, as it is right now.
-func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, bool) {
+// unbound refuses for now what cannot be bound.
+func unbound(e Eviction, why reason.Code, err error) Verdict {
+	entry, _ := reason.Explain(why)
+	text := fmt.Sprintf("eviction of %s is refused (%s): %s", e.Pod, why, entry.Sentence)
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	return Deny(http.StatusTooManyRequests, why, shortened(text, mostMessage))
+}
+
+// pod returns the pod from the cache or, where it is down or unknown, as it is right
+// now. An error says that nobody knows it.
+func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
-	if !known || pod.Up || e.Version != 0 {
-		return pod, known
+	if known && (pod.Up || e.Version != 0) {
+		return pod, nil
 	}
-	if live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod); err == nil && exists {
-		return live, true
+	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
+	switch {
+	case err != nil && known:
+		return pod, nil // if it is another one by now, the version says so
+	case err != nil:
+		return observe.Pod{}, err
+	case !exists:
+		return observe.Pod{UID: nobody, Up: true, Held: true}, nil
 	}
-	return pod, true
+	return live, nil
 }
 
 // pin is a JSON patch that binds the eviction to a pod as far as it is not bound to

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,12 +195,11 @@ func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
 		dryRun bool
 		warned bool
 	}{
-		"a pod that serves":                       {"zone-b-0", loose, false, true},
-		"a pod that is down":                      {"zone-a-1", loose, false, true},
-		"a pod that is down, whatever it is then": {"zone-a-1", anyVersion, false, true},
-		"bound, and it serves":                    {"zone-b-0", anyVersion, false, false},
-		"bound, and it is down":                   {"zone-a-1", func(*admission.Eviction) {}, false, false},
-		"where lockstep binds nothing":            {"zone-b-0", loose, true, false},
+		"a pod that serves":            {"zone-b-0", loose, false, true},
+		"a pod that is down":           {"zone-a-1", loose, false, true},
+		"bound, and it serves":         {"zone-b-0", anyVersion, false, false},
+		"bound, and it is down":        {"zone-a-1", func(*admission.Eviction) {}, false, false},
+		"where lockstep binds nothing": {"zone-b-0", loose, true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, told := aDown(), 0
@@ -279,7 +279,7 @@ func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
 		"another zone has the hold": {fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
 		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneNotWhole},
 		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusNotFound, reason.PodIsGone},
-		"the pod is down":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusOK, reason.PodIsDown},
+		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheBehind},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -386,4 +386,33 @@ func TestWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
 		}
 		says(t, <-granted, http.StatusOK, reason.EvictionGranted)
 	})
+}
+
+// A storm is answered by the rules of a single eviction: what is granted in all is
+// within the limit of one zone.
+func TestAStormOfEvictionsIsGrantedInOneZoneWithinTheLimit(t *testing.T) {
+	c := threeOfThree(fixture.Held(""), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	webhook := c.webhook()
+	granted := make(chan string)
+	var storm sync.WaitGroup
+	for range 5 {
+		for _, z := range c.group.Zones {
+			for _, pod := range z.Pods {
+				e := c.pinned(t, pod.Name)
+				storm.Go(func() {
+					if webhook.Judge(t.Context(), e).Allowed {
+						granted <- pod.Name
+					}
+				})
+			}
+		}
+	}
+	go func() { storm.Wait(); close(granted) }()
+	pods, zones := map[string]bool{}, map[string]bool{}
+	for pod := range granted {
+		pods[pod], zones[pod[:len("zone-a")]] = true, true
+	}
+	if len(pods) != 2 || len(zones) != 1 || len(c.record.Intents) != 2 {
+		t.Errorf("granted %v; the hold notes %v", pods, c.record.Intents)
+	}
 }

@@ -29,11 +29,13 @@ func (b *board) since(operation Operation, zone string) time.Time {
 
 // waitingBefore objects while an operation of another zone waits that asked
 // before that time and has not been silent for too long; only those operations
-// count, if any are named.
+// count, if any are named. A rollout waits for its turn in one zone: a place that it
+// took for another one is nobody's.
 func (b *board) waitingBefore(since time.Time, zone string, operations ...Operation) Refusal {
 	for _, w := range b.Hold.Waiting {
 		_, exists := b.Zone(w.Zone)
 		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
+		counts = counts && (w.Operation != Rollout || w.Zone == b.turn)
 		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && b.Now.Before(w.Until()) {
 			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
 		}

@@ -1,0 +1,119 @@
+package apiserver_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// balancer stands before operators as a Service does whose clients open a new
+// connection for each request: it asks them in turn, and passes over one that is
+// not there.
+type balancer struct {
+	*httptest.Server
+	operators *http.Client
+
+	mu    sync.Mutex
+	to    []string
+	next  int
+	calls map[string]int // answered, by path
+}
+
+// newBalancer knows operators by a CA.
+func newBalancer(t *testing.T, ca []byte) *balancer {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	b := &balancer{calls: map[string]int{}, operators: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 50,
+	}}}
+	b.Server = httptest.NewUnstartedServer(http.HandlerFunc(b.pass))
+	b.EnableHTTP2 = true
+	b.StartTLS()
+	t.Cleanup(b.Close)
+	return b
+}
+
+// ca is what the API server knows the balancer by.
+func (b *balancer) ca() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.Certificate().Raw})
+}
+
+// leadsTo replaces the operators that are asked.
+func (b *balancer) leadsTo(addresses ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to = addresses
+}
+
+// inTurn returns all operators, the one whose turn it is first.
+func (b *balancer) inTurn() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	for i := range b.to {
+		all = append(all, b.to[(b.next+i)%len(b.to)])
+	}
+	b.next++
+	return all
+}
+
+// answered returns how many calls of each path were answered so far.
+func (b *balancer) answered() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.calls)
+}
+
+func (b *balancer) pass(w http.ResponseWriter, r *http.Request) {
+	review, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the API server has gone
+	}
+	err = errors.New("no operator to ask")
+	for _, address := range b.inTurn() {
+		var answer *http.Response
+		answer, err = b.ask(r, address, review)
+		if err == nil {
+			b.count(r.URL.Path)
+			copyAnswer(w, answer)
+			return
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			break // it may have begun with it
+		}
+	}
+	http.Error(w, err.Error(), http.StatusBadGateway)
+}
+
+func (b *balancer) count(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls[path]++
+}
+
+func (b *balancer) ask(r *http.Request, address string, review []byte) (*http.Response, error) {
+	url := "https://" + address + r.URL.RequestURI()
+	request, err := http.NewRequestWithContext(r.Context(), r.Method, url, bytes.NewReader(review))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = r.Header.Clone()
+	return b.operators.Do(request)
+}
+
+func copyAnswer(w http.ResponseWriter, answer *http.Response) {
+	defer answer.Body.Close()
+	maps.Copy(w.Header(), answer.Header)
+	w.WriteHeader(answer.StatusCode)
+	_, _ = io.Copy(w, answer.Body) // the API server may have gone, or the operator
+}

@@ -1,0 +1,246 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// storm is many evictions at once, of pods of three zones, beside a rollout and a
+// downscale.
+type storm struct {
+	evictions, pods, clients int
+	late                     bool                                // both operators see pods and StatefulSets late
+	kills                    func(*drainable) (victim *operator) // midway; nil: nobody
+}
+
+// storms by what goes wrong meanwhile.
+var storms = map[string]storm{
+	"nothing else goes wrong":     {},
+	"the leader is killed":        {kills: (*drainable).leader},
+	"the other replica is killed": {kills: (*drainable).follower},
+	"caches are late":             {late: true},
+}
+
+func TestAStormOfEvictionsSurvivesWithARolloutAndADownscale(t *testing.T) {
+	t.Parallel()
+	random, seed := seeded(t)
+	for _, name := range someOf(random, 1, slices.Sorted(maps.Keys(storms))) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := storms[name]
+			o.evictions, o.pods, o.clients = 300, 30, 20
+			if everyFault() {
+				o.evictions, o.pods, o.clients = 10000, 300, 50
+			}
+			o.isSurvived(t, seed)
+		})
+	}
+}
+
+func (o storm) isSurvived(t *testing.T, seed uint64) {
+	t.Helper()
+	e := newDrainable(t)
+	e.limits(judge.Budget{Limit: 2})
+	if o.late {
+		e.rules.grace = defaultGrace + behind
+		proxy, kubeconfig := e.proxied()
+		proxy.DelayWatches("pods", behind)
+		proxy.DelayWatches("statefulsets", behind)
+		e.kubeconfig = kubeconfig
+	}
+	e.guard()
+	if everyFault() {
+		e.scene.patience = stormPatience
+	}
+	for _, name := range []string{"zone-a", "zone-b", "zone-c"} {
+		e.begin(zone(name, int32(o.pods/3), inBudget, maxUnavailable("2")))
+	}
+	e.settled()
+	before := e.allPods()
+	e.changeAll(version(2))
+	e.awaitDeletions(1)
+
+	blows := newBlows(e, o, seed, before)
+	shrunk := make(chan error, 1)
+	go func() { shrunk <- blows.downscale("zone-b") }()
+	if o.kills != nil {
+		<-blows.midway
+		e.replaces(o.kills(e))
+	}
+	blows.end()
+	if err := <-shrunk; err != nil {
+		t.Error(err)
+	}
+	e.settled()
+	if got, want := len(e.allPods()), len(before)-1; got != want {
+		t.Errorf("%d pods are wanted in the end, %d expected after a downscale by one", got, want)
+	}
+	blows.judge()
+	e.tellsOfLeases()
+}
+
+// stormPatience is for the long form.
+const stormPatience = 8 * time.Minute
+
+// leader is the operator that leads.
+func (e *drainable) leader() *operator {
+	e.t.Helper()
+	i := -1
+	e.eventually("somebody leads", func(present) error {
+		if i = slices.IndexFunc(e.replicas, leads); i < 0 {
+			return errors.New("nobody")
+		}
+		return nil
+	})
+	return e.replicas[i]
+}
+
+func (e *drainable) follower() *operator {
+	e.t.Helper()
+	leader := e.leader()
+	return e.replicas[slices.IndexFunc(e.replicas, func(o *operator) bool { return o != leader })]
+}
+
+// replaces kills an operator and starts another one in its place.
+func (e *drainable) replaces(o *operator) {
+	e.t.Helper()
+	o.Kill()
+	e.replicas[slices.Index(e.replicas, o)] = e.startReplica()
+	e.leads()
+}
+
+// blows are the requests of a storm and their answers.
+type blows struct {
+	e        *drainable
+	evicting sync.WaitGroup
+	left     atomic.Int64
+	midway   chan struct{} // closed when half of the evictions are answered
+	began    time.Time
+
+	mu      sync.Mutex
+	answers map[int]int // by code
+	odd     []string
+	slowest time.Duration
+}
+
+func newBlows(e *drainable, o storm, seed uint64, pods []string) *blows {
+	b := &blows{e: e, midway: make(chan struct{}), began: time.Now(), answers: map[int]int{}}
+	b.left.Store(int64(o.evictions))
+	for n := range o.clients {
+		random := rand.New(rand.NewPCG(seed, uint64(n)))
+		b.evicting.Go(func() { b.evict(random, pods, int64(o.evictions/2)) })
+	}
+	return b
+}
+
+// evict is what one client does, as a drain does it without its pauses: it asks for
+// one pod until that may go, and then for another one, until the storm is over.
+func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
+	for b.left.Load() > 0 {
+		pod := pods[random.IntN(len(pods))]
+		for again := true; again; again = b.ask(pod) {
+			if time.Since(b.began) > b.e.patience {
+				b.note(func() { b.odd = append(b.odd, pod+" was never evicted") })
+				return
+			}
+			if b.left.Add(-1) == half {
+				close(b.midway)
+			}
+		}
+	}
+}
+
+// ask evicts a pod once, and tells whether to ask again.
+func (b *blows) ask(pod string) bool {
+	began := time.Now()
+	err := b.e.evicts(b.e.t.Context(), pod, nil)
+	took, code := time.Since(began), http.StatusCreated
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		code = int(status.Status().Code)
+	} else if err != nil {
+		code = 0
+	}
+	known := slices.Contains([]int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}, code)
+	b.note(func() {
+		b.answers[code]++
+		b.slowest = max(b.slowest, took)
+		if !known {
+			b.odd = append(b.odd, err.Error())
+		}
+	})
+	return code == http.StatusTooManyRequests || !known
+}
+
+func (b *blows) note(what func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	what()
+}
+
+// downscale asks for one replica less until it is had, every quarter of a second.
+func (b *blows) downscale(zone string) error {
+	for {
+		err := b.e.scaleBy(scaled, zone, -1)
+		switch {
+		case err == nil:
+			b.e.t.Logf("the downscale was had after %s", time.Since(b.began).Round(time.Millisecond))
+			return nil
+		case time.Since(b.began) > b.e.patience, errors.Is(err, context.Canceled):
+			return fmt.Errorf("the downscale was never had: %w", err)
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+}
+
+// end waits until everybody has his answers.
+func (b *blows) end() {
+	b.evicting.Wait()
+	b.e.t.Logf("answers by code after %s: %v, the slowest after %s", time.Since(b.began).Round(time.Millisecond), b.answers, b.slowest.Round(time.Millisecond))
+}
+
+// judge objects to answers that nobody should get.
+func (b *blows) judge() {
+	t := b.e.t
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, text := range b.odd {
+		t.Errorf("an odd answer: %s", text)
+	}
+	if b.slowest >= webhookTimeout {
+		t.Errorf("the slowest answer came after %s", b.slowest)
+	}
+	if evicted := b.e.evicted(); len(evicted) == 0 || b.answers[http.StatusTooManyRequests] == 0 {
+		t.Errorf("%d pods that served were evicted, and %d evictions were refused: nothing was decided", len(evicted), b.answers[http.StatusTooManyRequests])
+	}
+}
+
+// tellsOfLeases tells how often the hold was written, and how often in vain.
+func (e *drainable) tellsOfLeases() {
+	e.t.Helper()
+	written, conflicts := 0, 0
+	for _, r := range e.requests() {
+		switch {
+		case r.Resource != "leases" || !strings.HasPrefix(r.Name, "lockstep-group-") || r.Verb != "update":
+		case r.Code == http.StatusConflict:
+			conflicts++
+		default:
+			written++
+		}
+	}
+	e.t.Logf("%d pods that served were evicted, %d were deleted; the Lease was written %d times, and %d times in vain", len(e.evicted()), len(e.deletions()), written, conflicts)
+}

@@ -1,0 +1,99 @@
+package apiserver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// nodeOf is a label of nodes that belong to one scene alone.
+const nodeOf = "lockstep.test/node-of"
+
+// addNodes makes nodes for pods of this scene, and has somebody place them there.
+func (s *scene) addNodes(n int, pool string) []string {
+	s.t.Helper()
+	if err := s.world.cluster.StartScheduler(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	nodes, err := s.world.cluster.AddNodes(s.t.Context(), n, map[string]string{nodeOf: s.pool(pool)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return nodes
+}
+
+func (s *scene) pool(name string) string { return s.name + "." + name }
+
+// placedOn lets pods be placed on the nodes of a pool of the scene's.
+func (s *scene) placedOn(pool string) option {
+	return func(set *appsv1.StatefulSet) {
+		set.Spec.Template.Spec.NodeName = ""
+		set.Spec.Template.Spec.NodeSelector = map[string]string{nodeOf: s.pool(pool)}
+	}
+}
+
+// podsOn returns the names of the pods that a node has.
+func (p present) podsOn(node string) []string {
+	var names []string
+	for name, pod := range p.pods {
+		if pod.Spec.NodeName == node {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// drain drains nodes, all at once, as people do: with kubectl.
+func (s *scene) drain(nodes ...string) (finished func()) {
+	s.t.Helper()
+	kubectl, err := localcluster.Program(s.t.Context(), "kubectl", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeoutCause(s.t.Context(), s.patience, fmt.Errorf("not drained after %s", s.patience))
+	var mu sync.Mutex
+	told, began := map[string]string{}, time.Now()
+	var all sync.WaitGroup
+	for _, node := range nodes {
+		all.Go(func() {
+			command := exec.CommandContext(ctx, kubectl, "drain", node, "--kubeconfig="+s.world.cluster.AdminKubeconfig(), "--ignore-daemonsets")
+			command.Env = []string{"HOME=" + s.world.cluster.Dir()}
+			var out bytes.Buffer
+			command.Stdout, command.Stderr = &out, &out
+			err := command.Run()
+			mu.Lock()
+			defer mu.Unlock()
+			told[node] = out.String()
+			if err != nil {
+				s.t.Errorf("drain of %s: %v\n%s", node, errors.Join(err, context.Cause(ctx)), out.String())
+			}
+		})
+	}
+	return func() {
+		s.t.Helper()
+		all.Wait()
+		stop()
+		s.t.Logf("%d nodes are drained after %s", len(nodes), time.Since(began).Round(time.Millisecond))
+		for node, words := range told {
+			s.t.Logf("kubectl drain %s:\n%s", node, words)
+		}
+		s.eventually("no pod is left on the drained nodes", func(now present) error {
+			for _, node := range nodes {
+				if left := now.podsOn(node); len(left) > 0 {
+					return fmt.Errorf("%s has %q", node, left)
+				}
+			}
+			return nil
+		})
+	}
+}

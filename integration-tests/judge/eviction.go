@@ -1,0 +1,78 @@
+package judge
+
+// tryEviction judges an eviction that had an effect, whoever asked for it. What it
+// was allowed by is known a moment before the pod leaves, however long it waited
+// for that.
+func (c *court) tryEviction(f Fact) {
+	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, f.At), now: f.At, by: evicted}
+	if len(t.states) == 0 || !t.zone().Grouped {
+		return
+	}
+	wasUp := c.wasUp(f.Pod)
+	c.record(f, t, wasUp)
+	if !wasUp {
+		return
+	}
+	b, found := c.budget(t.zone().Group)
+	if !found {
+		b.Limit = widest(t.states)
+	}
+	if b.Partition != nil {
+		c.tryPeers(t, b)
+		c.tryRollouts(t)
+	} else {
+		c.tryOthers(t)
+		c.tryBudget(t, b.Limit)
+	}
+	c.tryShrinking(t)
+	c.tryHoldOfEviction(t, b)
+}
+
+// tryPeers asks whether fewer pods of the partition were down in the other zones
+// than its budget allows.
+func (c *court) tryPeers(t taking, b Budget) {
+	z, down := t.zone(), 0
+	partition := b.partitionOf(t.pod.Name)
+	if partition == "" {
+		c.object(4, z, "%s was evicted, which is in no partition", t.pod.Name)
+		return
+	}
+	c.members(z.Group, t.now, func(uid string, states []dated) {
+		other := last(states)
+		if uid == z.UID {
+			return
+		}
+		for pod := range c.downIn(other.Zone, t.now) {
+			if b.partitionOf(pod) == partition {
+				down++
+			}
+		}
+	})
+	if down >= b.Limit {
+		c.object(4, z, "%s was evicted while %d pods of partition %s were down in other zones, fewer than %d wanted", t.pod.Name, down, partition, b.Limit)
+	}
+}
+
+// tryRollouts asks whether no rollout had a pod of the group down, where evictions
+// go by partitions.
+func (c *court) tryRollouts(t taking) {
+	z := t.zone()
+	c.members(z.Group, t.now, func(uid string, states []dated) {
+		for at, out := range c.down {
+			if at.zone == uid && out.by == deleted && c.counts(out, t.now) {
+				c.object(1, z, "%s was evicted while %s was down by a rollout", t.pod.Name, podName(last(states).Name, at.ordinal))
+			}
+		}
+	})
+}
+
+func (c *court) tryHoldOfEviction(t taking, b Budget) {
+	c.tryHeld(t, func(z *Zone) string {
+		holders := []string{"rollout/" + z.Name, "downscale/" + z.Name, "eviction/" + z.Name}
+		if b.Partition != nil {
+			holders = []string{"eviction/partitions"}
+		}
+		_, objection := c.noted(t.pod, z.Group, holders...)
+		return objection
+	})
+}
