@@ -116,6 +116,7 @@ mutants: ## plant mistakes in the source, each of which its own test must notice
 faults: ## kill the operator at every write of a rollout and of a downscale, play every mix of faults around it; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff|Certificate' -v -count=1 -parallel 8 -timeout 30m
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 30m
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'StormOfEvictions|Drained|MissingPodBlocks' -v -count=1 -timeout 60m
 
 storm: ## a thousand rounds of rollouts and downscales that begin in any order; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'InEveryOrder' -v -count=1 -parallel 8 -timeout 60m
