@@ -44,6 +44,7 @@ var house = map[string]room{
 	"internal/operator": {floor: 6, uses: outside},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
+	"internal/controller/budget":   {floor: 5, uses: outside},
 	"internal/controller/cabundle": {floor: 5, uses: outside},
 	"internal/admission":           {floor: 5, uses: outside},
 	"internal/server":              {floor: 5, uses: outside},

@@ -42,7 +42,7 @@ func TestTheMatrixNamesATestInEveryCell(t *testing.T) {
 		if !found {
 			t.Fatalf("%s has no row %q", matrix, row)
 		}
-		for i, column := range []string{"rollout", "downscale"} {
+		for i, column := range []string{"rollout", "downscale", "eviction"} {
 			if cell := strings.Split(text, "|")[i]; !testName.MatchString(cell) {
 				t.Errorf("%s, %s: no test in %q", row, column, cell)
 			}

@@ -56,6 +56,13 @@ func (b buckets) all() float64 {
 	return b.counts[len(b.counts)-1]
 }
 
+// join takes all of another histogram in.
+func (b *buckets) join(other buckets) {
+	for i, bound := range other.bounds {
+		b.add(bound, other.counts[i])
+	}
+}
+
 // since returns what was added after an earlier look.
 func (b buckets) since(before buckets) buckets {
 	added := buckets{bounds: slices.Clone(b.bounds), counts: slices.Clone(b.counts)}

@@ -97,12 +97,13 @@ func scenarios() []scenario {
 		{[]string{"fairness"}, (*bench).fairnessBetweenNamespaces},
 		{[]string{"failover"}, (*bench).failovers},
 		{[]string{"webhooks"}, (*bench).webhookDecisions},
+		{[]string{"evictions"}, (*bench).evictions},
 		{[]string{"scaling"}, (*bench).scaling},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "scaling"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling"}
 }
 
 // run measures what was chosen and returns what could be measured.

@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,6 @@ func (q question) review(uid types.UID) []byte {
 // ask makes the question whether an object may become another one, as an API
 // server asks it.
 func ask(path string, kind metav1.GroupVersionKind, subresource string, before, after metav1.Object) (question, error) {
-	const place types.UID = "the-uid-of-the-request"
 	var objects [2]runtime.RawExtension
 	for i, object := range []metav1.Object{before, after} {
 		text, err := json.Marshal(object)
@@ -42,17 +42,39 @@ func ask(path string, kind metav1.GroupVersionKind, subresource string, before, 
 		objects[i].Raw = text
 	}
 	sets := metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
+	return put(path, admissionv1.AdmissionRequest{
+		Kind: kind, Resource: sets, SubResource: subresource,
+		RequestKind: &kind, RequestResource: &sets, RequestSubResource: subresource,
+		Namespace: before.GetNamespace(), Name: before.GetName(), Operation: admissionv1.Update,
+		OldObject: objects[0], Object: objects[1],
+	})
+}
+
+// askEviction makes the question whether a pod may be evicted.
+func askEviction(e *policyv1.Eviction) (question, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return question{}, fmt.Errorf("encode eviction of %s: %w", e.Name, err)
+	}
+	kind := metav1.GroupVersionKind{Group: policyv1.GroupName, Version: "v1", Kind: "Eviction"}
+	pods := metav1.GroupVersionResource{Version: "v1", Resource: "pods"}
+	return put("/admission/"+podEviction, admissionv1.AdmissionRequest{
+		Kind: kind, Resource: pods, SubResource: "eviction",
+		RequestKind: &kind, RequestResource: &pods, RequestSubResource: "eviction",
+		Namespace: e.Namespace, Name: e.Name, Operation: admissionv1.Create,
+		Object: runtime.RawExtension{Raw: text},
+	})
+}
+
+// put makes a question of a request for real, whatever its UID will be.
+func put(path string, r admissionv1.AdmissionRequest) (question, error) {
+	const place types.UID = "the-uid-of-the-request"
+	r.UID, r.DryRun = place, new(false)
 	text, err := json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{
-			UID: place, Kind: kind, Resource: sets, SubResource: subresource,
-			RequestKind: &kind, RequestResource: &sets, RequestSubResource: subresource,
-			Namespace: before.GetNamespace(), Name: before.GetName(), Operation: admissionv1.Update,
-			DryRun: new(false), OldObject: objects[0], Object: objects[1],
-		},
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: &r,
 	})
 	if err != nil {
-		return question{}, fmt.Errorf("encode review of %s: %w", before.GetName(), err)
+		return question{}, fmt.Errorf("encode review of %s: %w", r.Name, err)
 	}
 	head, tail, _ := bytes.Cut(text, []byte(place))
 	return question{path, head, tail}, nil

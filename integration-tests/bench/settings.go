@@ -28,6 +28,7 @@ type settings struct {
 	fairness fairnessSizes
 	failover failoverSizes
 	webhooks webhookSizes
+	evict    evictionSizes
 	scale    scaleSizes
 }
 
@@ -50,10 +51,20 @@ type fairnessSizes struct{ runs, groups, rate int }
 
 type failoverSizes struct{ kills, handOvers int }
 
-type webhookSizes struct {
+// pace is how reviews are asked: for a while at a constant rate, several times.
+type pace struct {
 	runs, rate int
 	window     time.Duration
-	patches    int
+}
+
+type webhookSizes struct {
+	pace
+	patches int
+}
+
+type evictionSizes struct {
+	pace
+	pods, joins, takes int
 }
 
 type scaleSizes struct {
@@ -104,6 +115,12 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.webhooks.rate, "webhooks.rate", 500, 500, "reviews a second")
 	duration(&s.webhooks.window, "webhooks.window", 5*time.Second, 20*time.Second, "for how long at a time")
 	count(&s.webhooks.patches, "webhooks.patches", 200, 1000, "decreases through the API server that are refused")
+	count(&s.evict.pods, "evictions.pods", 1000, 5000, "pods of the large group that refuses evictions")
+	count(&s.evict.runs, "evictions.runs", 3, 5, "times that each kind of refusal is asked for")
+	count(&s.evict.rate, "evictions.rate", 1000, 1000, "reviews of evictions a second")
+	duration(&s.evict.window, "evictions.window", 5*time.Second, 20*time.Second, "for how long at a time")
+	count(&s.evict.joins, "evictions.joins", 100, 300, "pods evicted under the hold that their zone has already")
+	count(&s.evict.takes, "evictions.takes", 30, 100, "pods whose eviction takes the hold of their group")
 	count(&s.scale.changes, "scaling.changes", 30, 100, "changes up and as many down that zones take over, of each way to do so")
 	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
 	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
@@ -146,6 +163,7 @@ func (s *settings) check() error {
 		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
 		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups, "fairness.rate": s.fairness.rate,
 		"webhooks.runs": s.webhooks.runs, "webhooks.rate": s.webhooks.rate, "webhooks.patches": s.webhooks.patches,
+		"evictions.pods": s.evict.pods, "evictions.runs": s.evict.runs, "evictions.rate": s.evict.rate, "evictions.joins": s.evict.joins, "evictions.takes": s.evict.takes,
 		"scaling.changes": s.scale.changes, "scaling.idle": s.scale.idle, "scaling.delayed": s.scale.delayed, "scaling.delay": int(s.scale.delay.Seconds()),
 	} {
 		if n < 1 {

@@ -29,7 +29,7 @@ func TestLongIsLonger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.many.runs <= short.many.runs || s.fairness.groups <= short.fairness.groups || s.failover.kills <= short.failover.kills {
+	if s.many.runs <= short.many.runs || s.fairness.groups <= short.fairness.groups || s.failover.kills <= short.failover.kills || s.evict.pods <= short.evict.pods {
 		t.Errorf("-long is not longer: %+v, %+v", s, short)
 	}
 }
@@ -54,6 +54,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 	for sentence, arguments := range map[string][]string{
 		"a scenario that is not there":       {"-only", "rollout,speed"},
 		"no runs":                            {"-rollout.runs", "0"},
+		"no reviews of evictions":            {"-evictions.rate", "0"},
 		"a number that is none":              {"-memory.pods", "many"},
 		"two operators of one name":          {"-contender", "a=x", "-contender", "a=y"},
 		"an operator of the name of another": {"-contender", "lockstep=x"},
@@ -70,7 +71,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 
 func TestWhatWasChosenIsMeasured(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks scaling",
+		"":            "rollout many memory fairness failover webhooks evictions scaling",
 		"idle":        "rollout",
 		"memory,many": "many memory",
 	} {

@@ -19,7 +19,9 @@ const notesEvery = 10 * time.Second
 // load is a kind of review that is asked at a constant rate.
 type load struct {
 	what      string
-	reason    string // of lockstep's answers
+	goal      time.Duration // for p99, at a client; 0: none
+	handler   string        // the webhook of which lockstep counts what its handler takes; empty: nobody asks
+	reason    string        // of lockstep's answers
 	allowed   bool
 	notes     bool // a refusal may be noted in the group's Lease
 	questions func(context.Context) ([]question, error)
@@ -27,8 +29,9 @@ type load struct {
 
 // verdicts are what a load has shown.
 type verdicts struct {
-	took map[string][][]time.Duration // by racer, run by run
-	cpu  map[string]time.Duration     // of the webhook, by racer
+	took    map[string][][]time.Duration // by racer, run by run
+	cpu     map[string]time.Duration     // of the webhook, by racer
+	handled buckets                      // what lockstep's handler took
 
 	// What lockstep asked the API server meanwhile.
 	reads, writes int
@@ -47,7 +50,7 @@ func (b *bench) webhookDecisions(ctx context.Context) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := a.askInTurn(ctx, s)
+		rows, err := a.askInTurn(ctx, s.endpoints, a.webhooks.pace, s.loads(a))
 		if err != nil {
 			return rows, err
 		}
@@ -56,39 +59,58 @@ func (b *bench) webhookDecisions(ctx context.Context) ([]row, error) {
 	})
 }
 
+// trial is a load that is put on lockstep's webhook and the floor's.
+type trial struct {
+	*endpoints
+	load
+	pace
+	asks []question
+	seen *verdicts
+}
+
 // askInTurn puts every load on every webhook, several times. Each run begins
 // with the other one.
-func (a *arena) askInTurn(ctx context.Context, s *webhookStage) ([]row, error) {
+func (a *arena) askInTurn(ctx context.Context, e *endpoints, p pace, loads []load) ([]row, error) {
 	var rows []row
 	var all []*verdicts
-	for _, l := range s.loads(a) {
-		v := newVerdicts()
-		questions, err := a.awaitVerdict(ctx, s, l)
+	for _, l := range loads {
+		asks, err := a.awaitVerdict(ctx, e, l)
 		if err != nil {
 			return nil, err
 		}
-		for run := range a.webhooks.runs {
+		t := trial{e, l, p, asks, newVerdicts()}
+		for run := range p.runs {
 			for i := range 2 {
 				name := []string{floorName, lockstepName}[(run+i)%2]
-				if err := a.underLoad(ctx, s, l, questions, name, v); err != nil {
+				if err := a.underLoad(ctx, t, name); err != nil {
 					return nil, fmt.Errorf("%s: %s: %w", name, l.what, err)
 				}
-				took := v.took[name][run]
-				a.say("%s, run %d of %d: %-10s %s", l.what, run+1, a.webhooks.runs, name, milliseconds(median(took), quantile(took, 0.99)))
+				took := t.seen.took[name][run]
+				a.say("%s, run %d of %d: %-10s %s", l.what, run+1, p.runs, name, milliseconds(median(took), quantile(took, 0.99)))
 			}
 		}
-		all = append(all, v)
-		rows = append(rows, decisionRow(fmt.Sprintf("%s, %d a second, p50 / p99 of %d", l.what, a.webhooks.rate, v.asked(lockstepName)), mostDecisionP99, v.took))
-		if !l.allowed {
-			rows = append(rows, requestsRow(l, v))
-		}
+		all = append(all, t.seen)
+		rows = append(rows, t.rows()...)
 	}
 	return append(rows, cpuRow(all)), nil
 }
 
+// rows are about what a load has shown.
+func (t trial) rows() []row {
+	what := fmt.Sprintf("%s, %d a second, p50 / p99 of %d", t.what, t.rate, t.seen.asked(lockstepName))
+	rows := []row{decisionRow(what, t.goal, t.seen.took)}
+	if t.handler != "" {
+		rows = append(rows, handlerRow(t.seen.handled))
+	}
+	if !t.allowed {
+		rows = append(rows, requestsRow(t.load, t.seen))
+	}
+	return rows
+}
+
 // awaitVerdict returns a load's questions, once lockstep answers all of them as
 // it should.
-func (a *arena) awaitVerdict(ctx context.Context, s *webhookStage, l load) ([]question, error) {
+func (a *arena) awaitVerdict(ctx context.Context, e *endpoints, l load) ([]question, error) {
 	var questions []question
 	var last error
 	err := a.await(ctx, "verdict: "+l.what, 1, func() (int, error) {
@@ -97,7 +119,7 @@ func (a *arena) awaitVerdict(ctx context.Context, s *webhookStage, l load) ([]qu
 			return 0, err
 		}
 		for _, q := range questions {
-			if last = l.judged(ctx, s.listeners[lockstepName], q, "first"); last != nil {
+			if last = l.judged(ctx, e.listeners[lockstepName], q, "first"); last != nil {
 				return 0, nil //nolint:nilerr // it is told when patience ends
 			}
 		}
@@ -110,37 +132,46 @@ func (a *arena) awaitVerdict(ctx context.Context, s *webhookStage, l load) ([]qu
 }
 
 // underLoad measures one webhook for a while.
-func (a *arena) underLoad(ctx context.Context, s *webhookStage, l load, questions []question, name string, v *verdicts) error {
+func (a *arena) underLoad(ctx context.Context, t trial, name string) error {
 	if _, err := a.audit.next(); err != nil {
+		return err
+	}
+	before, err := a.handled(ctx, t.handler)
+	if err != nil {
 		return err
 	}
 	racer := a.racers[slices.IndexFunc(a.racers, func(r *racer) bool { return r.name == name })]
 	began, used := time.Now(), racer.cpu()
-	took, err := openLoop(ctx, a.webhooks.rate, a.webhooks.window, func(ctx context.Context, i int) error {
-		q, uid := questions[i%len(questions)], types.UID(fmt.Sprintf("%s-%d", name, i))
+	took, err := openLoop(ctx, t.rate, t.window, func(ctx context.Context, i int) error {
+		q, uid := t.asks[i%len(t.asks)], types.UID(fmt.Sprintf("%s-%d", name, i))
 		if name == floorName {
-			_, err := s.listeners[name].asked(ctx, q, uid)
+			_, err := t.listeners[name].asked(ctx, q, uid)
 			return err
 		}
-		return l.judged(ctx, s.listeners[name], q, uid)
+		return t.judged(ctx, t.listeners[name], q, uid)
 	})
 	if err != nil {
 		return err
 	}
-	v.took[name] = append(v.took[name], took)
-	v.cpu[name] += racer.cpu() - used
+	t.seen.took[name] = append(t.seen.took[name], took)
+	t.seen.cpu[name] += racer.cpu() - used
 	if name == floorName {
 		return nil
 	}
 	if err := pause(ctx, afterglow); err != nil { // the log is written after the answer
 		return err
 	}
-	v.under += time.Since(began)
+	t.seen.under += time.Since(began)
+	after, err := a.handled(ctx, t.handler)
+	if err != nil {
+		return err
+	}
+	t.seen.handled.join(after.since(before))
 	requests, err := a.audit.next()
 	if err != nil {
 		return err
 	}
-	v.count(requests, racer.user)
+	t.seen.count(requests, racer.user)
 	return nil
 }
 

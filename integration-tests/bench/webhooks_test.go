@@ -136,6 +136,10 @@ took_sum{name="a.dev"} 7
 	if got := later.since(b); err != nil || !slices.Equal(got.counts, []float64{4, 4, 4}) || got.quantile(0.99) != 0.005 {
 		t.Errorf("since then %v, %v", got, err)
 	}
+	two := b.since(buckets{})
+	if two.join(b); !slices.Equal(two.counts, []float64{182, 200, 210}) || !slices.Equal(b.counts, []float64{91, 100, 105}) {
+		t.Errorf("twice the same: %v, of %v", two, b)
+	}
 	if got := (buckets{}).quantile(0.99); got != 0 {
 		t.Errorf("of nothing %v", got)
 	}
@@ -148,7 +152,7 @@ func TestALogSaysWhereWebhooksAreServed(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := addressIn(path); got != want || err != nil {
+		if got, err := addressIn(path, servingWebhooks); got != want || err != nil {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,8 +20,7 @@ const (
 
 // webhookStage is what reviews are about, and who answers them.
 type webhookStage struct {
-	bundle    []byte
-	listeners map[string]listener // by racer
+	*endpoints
 
 	barred *group            // its zones carry the label grafana.com/no-downscale=true
 	lame   *group            // one of its zones is not whole
@@ -39,9 +32,6 @@ const webhookGroupPods = 2 // in each of three zones
 
 func (a *arena) setWebhooksUp(ctx context.Context) (*webhookStage, error) {
 	floor, lockstep := a.racers[0], a.racers[1]
-	if err := a.mayServeWebhooks(ctx, lockstep); err != nil {
-		return nil, err
-	}
 	own, err := a.makeNamespaces(ctx, lockstep, 2)
 	if err != nil {
 		return nil, err
@@ -64,29 +54,8 @@ func (a *arena) setWebhooksUp(ctx context.Context) (*webhookStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	lockstep.command += " -server-tls.enabled -server-tls.port=0 -server-tls.self-signed-cert.dns-name=127.0.0.1"
-	if err := a.start(ctx, lockstep, own...); err != nil {
-		return nil, err
-	}
-	return s, a.listen(ctx, s)
-}
-
-// mayServeWebhooks gives lockstep the rights beyond those to roll.
-func (a *arena) mayServeWebhooks(ctx context.Context, r *racer) error {
-	if err := a.cluster.Apply(ctx, manifests+"/webhooks/certificate/role.yaml", manifests+"/webhooks/inject.yaml"); err != nil {
-		return err
-	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               r.user,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: lockstepHome, Verb: "update", Resource: "secrets", Name: certificateSecret},
-	}}
-	return a.await(ctx, "right to keep a certificate", 1, func() (int, error) {
-		answer, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err != nil || !answer.Status.Allowed {
-			return 0, err
-		}
-		return 1, nil
-	})
+	s.endpoints, err = a.serve(ctx, own...)
+	return s, err
 }
 
 // makeLame makes a group whose second zone never gets Ready.
@@ -141,61 +110,6 @@ func (a *arena) hold(ctx context.Context, g *group) error {
 	return nil
 }
 
-const (
-	// certificateSecret has lockstep's certificate and the CA that it is by.
-	certificateSecret = "lockstep-webhook-certificate"
-	// servingWebhooks is what a webhook logs beside its address.
-	servingWebhooks = "serving webhooks"
-)
-
-// listen finds lockstep's endpoint, and starts the floor's with the same
-// certificate.
-func (a *arena) listen(ctx context.Context, s *webhookStage) error {
-	var secret *corev1.Secret
-	err := a.await(ctx, "certificate", 1, func() (int, error) {
-		var err error
-		secret, err = a.client.CoreV1().Secrets(lockstepHome).Get(ctx, certificateSecret, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && len(secret.Data["cert"]) == 0 {
-			return 0, nil
-		}
-		return 1, err
-	})
-	if err != nil {
-		return err
-	}
-	s.bundle = secret.Data["ca"]
-	if err := a.startAllowAll(ctx, secret.Data["cert"], secret.Data["key"]); err != nil {
-		return err
-	}
-	s.listeners = map[string]listener{}
-	return a.await(ctx, "webhooks that are served", 2, func() (int, error) {
-		for _, r := range a.racers[:2] {
-			address, err := addressIn(r.processes[0].log)
-			if err != nil || address == "" {
-				return len(s.listeners), err
-			}
-			s.listeners[r.name] = newListener(address, s.bundle)
-		}
-		return len(s.listeners), nil
-	})
-}
-
-// addressIn returns where a log says that webhooks are served, if it does yet.
-func addressIn(log string) (string, error) {
-	file, err := os.Open(log)
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var entry struct{ Msg, Address string }
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == servingWebhooks {
-			return entry.Address, nil
-		}
-	}
-	return "", nil
-}
-
 // loads are all kinds of reviews that caches can answer.
 func (s *webhookStage) loads(a *arena) []load {
 	smaller := func(path string, g *group) func(context.Context) ([]question, error) {
@@ -205,10 +119,10 @@ func (s *webhookStage) loads(a *arena) []load {
 		}
 	}
 	return []load{
-		{what: "no-downscale refuses", reason: "DownscaleBarred", questions: smaller(noDownscale, s.barred)},
-		{what: "prepare-downscale refuses: another zone is not whole", reason: "OtherZoneNotWhole", questions: smaller(prepareDownscale, s.lame)},
-		{what: "prepare-downscale refuses: the group is held", reason: "GroupHeld", notes: true, questions: smaller(prepareDownscale, s.held)},
-		{what: "both pass what does not shrink", reason: "NotShrinking", allowed: true, questions: func(ctx context.Context) ([]question, error) {
+		{goal: mostDecisionP99, what: "no-downscale refuses", reason: "DownscaleBarred", questions: smaller(noDownscale, s.barred)},
+		{goal: mostDecisionP99, what: "prepare-downscale refuses: another zone is not whole", reason: "OtherZoneNotWhole", questions: smaller(prepareDownscale, s.lame)},
+		{goal: mostDecisionP99, what: "prepare-downscale refuses: the group is held", reason: "GroupHeld", notes: true, questions: smaller(prepareDownscale, s.held)},
+		{goal: mostDecisionP99, what: "both pass what does not shrink", reason: "NotShrinking", allowed: true, questions: func(ctx context.Context) ([]question, error) {
 			return s.harmless(ctx, a)
 		}},
 	}

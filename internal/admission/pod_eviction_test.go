@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -385,4 +386,33 @@ func TestWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
 		}
 		says(t, <-granted, http.StatusOK, reason.EvictionGranted)
 	})
+}
+
+// A storm is answered by the rules of a single eviction: what is granted in all is
+// within the limit of one zone.
+func TestAStormOfEvictionsIsGrantedInOneZoneWithinTheLimit(t *testing.T) {
+	c := threeOfThree(fixture.Held(""), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	webhook := c.webhook()
+	granted := make(chan string)
+	var storm sync.WaitGroup
+	for range 5 {
+		for _, z := range c.group.Zones {
+			for _, pod := range z.Pods {
+				e := c.pinned(t, pod.Name)
+				storm.Go(func() {
+					if webhook.Judge(t.Context(), e).Allowed {
+						granted <- pod.Name
+					}
+				})
+			}
+		}
+	}
+	go func() { storm.Wait(); close(granted) }()
+	pods, zones := map[string]bool{}, map[string]bool{}
+	for pod := range granted {
+		pods[pod], zones[pod[:len("zone-a")]] = true, true
+	}
+	if len(pods) != 2 || len(zones) != 1 || len(c.record.Intents) != 2 {
+		t.Errorf("granted %v; the hold notes %v", pods, c.record.Intents)
+	}
 }

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -13,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // grown makes a StatefulSet as large as those of a database are.
@@ -53,10 +56,67 @@ func BenchmarkNoDownscale(b *testing.B) {
 				}
 				took = append(took, time.Since(began))
 			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+			reportP99(b, took)
 		})
 	}
+}
+
+func reportP99(b *testing.B, took []time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkPodEviction refuses evictions from a group of that many pods, one of which
+// is down in another zone. For the first of many who ask at a time the group is
+// counted; the others hear what came of it.
+func BenchmarkPodEviction(b *testing.B) {
+	for _, pods := range []int{300, 5000} {
+		c := unwhole(pods)
+		review := eviction(b, "zone-a-0", bound("zone-a-0", ""))
+		b.Run(fmt.Sprintf("%d pods, the first who asks", pods), func(b *testing.B) {
+			refuse(b, review, func() http.Handler {
+				h, _ := evicting(c)
+				return h
+			})
+		})
+		b.Run(fmt.Sprintf("%d pods, who asks meanwhile", pods), func(b *testing.B) {
+			h, _ := evicting(c)
+			refuse(b, review, func() http.Handler { return h })
+		})
+	}
+}
+
+// refuse measures refusals by the handler that there is each time.
+func refuse(b *testing.B, review []byte, handler func() http.Handler) {
+	b.Helper()
+	b.ReportAllocs()
+	var took []time.Duration
+	for b.Loop() {
+		h := handler()
+		began := time.Now()
+		w := post(b, h, evictionPath, review)
+		took = append(took, time.Since(began))
+		if !bytes.Contains(w.Body.Bytes(), []byte("OtherZoneNotWhole")) {
+			b.Fatal(w.Body)
+		}
+	}
+	reportP99(b, took)
+}
+
+// unwhole is a group of three zones, one of which misses its first pod.
+func unwhole(pods int) *evictable {
+	var zones []fixture.Part
+	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
+		parts := []fixture.ZonePart{fixture.Replicas(pods / 3)}
+		for ordinal := range pods / 3 {
+			if zone != "zone-c" || ordinal > 0 {
+				parts = append(parts, fixture.Pod(ordinal, plan.Ready, "1"))
+			}
+		}
+		zones = append(zones, fixture.Zone(zone, "1", parts...))
+	}
+	return cluster(zones...)
 }
 
 // What a decision takes of memory is in proportion to the review: a large object

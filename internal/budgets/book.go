@@ -3,6 +3,8 @@ package budgets
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +43,7 @@ type Options struct {
 type Book struct {
 	options  Options
 	listener func(namespace string)
+	watcher  func(namespace string)
 	poked    chan struct{} // holds one entry when the CRD has changed
 
 	mu      sync.Mutex
@@ -56,13 +59,17 @@ type Book struct {
 // New returns a Book that knows nothing yet.
 func New(o Options) *Book {
 	return &Book{
-		options: o, listener: func(string) {}, poked: make(chan struct{}, 1), shelves: map[string]*shelf{},
+		options: o, listener: func(string) {}, watcher: func(string) {}, poked: make(chan struct{}, 1), shelves: map[string]*shelf{},
 	}
 }
 
 // Listen registers who is told when the budgets of a namespace have changed. Call it
 // before Run.
 func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
+
+// ListenToAll registers who is told when anything about the budgets of a namespace has
+// changed, their status included. Call it before Run.
+func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed }
 
 // Known tells whether the budgets have been read, or there is no such kind.
 func (b *Book) Known() bool { return b.Trouble() == nil }
@@ -102,6 +109,35 @@ func (b *Book) Budgets(namespace string) []plan.DisruptionBudget {
 		s.read = read
 	}
 	return read
+}
+
+// Objects returns the budgets of a namespace in order of names. It makes no request.
+func (b *Book) Objects(namespace string) []Object {
+	b.mu.Lock()
+	var all []*object
+	if s := b.shelves[namespace]; s != nil {
+		all = s.ordered()
+	}
+	b.mu.Unlock()
+	objects := make([]Object, len(all))
+	for i, o := range all {
+		objects[i] = Object{Budget: o.budget(), UID: o.uid, Version: o.version, Generation: o.generation, Status: o.status}
+	}
+	return objects
+}
+
+// Any tells whether there are budgets in a namespace.
+func (b *Book) Any(namespace string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shelves[namespace] != nil
+}
+
+// Namespaces returns those in which there are budgets.
+func (b *Book) Namespaces() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.shelves))
 }
 
 // Run watches until ctx ends, and returns when everything that it began has stopped.

@@ -205,3 +205,31 @@ func TestOfCRDsNothingButTheOneOfBudgetsIsAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// Whoever writes the status of a budget sees what it says now, and at which version.
+func TestTheStatusOfABudgetIsShownToWhoeverWritesIt(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		if got := d.Objects("team"); len(got) != 1 || got[0].Version != "102" || got[0].Generation != 1 || got[0].UID != "uid-102" || got[0].Status.DisruptionsAllowed != nil {
+			d.t.Errorf("got %+v", got)
+		}
+		d.touched()
+		d.touch("team", "a")
+		d.want("a", true)
+		if got := d.Objects("team"); got[0].Version != "103" || *got[0].Status.DisruptionsAllowed != 103 || got[0].Budget.Name != "a" {
+			d.t.Errorf("got %+v", got)
+		}
+		if got := d.touched(); len(got) != 1 || got[0] != "team" {
+			d.t.Errorf("told of %s", got)
+		}
+		if !d.Any("team") || d.Any("other") || !slices.Equal(d.Namespaces(), []string{"team"}) {
+			d.t.Errorf("there are some in %s", d.Namespaces())
+		}
+		d.take("team", "a")
+		if got := d.touched(); len(got) != 1 || d.Any("team") || len(d.Objects("team")) > 0 {
+			d.t.Errorf("told of %s, there is %v", got, d.Objects("team"))
+		}
+	})
+}

@@ -147,7 +147,7 @@ func (b *Book) gone() bool {
 	b.failing, b.trouble = time.Time{}, nil
 	b.mu.Unlock()
 	for namespace := range left {
-		b.listener(namespace)
+		b.tell(namespace, true)
 	}
 	return true
 }

@@ -308,6 +308,7 @@ type desk struct {
 
 	mu  sync.Mutex
 	hit []string // which namespaces were told of, since the last call of news
+	all []string // the same for touched
 }
 
 // atDesk runs a test beside a running book, of one namespace or of all.
@@ -332,6 +333,11 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 			defer d.mu.Unlock()
 			d.hit = append(d.hit, namespace)
 		})
+		d.ListenToAll(func(namespace string) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.all = append(d.all, namespace)
+		})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { d.Run(ctx) })
@@ -350,6 +356,16 @@ func (d *desk) news() []string {
 	defer func() { d.hit = nil }()
 	slices.Sort(d.hit)
 	return d.hit
+}
+
+// touched returns in which namespaces anything about a budget was another one since
+// the last call.
+func (d *desk) touched() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer func() { d.all = nil }()
+	return d.all
 }
 
 // names returns the budgets of a namespace: valid ones by their names, others with

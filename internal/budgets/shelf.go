@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -18,6 +20,16 @@ type object struct {
 	version    string
 	generation int64
 	budget     func() plan.DisruptionBudget // reads it, once
+	status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus
+}
+
+// Object is a budget as it stands at a version, for who writes its status.
+type Object struct {
+	Budget     plan.DisruptionBudget
+	UID        string
+	Version    string
+	Generation int64
+	Status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus // not to be changed
 }
 
 // shelf has the budgets of one namespace.
@@ -72,11 +84,17 @@ func objectOf(u *unstructured.Unstructured) *object {
 	needed := map[string]any{
 		"kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}, "spec": u.Object["spec"],
 	}
-	return &object{
+	o := &object{
 		name: u.GetName(), uid: string(u.GetUID()), version: u.GetResourceVersion(), generation: u.GetGeneration(),
 		budget: sync.OnceValue(func() plan.DisruptionBudget {
 			budget, _ := contract.Budget(needed)
 			return budget
 		}),
 	}
+	if status, is := u.Object["status"].(map[string]any); is {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &o.status); err != nil {
+			o.status = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus{} // it is written anew
+		}
+	}
+	return o
 }

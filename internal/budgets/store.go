@@ -28,10 +28,17 @@ func (s store) put(it any) error {
 	b.mu.Lock()
 	changed := b.shelf(namespace).put(objectOf(u))
 	b.mu.Unlock()
-	if changed {
+	b.tell(namespace, changed)
+	return nil
+}
+
+// tell tells who listens that a budget of a namespace is another one, and whether it
+// asks for something else.
+func (b *Book) tell(namespace string, spec bool) {
+	if spec {
 		b.listener(namespace)
 	}
-	return nil
+	b.watcher(namespace)
 }
 
 // Delete implements cache.ReflectorStore.
@@ -45,7 +52,7 @@ func (s store) Delete(it any) error {
 	b.mu.Lock()
 	b.take(namespace, u.GetName())
 	b.mu.Unlock()
-	b.listener(namespace)
+	b.tell(namespace, true)
 	return nil
 }
 
@@ -98,7 +105,7 @@ func (b *Book) take(namespace, name string) {
 
 // replace takes over all budgets that exist, and tells whom it concerns.
 func (b *Book) replace(all map[string]map[string]*object) {
-	changed := map[string]bool{}
+	changed := map[string]bool{} // by namespace; false: in what is none of a spec
 	b.mu.Lock()
 	for namespace, s := range b.shelves {
 		for name := range s.objects {
@@ -110,9 +117,7 @@ func (b *Book) replace(all map[string]map[string]*object) {
 	}
 	for namespace, objects := range all {
 		for _, o := range objects {
-			if b.shelf(namespace).put(o) {
-				changed[namespace] = true
-			}
+			changed[namespace] = b.shelf(namespace).put(o) || changed[namespace]
 		}
 	}
 	b.filled, b.absent = true, false
@@ -120,7 +125,7 @@ func (b *Book) replace(all map[string]map[string]*object) {
 		b.works()
 	}
 	b.mu.Unlock()
-	for namespace := range changed {
-		b.listener(namespace)
+	for namespace, spec := range changed {
+		b.tell(namespace, spec)
 	}
 }

@@ -65,19 +65,33 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 	case (inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live:
 		return Decision{Verdict: Look}
 	case len(deeds) > 0:
-		return coverDeeds(s, deeds, decrease)
+		covered := coverDeeds(s, deeds, decrease)
+		if covered.Verdict == Carry && endsGrants(steps) && s.Hold.Unreadable == "" {
+			return Decision{Verdict: Write, Record: kept(s, decrease)}
+		}
+		return covered
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
 		return Decision{Verdict: Write, Record: settle(s, "", nil, decrease)}
 	case changes || endsGrants(steps):
-		return Decision{Verdict: Write, Record: settle(s, holderAfter(s.Hold, decrease), nil, decrease)}
+		return Decision{Verdict: Write, Record: kept(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
 	case renewalDue(s):
 		return Decision{Verdict: Write, Record: settle(s, s.Hold.Holder, nil, decrease)}
 	}
 	return Decision{}
+}
+
+// kept returns the record of whoever has the hold as it must read next. Others' time is
+// not ours to prolong.
+func kept(s plan.Snapshot, decrease plan.Decrease) plan.Hold {
+	record := settle(s, holderAfter(s.Hold, decrease), nil, decrease)
+	if record.Holder.Foreign() {
+		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
+	}
+	return record
 }
 
 // nextDecrease returns the decrease that the hold notes after these steps, and
@@ -285,7 +299,7 @@ func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	granted := map[string]bool{}
 	for _, i := range s.Hold.Intents {
 		d, anew := deed[i.Pod]
-		stays := i.Granted() && i.UID == d.UID
+		stays := i.Granted() && !i.Succeeded(d.UID, d.Version)
 		if s.Fate(i).Counts() && (!anew || d.Noted || stays) {
 			next = append(next, i)
 			granted[i.Pod] = stays

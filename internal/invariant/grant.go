@@ -62,19 +62,48 @@ func find(s plan.Snapshot, pod string) (plan.Zone, plan.Pod) {
 
 // budgetOf finds the budget that covers a pod, if one does, and tells whether it is
 // clear what it allows.
-func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, clear bool) {
+func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
+	all := budgetsOf(s, p)
+	if len(all) == 0 {
+		return plan.DisruptionBudget{}, false, true
+	}
+	return all[0], true, len(all) == 1 && all[0].Invalid == ""
+}
+
+func budgetsOf(s plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
 	labels := p.Labels.Map()
 	maps.Copy(labels, map[string]string{
 		"statefulset.kubernetes.io/pod-name": p.Name, "apps.kubernetes.io/pod-index": strconv.Itoa(p.Ordinal), "controller-revision-hash": p.Revision,
 	})
-	n := 0
+	var all []plan.DisruptionBudget
 	for _, b := range s.Budgets {
 		if b.Selector.Matches(labels) {
-			budget = b
-			n++
+			all = append(all, b)
 		}
 	}
-	return budget, n > 0, n == 0 || (n == 1 && budget.Invalid == "")
+	return all
+}
+
+// leastBudget returns how many pods of a zone may be down by its rollout: no more than
+// a budget of evictions allows that covers its pods, apart from one that allows none.
+func leastBudget(s plan.Snapshot, z plan.Zone) int {
+	least := z.MaxUnavailable.Of(z.Replicas)
+	for _, p := range z.Pods {
+		for _, b := range budgetsOf(s, p) {
+			limit := limitOf(b, z)
+			if b.Invalid == "" && !b.ByPartition() && limit > 0 && limit < least {
+				least = limit
+			}
+		}
+	}
+	return least
+}
+
+func limitOf(b plan.DisruptionBudget, z plan.Zone) int {
+	if b.Percentage > 0 {
+		return max(1, int(int64(z.Replicas)*int64(b.Percentage)/100))
+	}
+	return b.Limit
 }
 
 func grantedBeside(s plan.Snapshot, z plan.Zone, a allowed) string {
@@ -188,10 +217,8 @@ func overBudgetByEviction(s plan.Snapshot, z plan.Zone, a allowed) string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%s may go, and which budget counts is not known", a.Pod)
-	case covered && b.Percentage > 0:
-		limit = max(1, z.Replicas*b.Percentage/100)
 	case covered:
-		limit = b.Limit
+		limit = limitOf(b, z)
 	}
 	down := 1
 	if b.ByPartition() {

@@ -363,7 +363,7 @@ func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 				delete(up, ordinal)
 			}
 		}
-		down, budget := z.Replicas-len(up), z.MaxUnavailable.Of(z.Replicas)
+		down, budget := z.Replicas-len(up), leastBudget(s, z)
 		if taken && down > budget {
 			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, budget)
 		}

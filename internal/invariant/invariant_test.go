@@ -117,6 +117,13 @@ var violations = map[string]violation{
 		"", "zone-a rev=2\n zone-a-0 failing@1 zone-a-1 failing@1 zone-a-2 failing@1",
 		deletes(down("zone-a-0"), down("zone-a-1")), hold.Decision{},
 	},
+	"a takedown beyond the budget of evictions": {
+		"WithinBudget", strings.Replace(healthy, "hold rollout/zone-a\nzone-a rev=2 current=1", "zpdb a\nhold rollout/zone-a\nzone-a rev=2 current=1 budget=2", 1),
+		deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+	},
+	"a budget that allows no evictions says nothing about rollouts": {
+		"", strings.Replace(healthy, "hold rollout", "zpdb a limit=0\nhold rollout", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+	},
 	"a takedown while another zone's pod is noted": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-0\n", 1),
 		deletes(up("zone-a-0")), noted("zone-a-0"),

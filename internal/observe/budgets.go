@@ -25,12 +25,21 @@ func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Kn
 // changed: which of them concern a group is the planner's to say.
 func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	o.budgets.Listen(func(namespace string) {
-		seen := map[plan.Key]bool{}
-		for _, z := range lookup[*zoneRecord](o.zones, cache.NamespaceIndex, namespace) {
-			if z.grouped && !seen[z.key()] {
-				seen[z.key()] = true
-				enqueue(z.key())
-			}
+		for _, key := range o.GroupsIn(namespace) {
+			enqueue(key)
 		}
 	})
+}
+
+// GroupsIn returns the groups of a namespace that have zones.
+func (o *Observer) GroupsIn(namespace string) []plan.Key {
+	var keys []plan.Key
+	seen := map[plan.Key]bool{}
+	for _, z := range lookup[*zoneRecord](o.zones, cache.NamespaceIndex, namespace) {
+		if z.grouped && !seen[z.key()] {
+			seen[z.key()] = true
+			keys = append(keys, z.key())
+		}
+	}
+	return keys
 }

@@ -42,10 +42,6 @@ func (o *Operator) cachesFilled() error {
 // replica has the same permissions, and most groups may not need what is missing.
 func (o *Operator) permissionsGranted() error { return server.Tolerable(o.access.Missing()) }
 
-// budgetsKnown says why evictions cannot be judged and keeps the process Ready:
-// everything else goes on.
-func (o *Operator) budgetsKnown() error { return server.Tolerable(o.budgets.Trouble()) }
-
 func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
 	o.writeJSON(w, o.config.Settings())
 }

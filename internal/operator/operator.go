@@ -57,6 +57,7 @@ type Operator struct {
 	webhooks   *webhooks // nil: none are served
 	underway   *underway
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
+	telling    atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
 }
 
 // groupLoop names the loop over groups in logs, spans and metrics.
@@ -137,6 +138,7 @@ func (o *Operator) assemble() error {
 			return fmt.Errorf("set up webhooks: %w", err)
 		}
 	}
+	o.budgets.ListenToAll(o.budgetsChanged)
 	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
 }
 
@@ -269,6 +271,9 @@ func (o *Operator) work(ctx context.Context) {
 	if o.webhooks != nil {
 		loops.Go(func() { o.webhooks.inject(ctx) })
 	}
+	if !o.config.DryRun {
+		loops.Go(func() { o.tellOfBudgets(ctx) })
+	}
 	o.workOnGroups(ctx)
 }
 
@@ -350,6 +355,7 @@ func (o *Operator) enqueue(key plan.Key) {
 	if l := o.loop.Load(); l != nil {
 		l.Add(key)
 	}
+	o.budgetsChanged(key.Namespace)
 }
 
 // namespaceChanged looks at every group of a namespace that opted in or out.
@@ -367,6 +373,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	for _, key := range o.observer.Groups(namespace) {
 		o.enqueue(key)
 	}
+	o.budgetsChanged(namespace)
 	if o.webhooks != nil {
 		o.webhooks.namespaceChanged()
 	}

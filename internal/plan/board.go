@@ -141,7 +141,7 @@ func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candid
 	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
-	granted := noted && intent.Granted() && intent.UID == pod.UID
+	granted := noted && intent.Granted() && !intent.Succeeded(pod.UID, pod.Version)
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}

@@ -136,7 +136,7 @@ func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until
 	for _, pod := range pods {
 		e := b.eviction(z, pod)
 		if index != nil {
-			e.elsewhere = index.elsewhere(e.partition, zone)
+			e.elsewhere = elsewhere(e.partition, index[e.partition], zone)
 		}
 		granted, later := b.grant(e)
 		until = earlier(until, later)

@@ -84,7 +84,9 @@ func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool
 
 // budgetOf returns how many pods of a zone may be down by its rollout: what its
 // annotation says or, where that is less, what the budgets of evictions say that
-// go by zones. One that allows no evictions says nothing about rollouts.
+// go by zones. One that allows no evictions says nothing about rollouts. Where
+// several cover a pod the least counts, and one that cannot be used allows one pod:
+// what is wrong with budgets keeps no rollout from its end.
 func (b *board) budgetOf(zone Zone) int {
 	least := zone.MaxUnavailable.Of(zone.Replicas)
 	if len(b.Budgets) == 0 {
@@ -92,9 +94,11 @@ func (b *board) budgetOf(zone Zone) int {
 	}
 	for _, pod := range zone.Pods {
 		for _, i := range b.covers.of(pod) {
-			budget := b.Budgets[i]
-			if limit := budget.Of(zone.Replicas); budget.Invalid == "" && !budget.ByPartition() && limit > 0 {
-				least = min(least, limit)
+			switch budget := b.Budgets[i]; {
+			case budget.Invalid != "":
+				least = 1
+			case !budget.ByPartition() && budget.Of(zone.Replicas) > 0:
+				least = min(least, budget.Of(zone.Replicas))
 			}
 		}
 	}
@@ -108,10 +112,4 @@ func (b DisruptionBudget) Of(replicas int) int {
 		return max(1, int(int64(b.Percentage)*int64(replicas)/100))
 	}
 	return b.Limit
-}
-
-// budgetUnclear objects where nobody can say which budget of evictions counts.
-func budgetUnclear(b *board, d disruption) Refusal {
-	_, _, because := b.disruptionBudget(d.pod.Pod)
-	return because
 }

@@ -203,7 +203,7 @@ func evictionsBarred(_ *board, e eviction) Refusal {
 // eviction again that was granted moments ago: it may be under way.
 func alreadyNoted(b *board, e eviction) Refusal {
 	switch {
-	case !e.noted, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
+	case !e.noted, e.intent.Succeeded(e.pod.UID, e.pod.Version):
 		return Refusal{}
 	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
 		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}
@@ -215,7 +215,12 @@ func alreadyNoted(b *board, e eviction) Refusal {
 	return Refusal{}
 }
 
+// zoneHeldElsewhere waits for a downscale of another zone until whoever leads has
+// taken it off the hold: a grant does not.
 func zoneHeldElsewhere(b *board, e eviction) Refusal {
+	if d := b.Hold.Decrease; !d.None() && d.Zone != e.zone.Name {
+		return b.held(d.Zone, "")
+	}
 	return heldElsewhere(b, disruption{zone: e.zone})
 }
 
@@ -272,8 +277,7 @@ func (b *board) tally(e eviction, because Refusal) Tally {
 }
 
 func tallyOfPartition(b *board, e eviction) Tally {
-	t, _ := b.partitionDown(e)
-	return t
+	return b.partitionDown(e).Tally
 }
 
 func tallyElsewhere(b *board, e eviction) Tally {

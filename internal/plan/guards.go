@@ -35,7 +35,6 @@ var takedownGuards = []guard{
 	otherZoneNotWhole, // guarantee 2: the rest of the group serves
 	partitionTooFresh, // where a budget asks for time between zones
 	shrinks,           // a downscale of this zone settles first
-	budgetUnclear,     // which budget of evictions counts is known
 	budgetSpent,       // guarantee 4: at most so many pods of a zone
 	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
 }

@@ -114,6 +114,12 @@ const GrantLimit = 45 * time.Second
 // not carried out yet.
 func (i Intent) Lapsed() bool { return i.Granted() && i.Known >= GrantLimit }
 
+// Succeeded tells whether a pod of the same name with this UID and version came after
+// the one that is noted.
+func (i Intent) Succeeded(uid string, version Version) bool {
+	return i.UID != uid && version > i.Version
+}
+
 // Partitions stands for a zone in the holder of evictions that go by partitions.
 const Partitions = "partitions"
 

@@ -40,70 +40,54 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 // partitionNotWhole objects where the limit of the budget is reached by the pods of
 // the same partition in other zones.
 func partitionNotWhole(b *board, e eviction) Refusal {
-	t, until := b.partitionDown(e)
+	t := b.partitionDown(e)
 	switch {
 	case t.total() < e.limit:
 		return Refusal{}
-	case !until.IsZero():
-		return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: until}
+	case t.total() == t.fresh:
+		return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: t.until}
 	}
 	return Refusal{Code: reason.PartitionNotWhole, Detail: t.In}
 }
 
 // partitionTooFresh objects to the replacement of a pod while those of its partition
-// in other zones have not been Ready for as long as its budget asks for.
+// in other zones have not been Ready for as long as its budget asks for. A partition
+// that another zone is not to have is not waited for: those that it is to have are
+// there, or nothing would be taken down.
 func partitionTooFresh(b *board, d disruption) Refusal {
-	budget, covered, because := b.disruptionBudget(d.pod.Pod)
-	if !covered || !because.None() || budget.Delay <= 0 {
-		return Refusal{}
-	}
-	e := eviction{zone: d.zone, pod: d.pod.Pod, budget: budget, limit: max(1, budget.Limit)}
-	partition, known := budget.PartitionOf(d.pod.Name)
-	if e.partition = partition; !known {
-		return Refusal{}
-	}
-	return partitionNotWhole(b, e)
-}
-
-// partitionDown counts the pods of a partition that are down in other zones. The time
-// is when the last of those is there that only have to be Ready for longer, where no
-// other is down.
-func (b *board) partitionDown(e eviction) (Tally, time.Time) {
-	if e.elsewhere != nil {
-		return e.elsewhere.Tally, e.elsewhere.until
-	}
-	t := Tally{In: "partition " + e.partition}
-	var until time.Time
-	othersDown := false
-	for _, z := range b.standings {
-		if z.Name == e.zone.Name {
+	for _, i := range b.covers.of(d.pod.Pod) {
+		budget := b.Budgets[i]
+		partition, known := budget.PartitionOf(d.pod.Name)
+		if !known || budget.Delay <= 0 {
 			continue
 		}
-		there := 0
+		t := b.partitionDown(eviction{zone: d.zone, budget: budget, partition: partition})
+		if t.fresh >= max(1, budget.Limit) {
+			return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: t.until}
+		}
+	}
+	return Refusal{}
+}
+
+// partitionDown counts the pods of a partition that are down in other zones.
+func (b *board) partitionDown(e eviction) *partitionTally {
+	if e.elsewhere != nil {
+		return e.elsewhere
+	}
+	parts, own := make([]partitionInZone, len(b.standings)), -1
+	for i, z := range b.standings {
+		if z.Name == e.zone.Name {
+			own = i
+			continue
+		}
 		for _, pod := range z.Pods {
-			if in, _ := e.budget.PartitionOf(pod.Name); in != e.partition {
-				continue
-			}
-			there++
-			fresh, down := b.inPartition(z, pod, e.budget.Delay)
-			if !fresh.IsZero() || down {
-				t.NotReady++
-			}
-			othersDown = othersDown || down
-			if fresh.After(until) {
-				until = fresh
+			if in, _ := e.budget.PartitionOf(pod.Name); in == e.partition {
+				b.countPartition(&parts[i], z, pod, e.budget.Delay)
 			}
 		}
-		missing := z.missingOf(e)
-		if there+missing == 0 {
-			missing = 1 // a partition that a zone does not have is missed there
-		}
-		t.Unknown += missing
+		parts[i].missing = z.missingOf(e)
 	}
-	if othersDown || t.Unknown > 0 {
-		return t, time.Time{}
-	}
-	return t, until
+	return elsewhere(e.partition, parts, own)
 }
 
 // inPartition tells whether a pod of a partition is down or, if it only has to be
@@ -125,16 +109,9 @@ func (z standing) missingOf(e eviction) int {
 	if z.missing == 0 {
 		return 0
 	}
-	exists := make(map[int]bool, len(z.Pods))
-	for _, pod := range z.Pods {
-		exists[pod.Ordinal] = true
-	}
-	count, looked := 0, 0
-	for ordinal := z.Start; ordinal-z.Start < z.Replicas; ordinal++ {
-		if exists[ordinal] {
-			continue
-		}
-		if looked++; looked > mostMissing {
+	count := 0
+	for i, ordinal := range z.absent() {
+		if i == mostMissing {
 			return count + 1
 		}
 		if in, _ := e.budget.PartitionOf(PodName(z.Name, ordinal)); in == e.partition {

@@ -22,11 +22,11 @@ type partitionInZone struct {
 	covered []Pod
 }
 
-// partitionTally is what is down of a partition in other zones, and until when, where
-// that is only a matter of time.
+// partitionTally is what is down of a partition in other zones.
 type partitionTally struct {
 	Tally
-	until time.Time
+	fresh int       // those of NotReady that only have to be Ready for longer
+	until time.Time // when the last of these has been
 }
 
 func (b *board) indexPartitions(r *reach) partitionIndex {
@@ -112,12 +112,11 @@ func (z standing) absent() []int {
 	return absent
 }
 
-// elsewhere counts what is down of a partition in other zones than one.
-func (index partitionIndex) elsewhere(partition string, zone int) *partitionTally {
+// elsewhere sums up what is down of a partition in other zones than one.
+func elsewhere(partition string, parts []partitionInZone, own int) *partitionTally {
 	t := &partitionTally{Tally: Tally{In: "partition " + partition}}
-	down := 0
-	for other, in := range index[partition] {
-		if other == zone {
+	for zone, in := range parts {
+		if zone == own {
 			continue
 		}
 		t.NotReady += in.down + in.fresh
@@ -125,13 +124,10 @@ func (index partitionIndex) elsewhere(partition string, zone int) *partitionTall
 		if in.there+in.missing == 0 {
 			t.Unknown++ // a partition that a zone does not have is missed there
 		}
-		down += in.down
+		t.fresh += in.fresh
 		if in.until.After(t.until) {
 			t.until = in.until
 		}
-	}
-	if down > 0 || t.Unknown > 0 {
-		t.until = time.Time{}
 	}
 	return t
 }
@@ -165,7 +161,7 @@ func (b *board) grantsInPartition(index partitionIndex, partition string) (n int
 		in := &index[partition][zone]
 		for _, pod := range in.covered {
 			e := b.eviction(b.standings[zone], pod)
-			e.elsewhere = index.elsewhere(partition, zone)
+			e.elsewhere = elsewhere(partition, index[partition], zone)
 			if granted, _ := b.grant(e); granted {
 				n++
 				b.takeDown(in, e)

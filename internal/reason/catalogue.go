@@ -22,6 +22,8 @@ var catalogue = []Entry{
 	{PodIsDown, 17, Deed, "the pod that is evicted is down, so nothing is lost by it", "Nothing."},
 	{PodIsGone, 18, Deed, "the pod that was to be evicted does not exist any more", "Nothing."},
 	{PodPinned, 19, Deed, "an eviction was bound to the very pod that is judged", "Nothing."},
+	{GroupCovered, 20, Deed, "the ZoneAwarePodDisruptionBudget covers pods of one group", "Nothing."},
+	{BudgetAlone, 21, Deed, "no other ZoneAwarePodDisruptionBudget covers a pod that this one covers", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -86,6 +88,8 @@ var catalogue = []Entry{
 	{SeveralBudgets, 227, Attention, "several ZoneAwarePodDisruptionBudgets cover the pod, and none of them is more right than the others", "Change their selectors so that each pod is covered by one."},
 	{PartitionUnknown, 228, Attention, "the partition of the pod is not to be found in its name", "Correct podNamePartitionRegex of its ZoneAwarePodDisruptionBudget."},
 	{EvictionUnreadable, 229, Attention, "a review shows no eviction of a pod", "See what the webhook configurations call lockstep for."},
+	{NothingCovered, 230, Attention, "the ZoneAwarePodDisruptionBudget covers no pod of any rollout group", "Correct its selector: it has to match labels of the pods of a group."},
+	{SeveralGroups, 231, Attention, "the ZoneAwarePodDisruptionBudget covers pods of several rollout groups, each of which is judged by itself", "Make a ZoneAwarePodDisruptionBudget for each group, or leave it if that is what is meant."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

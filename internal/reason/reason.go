@@ -34,6 +34,8 @@ const (
 	PodIsDown          Code = "PodIsDown"
 	PodIsGone          Code = "PodIsGone"
 	PodPinned          Code = "PodPinned"
+	GroupCovered       Code = "GroupCovered"
+	BudgetAlone        Code = "BudgetAlone"
 )
 
 // Codes for waits that end by themselves.
@@ -104,6 +106,8 @@ const (
 	SeveralBudgets        Code = "SeveralBudgets"
 	PartitionUnknown      Code = "PartitionUnknown"
 	EvictionUnreadable    Code = "EvictionUnreadable"
+	NothingCovered        Code = "NothingCovered"
+	SeveralGroups         Code = "SeveralGroups"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -8,18 +8,14 @@ var evictionWorlds = []*spot{
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction beside a rollout of another zone", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Queue: true, Lost: 1,
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Lost: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction beside a rollout of its zone", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "an eviction beside a rollout that is paused while the operator dies", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Pause, 0, 0}}},
-	}},
-	{name: "an eviction of a pod that crashes beside a rollout", config: Config{
+	{name: "an eviction beside a rollout, and a crash", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 1}, Crashes: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
@@ -35,39 +31,23 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 0}}},
 	}},
-	{name: "evictions of two pods of one zone and a crash", config: Config{
-		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Crashes: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 1}}},
-	}},
-	{name: "evictions of two pods and a rollout under one budget", config: Config{
-		Zones: 1, Replicas: 3, Budget: 3, Limit: 2, Operators: 1, Templates: []int{2}, Pods: [][]int{{1, 2, 2}},
-		Tracks: [][]Edit{{{Evict, 0, 1}}, {{Evict, 0, 2}}},
-	}},
 	{name: "evictions in two zones", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
 	}},
-	{name: "an eviction beside a downscale of another zone", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Queue: true,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 1, 0}}},
-	}},
-	{name: "an eviction beside a downscale of its zone", config: Config{
-		Zones: 1, Replicas: 2, Budget: 1, Operators: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 0, 1}}},
-	}},
-	{name: "an eviction of a pod that leaves by a downscale", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
-		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 0, 0}}},
+	{name: "evictions of two pods of one zone", config: Config{
+		Zones: 2, Replicas: 2, Budget: 2, Operators: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 1}}},
 	}},
 	{name: "an eviction beside a downscale of our own", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Force, 1, 0}}},
 	}},
-	{name: "an eviction beside a scaling nobody asked for", config: Config{
+	{name: "an eviction beside a downscale that nobody admitted", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Scale, 1, 0}}},
 	}},
-	{name: "evictions by partitions", config: Config{
+	{name: "evictions of two partitions", config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 1}}},
 	}},
@@ -79,13 +59,105 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "an eviction answered by a process that stands by", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
+	{name: "an eviction that a process may answer that stands by", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Kills: 1, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 
 	{name: "evictions in two zones, answered by two processes", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
+	}},
+	{name: "evictions in two zones beside a rollout of both", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Vetoes: 1, Queue: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
+	}},
+	{name: "an eviction beside a rollout, answered by two processes", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout by two operators", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout of three zones, and a crash", wide: true, config: Config{
+		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2, 2}, Crashes: 1, Queue: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout while the operator dies and requests come late", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, Late: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout while the hold expires, and a crash", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Crashes: 1, Minutes: 1, Queue: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout that is paused while the operator dies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Pause, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout that is taken back", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 1},
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Template, 0, 1}}, {{Template, 1, 2}}},
+	}},
+	{name: "an eviction beside a rollout while others delete and touch pods", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Losses: 1, Churn: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout while somebody takes the hold by hand", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Lost: 1, Minutes: 1, Maintenance: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout with caches that trickle while requests come late", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Lost: 1, Late: 1, Queue: true, Trickle: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "one pod is evicted twice before a rollout of another zone", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Lost: 1, Vetoes: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 0}}, {{Template, 1, 2}}},
+	}},
+	{name: "evictions of two pods of one zone and a crash", wide: true, config: Config{
+		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Crashes: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 1}}},
+	}},
+	{name: "an eviction and a rollout of two pods at a time, and a crash", wide: true, config: Config{
+		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, Crashes: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "evictions of two pods and a rollout under one budget", wide: true, config: Config{
+		Zones: 1, Replicas: 3, Budget: 3, Limit: 2, Operators: 1, Templates: []int{2}, Pods: [][]int{{1, 2, 2}},
+		Tracks: [][]Edit{{{Evict, 0, 1}}, {{Evict, 0, 2}}},
+	}},
+	{name: "an eviction beside a downscale of another zone", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Queue: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 1, 0}}},
+	}},
+	{name: "an eviction beside a downscale of its zone", wide: true, config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 0, 1}}},
+	}},
+	{name: "an eviction of a pod that leaves by a downscale", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 0, 0}}},
+	}},
+	{name: "an eviction beside a downscale of our own while the operator dies", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, Lost: 1, Queue: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Force, 1, 0}}},
+	}},
+	{name: "evictions of one partition, answered by two processes", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Standby: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
+	}},
+	{name: "evictions of one partition and a crash", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Crashes: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
+	}},
+	{name: "an eviction by partitions beside a downscale", wide: true, config: Config{
+		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Shrink, 1, 1}}},
+	}},
+	{name: "an eviction by partitions beside a rollout while the operator dies, and a crash", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Crashes: 1, Kills: 1, Lost: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 }

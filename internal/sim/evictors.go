@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -54,6 +55,8 @@ type permit struct {
 	record  lease
 	claims  bool
 	shown   slots
+	rule    string // that it breaks
+	broken  string // how
 }
 
 // want lets somebody want a pod to leave, one for each track.
@@ -182,6 +185,7 @@ func (w *world) permitDown(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
 	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, version: p.version}
+	m.rule, m.how = p.rule, p.broken
 	return m
 }
 
@@ -190,6 +194,7 @@ func (w *world) promise(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": gets a yes from " + who + " once it is noted" }}
 	m.next.evictors[i] = evictor{at: granting, slot: ev.slot, born: ev.born, by: ev.by, paper: p.record, claims: p.claims}
+	m.rule, m.how = p.rule, p.broken
 	return m
 }
 
@@ -220,14 +225,18 @@ func (e *explorer) permit(p plea) permit {
 		return known
 	}
 	s := p.snapshot(e.config)
-	answer := plan.Evict(s, plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]})
+	ask := plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
+	answer, covered := plan.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
 	if answer.Allowed() && answer.Noted() {
-		covered := hold.CoverGrant(s, answer.Note)
+		covered = hold.CoverGrant(s, answer.Note)
 		out.looks = covered.Verdict == hold.Look
 		if !out.looks {
 			out.record, out.claims = p.written(covered.Record), covered.Record.Own
 		}
+	}
+	if broken := invariant.CheckEviction(s, ask, answer, covered); broken != nil {
+		out.rule, out.broken = broken.Name, "the answer breaks it: "+broken.Detail
 	}
 	e.permits[p] = out
 	return out

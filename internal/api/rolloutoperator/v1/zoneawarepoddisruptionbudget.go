@@ -139,7 +139,8 @@ type ZoneAwarePodDisruptionBudgetStatus struct {
 	// +optional
 	PartitionsOmitted int32 `json:"partitionsOmitted,omitempty"`
 
-	// Conditions: Valid says whether the spec can be used.
+	// Conditions: Valid says whether the spec can be used, Covering whether it covers
+	// pods of a group, Alone whether no other budget covers any of these.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,148 @@
+package budget
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+const (
+	// Pace is the least time between two looks at a namespace: what changes all the
+	// time is not told all the time.
+	Pace = 2 * time.Second
+	// requestTimeout bounds every write.
+	requestTimeout = 10 * time.Second
+	// quietFor is for how long nothing is written to a budget that takes no status: a
+	// CRD without one, or a missing permission.
+	quietFor = time.Minute
+)
+
+type book interface {
+	Objects(namespace string) []budgets.Object
+}
+
+type observer interface {
+	Managed(namespace string) bool
+	GroupsIn(namespace string) []plan.Key
+	Cached(plan.Key) plan.Snapshot
+}
+
+// Controller writes the status of all budgets of one namespace per call; calls for
+// different namespaces may run concurrently. All fields are required.
+type Controller struct {
+	Book     book
+	Observer observer
+	Client   dynamic.Interface
+	Log      logrus.FieldLogger
+
+	mu    sync.Mutex
+	quiet map[string]time.Time // by UID of a budget: until when nothing is written to it
+}
+
+// Reconcile brings the status of the budgets of a namespace up to date, and says when
+// it may be another one without an event.
+func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outcome, error) {
+	objects := c.Book.Objects(namespace)
+	if len(objects) == 0 || !c.Observer.Managed(namespace) {
+		return loop.Gone(), nil
+	}
+	outcome, errs := loop.Done(), []error(nil)
+	for i, report := range c.reports(namespace, objects) {
+		o := objects[i]
+		if !report.Until.IsZero() {
+			outcome = outcome.Earlier(loop.After(max(Pace, time.Until(report.Until))))
+		}
+		now := time.Now()
+		status := statusOf(o, report, now)
+		if equality.Semantic.DeepEqual(o.Status, status) {
+			continue
+		}
+		if c.rest(o.UID, now) <= 0 {
+			errs = append(errs, c.write(ctx, namespace, o, status))
+		}
+		if rest := c.rest(o.UID, now); rest > 0 {
+			outcome = outcome.Earlier(loop.After(rest))
+		}
+	}
+	return outcome, errors.Join(errs...)
+}
+
+func (c *Controller) reports(namespace string, objects []budgets.Object) []plan.BudgetReport {
+	all := make([]plan.DisruptionBudget, len(objects))
+	for i, o := range objects {
+		all[i] = o.Budget
+	}
+	var groups []plan.Snapshot
+	for _, key := range c.Observer.GroupsIn(namespace) {
+		groups = append(groups, c.Observer.Cached(key))
+	}
+	return plan.ReportBudgets(all, groups)
+}
+
+// write says everything anew but for what is not this package's: the last decision.
+func (c *Controller) write(ctx context.Context, namespace string, o budgets.Object, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.Version},
+		"status": map[string]any{ // a field that is null is taken away
+			"observedGeneration": status.ObservedGeneration, "disruptionsAllowed": status.DisruptionsAllowed,
+			"zones": status.Zones, "partitions": status.Partitions, "partitionsOmitted": status.PartitionsOmitted,
+			"conditions": status.Conditions,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("write down status of budget %s/%s: %w", namespace, o.Budget.Name, err)
+	}
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+	_, err = c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		c.hush(o, namespace, err)
+		return nil
+	case apierrors.IsConflict(err):
+		err = reason.WithClass(reason.Moved, err)
+	}
+	return fmt.Errorf("write status of budget %s/%s: %w", namespace, o.Budget.Name, err)
+}
+
+// rest returns for how long nothing is to be written to a budget.
+func (c *Controller) rest(uid string, now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.quiet[uid].Sub(now)
+}
+
+// hush lets a budget be for a while that takes no status, or is gone.
+func (c *Controller) hush(o budgets.Object, namespace string, because error) {
+	c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).Debug("a budget takes no status")
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.quiet == nil {
+		c.quiet = map[string]time.Time{}
+	}
+	for uid, until := range c.quiet {
+		if !until.After(now) {
+			delete(c.quiet, uid)
+		}
+	}
+	c.quiet[o.UID] = now.Add(quietFor)
+}

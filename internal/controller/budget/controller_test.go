@@ -1,0 +1,326 @@
+package budget
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// world is a namespace as books and caches show it, and an API server that takes
+// statuses over, or refuses them.
+type world struct {
+	objects []budgets.Object
+	groups  map[plan.Key]plan.Snapshot
+	foreign bool // the namespace did not opt in
+	refuses int32
+	written []string // the paths
+	body    map[string]any
+}
+
+func (w *world) Objects(string) []budgets.Object { return w.objects }
+
+func (w *world) Managed(string) bool { return !w.foreign }
+
+func (w *world) GroupsIn(string) []plan.Key {
+	var keys []plan.Key
+	for key := range w.groups {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func (w *world) Cached(key plan.Key) plan.Snapshot { return w.groups[key] }
+
+// RoundTrip implements http.RoundTripper.
+func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	w.written = append(w.written, q.Method+" "+q.URL.Path)
+	if w.refuses != 0 {
+		return apitest.Refusal(w.refuses, whys[w.refuses]), nil
+	}
+	w.body = nil
+	var patch struct {
+		Status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus
+	}
+	for _, into := range []any{&patch, &w.body} {
+		if err := json.Unmarshal(text, into); err != nil {
+			return nil, err
+		}
+	}
+	parts := strings.Split(q.URL.Path, "/")
+	for i, o := range w.objects {
+		if o.Budget.Name == parts[len(parts)-2] {
+			patch.Status.LastDecision = o.Status.LastDecision
+			w.objects[i].Status = patch.Status
+		}
+	}
+	return apitest.Answer(http.StatusOK, map[string]any{
+		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{"name": "store"},
+	}), nil
+}
+
+var whys = map[int32]metav1.StatusReason{
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotFound: metav1.StatusReasonNotFound,
+	http.StatusConflict: metav1.StatusReasonConflict, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+}
+
+// newWorld is a namespace with a budget called store and some groups.
+func newWorld(budget plan.DisruptionBudget, groups map[string]string) *world {
+	budget.Name = "store"
+	w := &world{
+		objects: []budgets.Object{{Budget: budget, UID: "uid", Version: "7", Generation: 3}},
+		groups:  map[plan.Key]plan.Snapshot{},
+	}
+	for name, text := range groups {
+		key := plan.Key{Namespace: "team", Group: name}
+		s := fixture.MustParse(text)
+		s.Key = key
+		w.groups[key] = s
+	}
+	return w
+}
+
+func (w *world) controller(tb testing.TB) *Controller {
+	tb.Helper()
+	client, err := dynamic.NewForConfig(&rest.Config{Host: "http://api", Transport: w, QPS: -1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log, _ := logtest.NewNullLogger()
+	return &Controller{Book: w, Observer: w, Client: client, Log: log}
+}
+
+// reconcile wants no error, and returns when to look again.
+func reconcile(t *testing.T, c *Controller) loop.Outcome {
+	t.Helper()
+	outcome, err := c.Reconcile(t.Context(), "team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome
+}
+
+const twoZones = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1\n"
+
+func TestAStatusIsWrittenWheneverItIsAnotherOne(t *testing.T) {
+	w := newWorld(plan.DisruptionBudget{Limit: 2}, map[string]string{"ingester": twoZones})
+	decision := &rolloutoperatorv1.ZoneAwarePodDisruptionBudgetDecision{Pod: "zone-a-0", Reason: "GroupHeld"}
+	w.objects[0].Status.LastDecision = decision
+	c := w.controller(t)
+	reconcile(t, c)
+	if diff := cmp.Diff([]string{"PATCH /apis/rollout-operator.grafana.com/v1/namespaces/team/zoneawarepoddisruptionbudgets/store/status"}, w.written); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"uid": "uid", "resourceVersion": "7"}, w.body["metadata"]); diff != "" {
+		t.Errorf("what it is for (-want +got):\n%s", diff)
+	}
+	if fields, _ := w.body["status"].(map[string]any); fields["lastDecision"] != nil || fields["partitions"] != nil {
+		t.Errorf("written: %v", fields)
+	}
+	status := w.objects[0].Status
+	want := []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart{
+		{Name: "zone-a", Pods: 2, Unavailable: 1, DisruptionsAllowed: 1}, {Name: "zone-b", Pods: 2},
+	}
+	if diff := cmp.Diff(want, status.Zones); diff != "" || *status.DisruptionsAllowed != 1 || status.ObservedGeneration != 3 || status.LastDecision != decision {
+		t.Errorf("got %+v (zones: -want +got):\n%s", status, diff)
+	}
+	for range 3 {
+		reconcile(t, c)
+	}
+	if len(w.written) != 1 {
+		t.Errorf("written %d times although nothing has changed", len(w.written))
+	}
+	w.groups[plan.Key{Namespace: "team", Group: "ingester"}] = fixture.MustParse(strings.ReplaceAll(twoZones, "starting", "ready"))
+	reconcile(t, c)
+	if status := w.objects[0].Status; len(w.written) != 2 || *status.DisruptionsAllowed != 2 || status.Zones[0].Unavailable != 0 {
+		t.Errorf("written %d times: %+v", len(w.written), status)
+	}
+	w.objects[0].Generation = 4
+	reconcile(t, c)
+	if status := w.objects[0].Status; len(w.written) != 3 || status.ObservedGeneration != 4 || status.Conditions[0].ObservedGeneration != 4 {
+		t.Errorf("written %d times: %+v", len(w.written), status)
+	}
+}
+
+func TestConditionsOfABudget(t *testing.T) {
+	const one = "zone-a rev=1\n zone-a-0 ready@1\n"
+	for sentence, tc := range map[string]struct {
+		budget plan.DisruptionBudget
+		groups map[string]string
+		rivals int
+		want   []string
+	}{
+		"it covers one group": {
+			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one}, 0,
+			[]string{"Valid True BudgetValid: 1 per zone", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+		},
+		"it cannot be used": {
+			plan.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
+			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+		},
+		"it covers nothing": {
+			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NothingCovered: no pod of a group has the labels that it selects", "Alone True BudgetAlone: "},
+		},
+		"it covers several groups": {
+			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering True SeveralGroups: it covers pods of 2 groups: ingester, store; each is judged by itself", "Alone True BudgetAlone: "},
+		},
+		"another one covers the same": {
+			plan.DisruptionBudget{Percentage: 30}, map[string]string{"ingester": one}, 12,
+			[]string{
+				"Valid True BudgetValid: 30% per zone", `Covering True GroupCovered: it covers pods of the group "ingester"`,
+				"Alone False SeveralBudgets: no eviction is granted of pods that are covered, too, by x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 others",
+			},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(tc.budget, tc.groups)
+			for i := range tc.rivals {
+				w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: fmt.Sprint("x-", i), Limit: 1}, UID: fmt.Sprint(i)})
+			}
+			reconcile(t, w.controller(t))
+			var got []string
+			for _, c := range w.objects[0].Status.Conditions {
+				got = append(got, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+				if _, known := reason.Explain(reason.Code(c.Reason)); !known {
+					t.Errorf("%s is no reason", c.Reason)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+		c := w.controller(t)
+		reconcile(t, c)
+		first := w.objects[0].Status.Conditions
+		time.Sleep(time.Hour)
+		w.objects[0].Budget.Invalid = "wrong"
+		reconcile(t, c)
+		for i, condition := range w.objects[0].Status.Conditions {
+			if moved := !condition.LastTransitionTime.Equal(&first[i].LastTransitionTime); moved != (condition.Type == "Valid") {
+				t.Errorf("%s has changed: %t", condition.Type, moved)
+			}
+		}
+	})
+}
+
+func TestWhatDoesNotFitInIsWhole(t *testing.T) {
+	var all []plan.BudgetPart
+	for i := range 10 {
+		all = append(all, plan.BudgetPart{Name: fmt.Sprint(i), Pods: 2, Unavailable: i % 3})
+	}
+	for most, want := range map[int]string{10: "0123456789", 8: "12457803", 6: "124578", 3: "124"} {
+		got := ""
+		for _, part := range parts(all, most) {
+			got += part.Name
+		}
+		if got != want {
+			t.Errorf("of %d: %s, want %s", most, got, want)
+		}
+	}
+	if !slices.IsSortedFunc(all, func(a, b plan.BudgetPart) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the report itself has changed")
+	}
+	status := statusOf(budgets.Object{}, plan.BudgetReport{Partitions: make([]plan.BudgetPart, mostPartitions+7)}, time.Now())
+	if len(status.Partitions) != mostPartitions || status.PartitionsOmitted != 7 {
+		t.Errorf("%d written, %d omitted", len(status.Partitions), status.PartitionsOmitted)
+	}
+}
+
+func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
+	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+	w.foreign = true
+	if got := reconcile(t, w.controller(t)); got != loop.Gone() || len(w.written) > 0 {
+		t.Errorf("%s, written %s", got, w.written)
+	}
+}
+
+func TestABudgetThatTakesNoStatusIsLeftAloneForAMinute(t *testing.T) {
+	for _, code := range []int32{http.StatusNotFound, http.StatusForbidden} {
+		t.Run(http.StatusText(int(code)), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+				w.refuses = code
+				c := w.controller(t)
+				if got := reconcile(t, c); got != loop.After(time.Minute) {
+					t.Errorf("%s", got)
+				}
+				time.Sleep(10 * time.Second)
+				if got := reconcile(t, c); got != loop.After(50*time.Second) || len(w.written) != 1 {
+					t.Errorf("%s, written %d times", got, len(w.written))
+				}
+				w.refuses = 0
+				time.Sleep(50 * time.Second)
+				reconcile(t, c)
+				if w.objects[0].Status.DisruptionsAllowed == nil || len(w.written) != 2 {
+					t.Errorf("written %d times", len(w.written))
+				}
+			})
+		})
+	}
+}
+
+func TestAFailureIsTriedAgainAndKeepsNoOtherFromBeingWritten(t *testing.T) {
+	for code, want := range map[int32]reason.Class{http.StatusConflict: reason.Moved, http.StatusServiceUnavailable: reason.Again} {
+		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+		w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: "other", Limit: 1}, UID: "other"})
+		w.refuses = code
+		_, err := w.controller(t).Reconcile(t.Context(), "team")
+		if err == nil || reason.ClassOf(err) != want || !strings.Contains(err.Error(), "write status of budget team/store: ") {
+			t.Errorf("%d: got %v (%s), want class %s", code, err, reason.ClassOf(err), want)
+		}
+		if len(w.written) < 2 {
+			t.Errorf("written: %s", w.written)
+		}
+	}
+}
+
+// A pod only has to be available for longer: no event says that it is.
+func TestWhatChangesByTimeIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+		key := plan.Key{Namespace: "team", Group: "ingester"}
+		for wait, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, time.Second: Pace} {
+			s := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n")
+			s.Now = time.Now()
+			for i := range s.Zones {
+				s.Zones[i].MinReady = time.Hour
+				s.Zones[i].Pods[0].ReadySince = s.Now.Add(wait - time.Hour)
+			}
+			w.groups[key] = s
+			if got := reconcile(t, w.controller(t)); got != loop.After(want) {
+				t.Errorf("%s: %s, want %s", wait, got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,13 @@
+package budget
+
+import (
+	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/permission"
+)
+
+// Permissions are what the writes of this package need.
+func Permissions() []permission.Need {
+	return []permission.Need{
+		{APIGroup: budgets.Resource.Group, Resource: budgets.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "tell how many evictions a budget allows"},
+	}
+}

@@ -1,0 +1,101 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// How much a status has room for, by the CRD.
+const (
+	mostZones, mostPartitions = 32, 100
+	mostNames                 = 10
+	longestMessage            = 1024
+)
+
+// statusOf returns the status that a budget should have.
+func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus {
+	s := o.Status
+	s.ObservedGeneration = o.Generation
+	s.DisruptionsAllowed = new(int32(r.Allowed))
+	s.Zones = parts(r.Zones, mostZones)
+	s.Partitions = parts(r.Partitions, mostPartitions)
+	s.PartitionsOmitted = int32(len(r.Partitions) - len(s.Partitions))
+	s.Conditions = slices.Clone(s.Conditions)
+	for _, c := range []metav1.Condition{valid(o.Budget), covering(r), alone(r)} {
+		c.ObservedGeneration = o.Generation
+		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second)) // as the API server shows it
+		meta.SetStatusCondition(&s.Conditions, c)
+	}
+	return s
+}
+
+// parts writes parts down, as many as there is room for: then those come first in
+// which something is unavailable.
+func parts(all []plan.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart {
+	if len(all) > most {
+		whole := func(part plan.BudgetPart) bool { return part.Unavailable == 0 }
+		broken := slices.DeleteFunc(slices.Clone(all), whole)
+		all = append(broken, slices.DeleteFunc(slices.Clone(all), func(part plan.BudgetPart) bool { return !whole(part) })...)[:most]
+	}
+	var written []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart
+	for _, part := range all {
+		written = append(written, rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart{
+			Name: part.Name, Pods: int32(part.Pods), Unavailable: int32(part.Unavailable), DisruptionsAllowed: int32(part.Allowed),
+		})
+	}
+	return written
+}
+
+// valid says whether the spec can be used.
+func valid(b plan.DisruptionBudget) metav1.Condition {
+	if b.Invalid != "" {
+		return condition("Valid", metav1.ConditionFalse, reason.BudgetInvalid, b.Invalid)
+	}
+	return condition("Valid", metav1.ConditionTrue, reason.BudgetValid, b.String())
+}
+
+// covering says whether the budget covers pods of one group.
+func covering(r plan.BudgetReport) metav1.Condition {
+	switch len(r.Groups) {
+	case 0:
+		return condition("Covering", metav1.ConditionFalse, reason.NothingCovered, "no pod of a group has the labels that it selects")
+	case 1:
+		return condition("Covering", metav1.ConditionTrue, reason.GroupCovered, fmt.Sprintf("it covers pods of the group %q", r.Groups[0]))
+	}
+	return condition("Covering", metav1.ConditionTrue, reason.SeveralGroups,
+		fmt.Sprintf("it covers pods of %d groups: %s; each is judged by itself", len(r.Groups), few(r.Groups)))
+}
+
+// alone says whether no other budget covers the same pods.
+func alone(r plan.BudgetReport) metav1.Condition {
+	if len(r.Rivals) == 0 {
+		return condition("Alone", metav1.ConditionTrue, reason.BudgetAlone, "")
+	}
+	return condition("Alone", metav1.ConditionFalse, reason.SeveralBudgets,
+		"no eviction is granted of pods that are covered, too, by "+few(r.Rivals))
+}
+
+func condition(kind string, status metav1.ConditionStatus, because reason.Code, message string) metav1.Condition {
+	if len(message) > longestMessage {
+		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: message}
+}
+
+// few names the first of some.
+func few(names []string) string {
+	if len(names) <= mostNames {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+}

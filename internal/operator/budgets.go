@@ -1,0 +1,47 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/lockstep-dev/lockstep/internal/controller/budget"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/server"
+)
+
+// budgetLoop names the loop over namespaces with budgets in logs, spans and metrics.
+const budgetLoop = "budget"
+
+// tellOfBudgets writes the status of budgets until ctx ends and every worker has
+// returned.
+func (o *Operator) tellOfBudgets(ctx context.Context) {
+	if !o.waitForCaches(ctx) {
+		return
+	}
+	c := &budget.Controller{Book: o.budgets, Observer: o.observer, Client: o.clients.dynamic, Log: o.log}
+	l := loop.New(loop.Options[string]{
+		Name:      budgetLoop,
+		Workers:   2,
+		Reconcile: c.Reconcile,
+		Namespace: func(namespace string) string { return namespace },
+		Log:       o.log,
+		Tracer:    o.tracer,
+		Queues:    o.metrics.Queues(),
+	})
+	o.telling.Store(l)
+	defer o.telling.Store(nil)
+	for _, namespace := range o.budgets.Namespaces() {
+		l.Add(namespace)
+	}
+	l.Run(ctx)
+}
+
+// budgetsChanged lets the status of the budgets of a namespace be written anew, soon.
+func (o *Operator) budgetsChanged(namespace string) {
+	if l := o.telling.Load(); l != nil && o.budgets.Any(namespace) {
+		l.AddAfter(namespace, budget.Pace)
+	}
+}
+
+// budgetsKnown says why evictions cannot be judged and keeps the process Ready:
+// everything else goes on.
+func (o *Operator) budgetsKnown() error { return server.Tolerable(o.budgets.Trouble()) }

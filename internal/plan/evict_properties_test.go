@@ -1,0 +1,126 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Whoever may be evicted may be so by rules that count anew, and so may whoever is
+// next, until nobody may any more; what the hold says then is safe to plan on.
+func TestEvictionsAreSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, fixture.Legal().Draw(t, "snapshot")) })
+}
+
+func TestEvictionsAreSafeInOddSnapshots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, fixture.Odd().Draw(t, "snapshot")) })
+}
+
+func mustEvictSafely(t *rapid.T, s plan.Snapshot) {
+	show(t, s)
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			ask := plan.EvictRequest{Pod: pod.Name, UID: pod.UID}
+			permit, covered := mayGo(t, s, ask)
+			if covered.Verdict == hold.Look {
+				live := s
+				live.Live = true
+				permit, covered = mayGo(t, live, ask)
+			}
+			if permit.Allowed() && covered.Verdict == hold.Write {
+				s.Hold = covered.Record
+			}
+		}
+	}
+	mustBeSafe(t, s)
+}
+
+func mayGo(t *rapid.T, s plan.Snapshot, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
+	permit, covered := fixture.Granting(s, ask)
+	if v := invariant.CheckEviction(s, ask, permit, covered); v != nil {
+		t.Fatalf("%v\n%s", v, fixture.PrintSnapshot(s))
+	}
+	return permit, covered
+}
+
+func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Odd().Draw(t, "snapshot")
+		show(t, s)
+		_, pod := drawPod(t, s)
+		if pod == nil {
+			return
+		}
+		ask := plan.EvictRequest{Pod: pod.Name, UID: pod.UID}
+		before := fixture.Clone(s)
+		want, _ := fixture.Granting(s, ask)
+		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
+			t.Fatalf("the snapshot changed (-before +after)\n%s", diff)
+		}
+		s.Hold.Intents = rapid.Permutation(s.Hold.Intents).Draw(t, "intents")
+		if got := plan.Evict(s, ask); cmp.Diff(want, got) != "" && !doubled(s.Hold.Intents) {
+			t.Fatalf("shuffled intents give another answer\n%s", cmp.Diff(want, got))
+		}
+	})
+}
+
+// doubled tells whether one pod is noted twice, of which one counts.
+func doubled(intents []plan.Intent) bool {
+	seen := map[string]bool{}
+	for _, i := range intents {
+		if seen[i.Pod] {
+			return true
+		}
+		seen[i.Pod] = true
+	}
+	return false
+}
+
+func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		s.Budgets = nil
+		show(t, s)
+		_, pod := drawPod(t, s)
+		if pod == nil || pod.Up() {
+			return
+		}
+		p := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
+		if !p.Allowed() || p.Noted() || p.Version != pod.Version {
+			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
+		}
+	})
+}
+
+// Evictions, carried out or not, and rollouts and downscales get along, and the goal is
+// reached when nobody evicts any more.
+func TestProgressBesideEvictions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Legal().Draw(t, "snapshot")
+		s.Budgets = usable(s.Budgets)
+		w := fixture.NewWorld(s)
+		show(t, w.Snapshot())
+		w.Zones(mend)
+		granted := map[string]bool{}
+		for range rapid.IntRange(0, 25).Draw(t, "seconds with evictions") {
+			if w.Round(); len(w.Snapshot().Zones) == 0 {
+				break
+			}
+			if _, pod := drawPod(t, w.Snapshot()); pod != nil && rapid.Bool().Draw(t, "is evicted") {
+				permit := w.Evict(pod.Name)
+				granted[pod.UID] = granted[pod.UID] || permit.Allowed()
+			}
+			if _, pod := drawPod(t, w.Snapshot()); pod != nil && granted[pod.UID] && rapid.Bool().Draw(t, "leaves") {
+				w.Leave(pod.Name)
+			}
+			w.Tick()
+		}
+		mustReachGoal(t, w)
+	})
+}
