@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -84,6 +85,109 @@ func TestABudgetIsSeenAsItIsNow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// saysOf spells the status of a budget: generation, what is allowed, zones, and
+// conditions that are not as they should be.
+func saysOf(object *unstructured.Unstructured) string {
+	var whole struct {
+		Status struct {
+			ObservedGeneration, DisruptionsAllowed int
+			Zones, Partitions                      []struct {
+				Name                                  string
+				Pods, Unavailable, DisruptionsAllowed int
+			}
+			Conditions []metav1.Condition
+		}
+	}
+	text, err := object.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(text, &whole)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	status := whole.Status
+	says := fmt.Sprintf("at %d: %d", status.ObservedGeneration, status.DisruptionsAllowed)
+	for _, part := range slices.Concat(status.Zones, status.Partitions) {
+		says += fmt.Sprintf(", %s %d/%d %d", part.Name, part.Unavailable, part.Pods, part.DisruptionsAllowed)
+	}
+	for _, c := range status.Conditions {
+		if c.Status != metav1.ConditionTrue {
+			says += ", " + c.Reason
+		}
+	}
+	return says
+}
+
+// says waits until the status of a budget is this.
+func (s *scene) says(budget, want string) {
+	s.t.Helper()
+	s.eventually("the status of budget "+budget+" is "+want, func(present) error {
+		object, err := s.resources(budgets).Get(s.t.Context(), budget, getOptions)
+		if err != nil {
+			return err
+		}
+		if got := saysOf(object); got != want {
+			return fmt.Errorf("it is %s", got)
+		}
+		return nil
+	})
+}
+
+const everyPod = `"selector":{"matchLabels":{}}`
+
+func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
+	t.Parallel()
+	for sentence, begin := range map[string]func(*testing.T) *scene{"by the operator for the cluster": managed, "by one for the namespace": single} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := begin(t)
+			s.begin(zone("zone-a", 2), zone("zone-b", 1, gated()))
+			s.isBroken("zone-b-0")
+			if err := s.budget("all", `{`+everyPod+`}`); err != nil {
+				t.Fatal(err)
+			}
+			s.says("all", "at 1: 0, zone-a 0/2 0, zone-b 1/1 0")
+			s.gate("zone-b-0", corev1.ConditionTrue)
+			s.says("all", "at 1: 1, zone-a 0/2 1, zone-b 0/1 1")
+			_, err := s.resources(budgets).Patch(t.Context(), "all", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":2,"podNamePartitionRegex":"zone-[ab]-([0-9]+)"}}`), metav1.PatchOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.says("all", "at 2: 3, zone-a 0/2 2, zone-b 0/1 1, 0 0/2 2, 1 0/1 1")
+			if err := s.budget("none", `{`+store+`}`); err != nil { // which is a label of StatefulSets alone here
+				t.Fatal(err)
+			}
+			s.says("none", "at 1: 0, NothingCovered")
+			if err := s.budget("more", `{`+everyPod+`}`); err != nil {
+				t.Fatal(err)
+			}
+			s.says("more", "at 1: 0, zone-a 0/2 0, zone-b 0/1 0, SeveralBudgets")
+			s.says("all", "at 2: 0, zone-a 0/2 0, zone-b 0/1 0, 0 0/2 0, 1 0/1 0, SeveralBudgets")
+		})
+	}
+}
+
+func TestNoStatusIsWrittenWhereNobodyOptedIn(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	if err := s.budget("all", `{`+everyPod+`}`); err != nil {
+		t.Fatal(err)
+	}
+	s.begin(zone("zone-a", 1))
+	s.stays("the budget has no status", 4*time.Second, func(present) error {
+		object, err := s.resources(budgets).Get(t.Context(), "all", getOptions)
+		if err != nil {
+			return err
+		}
+		if status, has := object.Object["status"]; has {
+			return fmt.Errorf("it has %v", status)
+		}
+		return nil
+	})
+	s.optsIn(true)
+	s.says("all", "at 1: 1, zone-a 0/1 1")
 }
 
 // single is a scene with an operator for its namespace alone.

@@ -60,14 +60,14 @@ func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 	e.guard()
 	e.addNodes(1, "a")
 	inB := e.addNodes(2, "b")
-	e.create(zone("zone-a", 8, e.placedOn("a")), zone("zone-b", 3, e.placedOn("b")))
+	e.create(zone("zone-a", 10, e.placedOn("a")), zone("zone-b", 3, e.placedOn("b")))
 	before := e.witness.now()
 	drained := inB[0]
 	if len(before.podsOn(drained)) < 2 {
 		drained = inB[1]
 	}
 	leaving := before.podsOn(drained)
-	e.changeAll(version(2), readyAfter(short))
+	e.changeAll(version(2), readyAfter(2*short)) // so long that it outlasts a few tries of kubectl
 	e.awaitDeletion("zone-a-0")
 	e.drain(drained)()
 	e.settled()

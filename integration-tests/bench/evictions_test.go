@@ -113,3 +113,24 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		t.Errorf("no write at all: %+v", r)
 	}
 }
+
+func TestEveryPodOfTheStageIsEvictedOnceUnderAHold(t *testing.T) {
+	s := newEvictionStage(evictionSizes{pods: 5000, joins: 2}, []string{"refusing", "granting"}, "floor")
+	if s.lame.size() != 300 || s.held.size() != 300 || s.large.size() != 4998 {
+		t.Errorf("groups of %d, %d and %d pods refuse", s.lame.size(), s.held.size(), s.large.size())
+	}
+	var got, zones []evictee
+	for turn := range 3 {
+		got = append(got, podByPod(s.joined, turn)[lockstepName])
+		zones = append(zones, zoneByZone(s.taken, turn)[floorName])
+	}
+	if want := []evictee{{"granting", "joined-0-zone-a-0"}, {"granting", "joined-0-zone-a-1"}, {"granting", "joined-0-zone-a-2"}}; !slices.Equal(got, want) {
+		t.Errorf("under a hold: %v, want %v", got, want)
+	}
+	if want := []evictee{{"floor", "taken-0-zone-a-0"}, {"floor", "taken-0-zone-b-0"}, {"floor", "taken-0-zone-c-0"}}; !slices.Equal(zones, want) {
+		t.Errorf("that take the hold: %v, want %v", zones, want)
+	}
+	if s.joined[lockstepName].pods < len(got) {
+		t.Errorf("there are %d pods in the zone", s.joined[lockstepName].pods)
+	}
+}

@@ -21,8 +21,8 @@ const (
 
 var disruptionBudgets = schema.GroupVersionResource{Group: "rollout-operator.grafana.com", Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
 
-// refusingPods are in each zone of a group of usual size.
-const refusingPods = 100
+// usualPods are in each zone of a group of usual size.
+const usualPods = 100
 
 // evictionStage is from which groups pods are evicted, and who answers.
 type evictionStage struct {
@@ -38,8 +38,7 @@ type evictionStage struct {
 }
 
 func (a *arena) setEvictionsUp(ctx context.Context) (*evictionStage, error) {
-	lockstep := a.racers[1]
-	own, err := a.makeNamespaces(ctx, lockstep, 2)
+	own, err := a.makeNamespaces(ctx, a.racers[1], 2)
 	if err != nil {
 		return nil, err
 	}
@@ -47,22 +46,7 @@ func (a *arena) setEvictionsUp(ctx context.Context) (*evictionStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	zoned := func(namespace, racer, name string, pods int) *group {
-		return newGroups([]string{namespace}, racer, name+"-", 1, pods)[0]
-	}
-	s := &evictionStage{
-		lame: zoned(own[0], lockstep.name, "lame", refusingPods), held: zoned(own[0], lockstep.name, "held", refusingPods),
-		large:  zoned(own[0], lockstep.name, "large", max(a.evict.pods/3, 1)),
-		joined: map[string]*group{}, taken: map[string]*group{},
-	}
-	for name, namespace := range map[string]string{floorName: others[0], lockstepName: own[1]} {
-		s.joined[name] = zoned(namespace, name, "joined", a.evict.joins+1)
-		s.joined[name].annotations = map[string]string{localcluster.ReadyAfter: comesBack.String()}
-		s.taken[name] = zoned(namespace, name, "taken", 1)
-	}
-	for _, g := range []*group{s.lame, s.large} {
-		g.annotations = map[string]string{localcluster.GoneAfter: "1h"}
-	}
+	s := newEvictionStage(a.evict, own, others[0])
 	if err := a.makeBudgets(ctx, map[string]int{own[0]: 1, own[1]: a.evict.joins + 1}); err != nil {
 		return nil, err
 	}
@@ -75,6 +59,30 @@ func (a *arena) setEvictionsUp(ctx context.Context) (*evictionStage, error) {
 	}
 	s.endpoints, err = a.serve(ctx, own...)
 	return s, err
+}
+
+// newEvictionStage is one with lockstep's groups that refuse in its first namespace
+// and the others in its second one.
+func newEvictionStage(sizes evictionSizes, own []string, floor string) *evictionStage {
+	zoned := func(namespace, racer, name string, pods int) *group {
+		return newGroups([]string{namespace}, racer, name+"-", 1, pods)[0]
+	}
+	many := max(sizes.pods/3, 1)
+	usual := min(many, usualPods)
+	s := &evictionStage{
+		lame: zoned(own[0], lockstepName, "lame", usual), held: zoned(own[0], lockstepName, "held", usual),
+		large:  zoned(own[0], lockstepName, "large", many),
+		joined: map[string]*group{}, taken: map[string]*group{},
+	}
+	for _, g := range []*group{s.lame, s.large} {
+		g.annotations = map[string]string{localcluster.GoneAfter: "1h"}
+	}
+	for name, namespace := range map[string]string{floorName: floor, lockstepName: own[1]} {
+		s.joined[name] = zoned(namespace, name, "joined", sizes.joins+1)
+		s.joined[name].annotations = map[string]string{localcluster.ReadyAfter: comesBack.String()}
+		s.taken[name] = zoned(namespace, name, "taken", 1)
+	}
+	return s
 }
 
 // makeBudgets makes a budget for all pods of each namespace.

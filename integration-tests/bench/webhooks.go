@@ -76,14 +76,14 @@ func (a *arena) askInTurn(ctx context.Context, e *endpoints, p pace, loads []loa
 	for _, l := range loads {
 		asks, err := a.awaitVerdict(ctx, e, l)
 		if err != nil {
-			return nil, err
+			return rows, err
 		}
 		t := trial{e, l, p, asks, newVerdicts()}
 		for run := range p.runs {
 			for i := range 2 {
 				name := []string{floorName, lockstepName}[(run+i)%2]
 				if err := a.underLoad(ctx, t, name); err != nil {
-					return nil, fmt.Errorf("%s: %s: %w", name, l.what, err)
+					return rows, fmt.Errorf("%s: %s: %w", name, l.what, err)
 				}
 				took := t.seen.took[name][run]
 				a.say("%s, run %d of %d: %-10s %s", l.what, run+1, p.runs, name, milliseconds(median(took), quantile(took, 0.99)))

@@ -64,7 +64,7 @@ func unbound(e Eviction, why reason.Code, err error) Verdict {
 // now. An error says that nobody knows it.
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
-	if known && (pod.Up || e.Version != 0) {
+	if known && (pod.Up || pod.Leaving || e.Version != 0) {
 		return pod, nil
 	}
 	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
@@ -86,7 +86,7 @@ func (e Eviction) pin(pod observe.Pod) []byte {
 	if e.UID == "" {
 		wanted["uid"] = pod.UID
 	}
-	if e.Version == 0 && !pod.Up && (e.UID == "" || e.UID == pod.UID) {
+	if e.Version == 0 && !pod.Up && !pod.Leaving && (e.UID == "" || e.UID == pod.UID) {
 		wanted["resourceVersion"] = pod.Version.String()
 	}
 	if len(wanted) == 0 {

@@ -295,7 +295,8 @@ func strangeEviction(s plan.Snapshot, a allowed) string {
 	exact := a.UID == p.UID && p.Name != ""
 	switch {
 	case !a.Noted():
-		exact = exact && !p.Up() && a.Permit.Version == p.Version
+		never := p.Phase == plan.Leaving // it never serves again
+		exact = exact && !p.Up() && (a.Permit.Version == p.Version || never)
 	default:
 		exact = exact && p.Up() && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == z.Name && note.Granted()
 	}

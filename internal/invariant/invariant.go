@@ -55,7 +55,7 @@ var rules = []Rule{
 	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all zones, that are down or noted never exceed the budget that covers the pod", none, grants(overBudgetByEviction)},
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget), nil},
 	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize), nil},
-	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown", none, strangeEviction},
+	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown where it may serve again", none, strangeEviction},
 	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared), nil},
 	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(tooEarly), nil},
 }

@@ -58,6 +58,7 @@ type Pod struct {
 	UID      string
 	Version  plan.Version
 	Up       bool // it serves
+	Leaving  bool // it never serves again
 	Unplaced bool // its StatefulSet is not in the cache, not yet or no more, so nobody can tell whether it is held
 	Held     bool // it is taken down under the hold of Key
 	Key      plan.Key
@@ -86,7 +87,7 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 // its StatefulSet has none, of the first budget that covers it. Other pods are nobody's.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
-	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up()}
+	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Leaving: view.Phase == plan.Leaving}
 	if kept.controller() == "" {
 		return pod
 	}

@@ -16,7 +16,7 @@ type BudgetReport struct {
 	Rivals     []string     // other budgets that cover some of the same pods, in natural order
 	Zones      []BudgetPart // in natural order
 	Partitions []BudgetPart // where partitions count, in natural order
-	Allowed    int          // evictions that would be granted now, one after the other
+	Allowed    int          // evictions that would be granted now, one after the other; fewer where somebody else waits
 	Until      time.Time    // when more may be, without an event; zero: no such time is known
 }
 

@@ -110,7 +110,7 @@ func (o Outlook) Evict(r EvictRequest) Permit {
 	e := b.eviction(z, pod)
 	p := Permit{Zone: z.Name, Budget: e.budget.Name}
 	if e.down() {
-		p.Version = pod.Version
+		p.Version = pod.mayServe()
 		return p
 	}
 	p.Because = b.mayEvict(e)
@@ -122,9 +122,18 @@ func (o Outlook) Evict(r EvictRequest) Permit {
 			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
 		}
 	default:
-		p.Version = pod.Version
+		p.Version = pod.mayServe()
 	}
 	return p
+}
+
+// mayServe returns the version at which a pod that is down has to stay for an eviction
+// to cost nothing; 0 for one that is leaving and never serves again.
+func (p Pod) mayServe() Version {
+	if p.Phase == Leaving {
+		return 0
+	}
+	return p.Version
 }
 
 // notShown is the answer about a pod that the snapshot does not show.

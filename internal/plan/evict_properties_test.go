@@ -92,7 +92,8 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 			return
 		}
 		p := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
-		if !p.Allowed() || p.Noted() || p.Version != pod.Version {
+		bound := p.Version == pod.Version || pod.Phase == plan.Leaving
+		if !p.Allowed() || p.Noted() || !bound {
 			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
 		}
 	})

@@ -79,6 +79,7 @@ func TestEvict(t *testing.T) {
 		"a pod that never ran may go whatever the budget says": {
 			"zpdb store limit=0\nzone-a rev=1\n zone-a-0 starting@1\n", "yes, at version 10",
 		},
+		"a pod that is leaving may be told again, whatever its version is": {"zone-a rev=1\n zone-a-0 leaving@1\n", "yes"},
 		"a pod that is down may go whoever has the hold": {
 			"hold rollout/zone-b\n noted zone-b-0\nzone-a rev=1\n zone-a-0 failing@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
 		},
@@ -101,7 +102,7 @@ func TestEvict(t *testing.T) {
 			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n" + three, "yes, noted zone-a-0",
 		},
 		"but not while somebody else waits": {
-			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n waiting rollout/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (rollout)",
+			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
 		},
 		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
 		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},

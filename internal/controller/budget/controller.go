@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -28,9 +29,9 @@ const (
 	Pace = 2 * time.Second
 	// requestTimeout bounds every write.
 	requestTimeout = 10 * time.Second
-	// quietFor is for how long nothing is written to a budget that takes no status: a
-	// CRD without one, or a missing permission.
-	quietFor = time.Minute
+	// quietFor is for how long nothing is written to a budget that takes no status: its
+	// CRD has none, or a permission is missing.
+	quietFor = 10 * time.Minute
 )
 
 type book interface {
@@ -110,9 +111,12 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
-	_, err = c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	answer, err := c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	switch {
 	case err == nil:
+		if !stands(answer, status) {
+			c.hush(o, namespace, errDropped)
+		}
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		c.hush(o, namespace, err)
@@ -121,6 +125,14 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 		err = reason.WithClass(reason.Moved, err)
 	}
 	return fmt.Errorf("write status of budget %s/%s: %w", namespace, o.Budget.Name, err)
+}
+
+var errDropped = errors.New("the API server drops what the CRD does not know")
+
+// stands tells whether a status was kept: the predecessor's CRD has none.
+func stands(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) bool {
+	generation, _, err := unstructured.NestedInt64(answer.Object, "status", "observedGeneration")
+	return err == nil && generation == status.ObservedGeneration
 }
 
 // rest returns for how long nothing is to be written to a budget.

@@ -33,6 +33,7 @@ type world struct {
 	groups  map[plan.Key]plan.Snapshot
 	foreign bool // the namespace did not opt in
 	refuses int32
+	drops   bool     // statuses
 	written []string // the paths
 	body    map[string]any
 }
@@ -70,6 +71,13 @@ func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	answer := map[string]any{
+		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{"name": "store"},
+	}
+	if w.drops {
+		return apitest.Answer(http.StatusOK, answer), nil
+	}
+	answer["status"] = w.body["status"]
 	parts := strings.Split(q.URL.Path, "/")
 	for i, o := range w.objects {
 		if o.Budget.Name == parts[len(parts)-2] {
@@ -77,9 +85,7 @@ func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
 			w.objects[i].Status = patch.Status
 		}
 	}
-	return apitest.Answer(http.StatusOK, map[string]any{
-		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{"name": "store"},
-	}), nil
+	return apitest.Answer(http.StatusOK, answer), nil
 }
 
 var whys = map[int32]metav1.StatusReason{
@@ -265,28 +271,42 @@ func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	}
 }
 
-func TestABudgetThatTakesNoStatusIsLeftAloneForAMinute(t *testing.T) {
-	for _, code := range []int32{http.StatusNotFound, http.StatusForbidden} {
-		t.Run(http.StatusText(int(code)), func(t *testing.T) {
+func TestABudgetThatTakesNoStatusIsLeftAloneForAWhile(t *testing.T) {
+	for sentence, takes := range map[string]func(w *world, none bool){
+		"there is no such path":   refusing(http.StatusNotFound),
+		"a permission is missing": refusing(http.StatusForbidden),
+		"its CRD drops it":        func(w *world, none bool) { w.drops = none },
+	} {
+		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
-				w.refuses = code
+				takes(w, true)
 				c := w.controller(t)
-				if got := reconcile(t, c); got != loop.After(time.Minute) {
+				if got := reconcile(t, c); got != loop.After(quietFor) {
 					t.Errorf("%s", got)
 				}
-				time.Sleep(10 * time.Second)
-				if got := reconcile(t, c); got != loop.After(50*time.Second) || len(w.written) != 1 {
+				time.Sleep(time.Minute)
+				if got := reconcile(t, c); got != loop.After(quietFor-time.Minute) || len(w.written) != 1 {
 					t.Errorf("%s, written %d times", got, len(w.written))
 				}
-				w.refuses = 0
-				time.Sleep(50 * time.Second)
+				takes(w, false)
+				time.Sleep(quietFor - time.Minute)
 				reconcile(t, c)
 				if w.objects[0].Status.DisruptionsAllowed == nil || len(w.written) != 2 {
 					t.Errorf("written %d times", len(w.written))
 				}
 			})
 		})
+	}
+}
+
+// refusing lets statuses be refused with a code, or no more.
+func refusing(code int32) func(*world, bool) {
+	return func(w *world, none bool) {
+		w.refuses = 0
+		if none {
+			w.refuses = code
+		}
 	}
 }
 
