@@ -635,7 +635,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "eviction of a pod that is down at whatever version",
-		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = pod.Version\n", "\tif e.down() {\n"}},
+		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = pod.mayServe()\n", "\tif e.down() {\n"}},
 		Test:  explore + "an eviction and a crash", Rule: "ExactGrant",
 	},
 	{

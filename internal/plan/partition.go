@@ -18,7 +18,7 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
-	if d := h.Decrease; !d.None() && !b.ended {
+	if d := h.Decrease; !d.None() { // whoever leads takes it off when it is over
 		return b.held(d.Zone, "")
 	}
 	for _, intent := range h.Intents {

@@ -51,6 +51,7 @@ type permit struct {
 	refused plan.Refusal
 	place   plan.Waiting // where the queue has room for whoever is refused
 	looks   bool         // the caches do not suffice
+	leaves  bool         // the pod does so already
 	version uint8        // of a pod that is down
 	record  lease
 	claims  bool
@@ -127,7 +128,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 		switch {
 		case !p.refused.None():
 			e.refuseEviction(w, i, n, p, see)
-		case p.version > 0:
+		case p.version > 0 || p.leaves:
 			see(w.permitDown(i, p, operatorNames[n]+" by its caches"))
 		case !w.busy(n) && p.looks:
 			m := move{next: *w, fair: true, line: func() string { return ev.String() + ": " + operatorNames[n] + " reads the Lease live" }}
@@ -174,7 +175,7 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 		see(&m)
 	case !p.refused.None():
 		e.refuseEviction(&looked, i, int(ev.by), p, see)
-	case p.version > 0:
+	case p.version > 0 || p.leaves:
 		see(looked.permitDown(i, p, operatorNames[ev.by]))
 	default:
 		m := looked.promise(i, p, operatorNames[ev.by])
@@ -185,11 +186,14 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 	}
 }
 
-// permitDown lets a pod go that is down, at this very version.
+// permitDown lets a pod go that is down, at this very version, or that leaves already.
 func (w *world) permitDown(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
 	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, version: p.version}
+	if p.leaves {
+		m.next.evictors[i] = evictor{} // it goes on by itself
+	}
 	m.rule, m.how = p.rule, p.broken
 	return m
 }
@@ -233,6 +237,7 @@ func (e *explorer) permit(p plea) permit {
 	ask := plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
 	answer, covered := plan.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
+	out.leaves = answer.Allowed() && !answer.Noted() && answer.Version == 0
 	if answer.Allowed() && answer.Noted() {
 		covered = hold.CoverGrant(s, answer.Note)
 		out.looks = covered.Verdict == hold.Look
