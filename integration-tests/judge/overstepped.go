@@ -5,8 +5,7 @@ import "slices"
 // mayWrite is everything that an operator ever writes.
 var mayWrite = []string{
 	"delete pods", "patch pods", "patch statefulsets", "patch statefulsets/status",
-	"patch replicatemplates/status",
-	"patch zoneawarepoddisruptionbudgets/status",
+	"patch replicatemplates/status", "patch zoneawarepoddisruptionbudgets/status",
 	"create leases", "update leases", "delete leases",
 	"create events", "patch events",
 	"create secrets", "update secrets", // the webhooks' certificate
