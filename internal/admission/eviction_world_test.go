@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -144,7 +145,7 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 
 // webhook judges evictions there.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: c.ledger, Turns: &admission.Turns{}, Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: c.ledger, Fresh: freshness.NewLog(), Turns: &admission.Turns{}, Log: silent()}
 }
 
 // pinned is the eviction of a pod, bound to it as it is shown.

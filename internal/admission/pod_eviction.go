@@ -21,6 +21,7 @@ import (
 type PodEviction struct {
 	Observer PodObserver
 	Holds    Holds
+	Fresh    Freshness
 	Turns    *Turns
 	Log      *logrus.Logger
 	DryRun   bool // every request is judged as if it were a dry run
@@ -29,6 +30,14 @@ type PodEviction struct {
 	Unpinned func()
 
 	outlooks outlooks
+}
+
+// Freshness remembers what this process knows of groups that its caches may not show
+// yet: what a live look of a webhook has shown counts for the leader's plans, and the
+// other way round.
+type Freshness interface {
+	Looked(live plan.Snapshot)
+	Behind(view plan.Snapshot) (missing string, lasting time.Duration)
 }
 
 // PodObserver knows pods and their groups.
@@ -119,12 +128,14 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 	permit := plan.Permit{}
 	for range attempts {
 		var decision hold.Decision
-		permit, decision = cover(ctx, p.Observer.Cached(key), e, ask)
-		if decision.Verdict == hold.Look {
+		cached := p.Observer.Cached(key)
+		permit, decision = cover(ctx, cached, e, ask)
+		if decision.Verdict == hold.Look || p.behind(cached, decision) {
 			live, err := p.Observer.Live(ctx, key)
 			if err != nil {
 				return p.unknown(e, "the API server did not show the group", err)
 			}
+			p.Fresh.Looked(live)
 			permit, decision = cover(ctx, live, e, ask)
 		}
 		switch {
@@ -144,6 +155,16 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 	}
 	permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
 	return p.told(e, permit)
+}
+
+// behind tells whether a yes would rest on caches that do not show what the last look
+// has shown.
+func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool {
+	if decision.Verdict != hold.Write {
+		return false
+	}
+	missing, _ := p.Fresh.Behind(cached)
+	return missing != ""
 }
 
 // cover decides about an eviction, and how the hold covers it.

@@ -292,6 +292,26 @@ func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
 	}
 }
 
+// The hold is this process' own by the look of its webhook; caches that are older than
+// that look say nothing.
+func TestCachesThatAreOlderThanTheLastLookGrantNothing(t *testing.T) {
+	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
+	c.live = func(s *plan.Snapshot) {
+		fallen := &s.Zones[0].Pods[2]
+		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
+	}
+	webhook := c.webhook()
+	if v := webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")); !v.Allowed {
+		t.Fatalf("two of three may be down: %+v", v)
+	}
+	if v := webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")); v.Allowed {
+		t.Error("a third pod may go")
+	}
+	if c.looks != 2 {
+		t.Errorf("%d looks, want 2", c.looks)
+	}
+}
+
 func TestAWriteThatWasOvertakenIsDecidedAnewButNotForEver(t *testing.T) {
 	for overtaken, want := range map[int]int{1: http.StatusOK, 2: http.StatusOK, 3: http.StatusTooManyRequests, 9: http.StatusTooManyRequests} {
 		c := threeOfThree()

@@ -71,6 +71,9 @@ func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covere
 }
 
 func budgetsOf(s plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
+	if len(s.Budgets) == 0 {
+		return nil
+	}
 	labels := p.Labels.Map()
 	maps.Copy(labels, map[string]string{
 		"statefulset.kubernetes.io/pod-name": p.Name, "apps.kubernetes.io/pod-index": strconv.Itoa(p.Ordinal), "controller-revision-hash": p.Revision,
@@ -84,15 +87,18 @@ func budgetsOf(s plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
 	return all
 }
 
-// leastBudget returns how many pods of a zone may be down by its rollout: no more than
-// a budget of evictions allows that covers its pods, apart from one that allows none.
-func leastBudget(s plan.Snapshot, z plan.Zone) int {
-	least := z.MaxUnavailable.Of(z.Replicas)
+// leastBudget returns how many pods of a zone may be down where one of them is rolled:
+// what the budgets of evictions allow that cover it, apart from those that allow none.
+func leastBudget(s plan.Snapshot, z plan.Zone, ordinal int) int {
+	least := z.Replicas
 	for _, p := range z.Pods {
+		if p.Ordinal != ordinal {
+			continue
+		}
 		for _, b := range budgetsOf(s, p) {
 			limit := limitOf(b, z)
-			if b.Invalid == "" && !b.ByPartition() && limit > 0 && limit < least {
-				least = limit
+			if b.Invalid == "" && !b.ByPartition() && limit > 0 {
+				least = min(least, limit)
 			}
 		}
 	}

@@ -351,10 +351,12 @@ func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) st
 // objects only where a deed takes down a pod that is available.
 func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
 	for _, z := range s.Zones {
-		up, taken := available(s, z), false
+		up, budget, taken := available(s, z), z.MaxUnavailable.Of(z.Replicas), false
 		for _, d := range deletes {
 			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
-				taken = taken || up[ordinal]
+				if up[ordinal] {
+					budget, taken = min(budget, leastBudget(s, z, ordinal)), true
+				}
 				delete(up, ordinal)
 			}
 		}
@@ -363,8 +365,7 @@ func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 				delete(up, ordinal)
 			}
 		}
-		down, budget := z.Replicas-len(up), leastBudget(s, z)
-		if taken && down > budget {
+		if down := z.Replicas - len(up); taken && down > budget {
 			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, budget)
 		}
 	}

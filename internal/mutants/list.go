@@ -22,6 +22,10 @@ const (
 	executor  = "internal/act/executor.go"
 	writes    = "internal/act/writes.go"
 	store     = "internal/lease/store.go"
+	evict     = "internal/plan/evict.go"
+	partition = "internal/plan/partition.go"
+	grants    = "internal/hold/evict.go"
+	granted   = "internal/invariant/grant.go"
 	explore   = "internal/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
 )
@@ -29,6 +33,9 @@ const (
 // blind switches the check of single plans off, so that the mistake must be
 // found in what comes of it.
 var blind = Edit{check, "if covered.Verdict == hold.Look {", "if true {"}
+
+// blindToEvictions does the same with the check of single evictions.
+var blindToEvictions = Edit{granted, "if !p.Allowed() || covered.Verdict == hold.Look {", "if true {"}
 
 // All returns the mutants.
 func All() []Mutant { return append([]Mutant(nil), all...) }
@@ -50,25 +57,25 @@ var all = []Mutant{
 		Name: "down pods not counted",
 		Edits: []Edit{
 			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.blame(objection)"},
-			{board, "\t\tz.down += missing\n", ""}, blind,
+			{board, "\t\tz.down += z.missing\n", ""}, blind,
 		},
 		Test: explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "missing pods not counted",
-		Edits: []Edit{{board, "\t\tz.down += missing\n", ""}, blind},
+		Edits: []Edit{{board, "\t\tz.down += z.missing\n", ""}, blind},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "noted pods not counted",
-		Edits: []Edit{{board, "\tif noted {\n\t\treturn Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name}\n\t}\n", ""}, blind},
+		Edits: []Edit{{board, "\tif noted {\n", "\tif false && noted {\n"}, blind},
 		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
 	},
 	{
 		Name: "down pods counted twice",
 		Edits: []Edit{
 			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.down += 2\n\t\t\tz.blame(objection)"},
-			{board, "\t\tz.down += missing\n", "\t\tz.down += 2 * missing\n"},
+			{board, "\t\tz.down += z.missing\n", "\t\tz.down += 2 * z.missing\n"},
 		},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 		Remark: "too strict breaks nothing; a world with a budget of two must use it",
@@ -189,14 +196,14 @@ var all = []Mutant{
 	},
 	{
 		Name:  "intents of others left out of the record",
-		Edits: []Edit{{cover, "if s.Fate(i).Counts() && !renewed[i.Pod] {", "if false && !renewed[i.Pod] {"}, blind},
+		Edits: []Edit{{cover, "if s.Fate(i).Counts() && (!anew || d.Noted || stays) {", "if false && (!anew || d.Noted || stays) {"}, blind},
 		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
 	},
 	{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
 			{group, "b.Hold.Unreadable != \"\" || b.noted > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
-			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
@@ -292,7 +299,7 @@ var all = []Mutant{
 	// downscales
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{cover, "\tcase changes && !s.Live:\n\t\treturn Decision{Verdict: Look}\n", ""}},
+		Edits: []Edit{{cover, "case (changes || endsGrants(steps)) && !s.Live:", "case endsGrants(steps) && !s.Live:"}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
@@ -561,7 +568,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
-		Edits: []Edit{{agreed, "record.Holder.Free() || ours == plan.Rollout || ours == plan.Downscale {", "ours != \"\" || true {"}},
+		Edits: []Edit{{agreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
 		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
@@ -583,5 +590,126 @@ var all = []Mutant{
 		Name:  "pods asked on what the caches say of the hold",
 		Edits: []Edit{{cover, "(inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live", "inheritsDecrease(s.Hold, steps) && !s.Live"}},
 		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
+	},
+
+	// evictions
+	{
+		Name:  "eviction while somebody has the hold by hand",
+		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout while somebody takes the hold by hand", Rule: "HandsOff",
+	},
+	{
+		Name:  "eviction while another zone has the hold, seen by the check",
+		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}},
+		Test:  explore + "an eviction beside a rollout while somebody takes the hold by hand", Rule: "GrantAlone",
+	},
+	{
+		Name:  "eviction while a pod of another zone is down",
+		Edits: []Edit{{evict, "\trestNotWhole,      // guarantee 2: the rest of the group serves\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "evictions beyond the budget",
+		Edits: []Edit{{evict, "\tlimitReached,      // guarantee 4: at most so many pods of a zone\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "WithinBudget",
+	},
+	{
+		Name:  "eviction of whoever lockstep itself takes down",
+		Edits: []Edit{{evict, "\talreadyNoted,    // it is about to leave already\n", ""}},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction of a partition that is down in another zone",
+		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n\tevictionsTurn,\n\tpartitionNotWhole,\n", "\tpartitionsHeld,\n\tevictionsTurn,\n"}, blindToEvictions},
+		Test:  explore + "evictions of one partition", Rule: "WithinBudget",
+	},
+	{
+		Name:  "eviction by partitions beside a rollout",
+		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction by partitions beside a rollout", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction of a pod that took the place of the one that was asked about",
+		Edits: []Edit{{evict, "if !exists || pod.UID != r.UID {", "if !exists {"}},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "ExactGrant",
+	},
+	{
+		Name:  "eviction of a pod that is down at whatever version",
+		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = pod.Version\n", "\tif e.down() {\n"}},
+		Test:  explore + "an eviction and a crash", Rule: "ExactGrant",
+	},
+	{
+		Name:  "granted eviction void once its pod has another version",
+		Edits: []Edit{{fate, "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
+		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction that ends while it can happen",
+		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction that ends while it can happen, seen by the check",
+		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+	},
+	{
+		Name: "granted eviction that ends on caches",
+		Edits: []Edit{
+			{fate, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
+			{cover, "case (changes || endsGrants(steps)) && !s.Live:", "case changes && !s.Live:"},
+		},
+		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+	},
+	{
+		Name:  "granted eviction that never ends",
+		Edits: []Edit{{group, "append(after, b.endGrants()...)", "append(after, b.endGrants()[:0]...)"}},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "Progress",
+	},
+	{
+		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
+		Edits: []Edit{{cover, "covered.Verdict == Carry && endsGrants(steps)", "false && endsGrants(steps)"}},
+		Test:  "internal/plan TestNoStutter", Rule: "is planned again",
+	},
+	{
+		Name:  "pod rolled whose eviction is granted",
+		Edits: []Edit{{board, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction forgotten for the repair of its pod",
+		Edits: []Edit{{cover, "stays := i.Granted() && !i.Succeeded(d.UID, d.Version)", "stays := false"}, blind},
+		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction that takes the hold without a look",
+		Edits: []Edit{{grants, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {", "if false {"}, blindToEvictions},
+		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "eviction granted on caches that are older than the last look",
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Verdict == hold.Look || p.behind(cached, decision) {", "if decision.Verdict == hold.Look {"}},
+		Test:  "internal/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
+		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
+	},
+	{
+		Name:  "eviction that is noted in place of others",
+		Edits: []Edit{{grants, "append(slices.DeleteFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == note.Pod }), note)", "[]plan.Intent{note}"}, blindToEvictions},
+		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "hold of an eviction that nobody gives back",
+		Edits: []Edit{{group, "if holder.Free() || holder.Foreign() || b.Hold.Unreadable", "if !b.heldBy(holder.Zone()) || b.Hold.Unreadable"}},
+		Test:  explore + "an eviction and a crash", Rule: "Progress",
+	},
+	{
+		Name:  "rollout that goes before evictions that asked first",
+		Edits: []Edit{{guards, "return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)\n", "return Refusal{}\n"}},
+		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
+		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
+		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
 	},
 }

@@ -34,10 +34,9 @@
 //   - WithinBudget: the zone has not more pods down than its budget;
 //   - ExactTarget: the pod has the UID and the version that were judged.
 //
-// RestIsWhole and WithinBudget excuse a pod that is down by itself while the
-// view on which the delete was decided shows it in order, unless it was down
-// already when this operator joined the hold (which is what live looks are
-// for). Beyond deletes,
+// RestIsWhole and WithinBudget excuse a pod that is down by itself, unless it was
+// down in the view on which the delete was decided, or when this process joined the
+// hold (which is what live looks are for), and has been ever since. Beyond deletes,
 //
 //   - NoLostIntent: a takedown that is under way and can succeed is noted;
 //   - HandsOff: a hold that somebody took by hand is not written over before
@@ -65,6 +64,20 @@
 // forces a number of replicas, which lockstep notes and sets by itself: then the
 // change of the zone is a request like a delete, judged by RestIsWhole and
 // OneZoneAtATime, and by NoLostIntent while it is under way. Nobody prepares here.
+//
+// Evictions. An evictor is somebody who wants a pod to leave: the API server asks the
+// webhook of any process, which decides on its caches or, where they lack something or
+// do not suffice, reads Lease, zones and pods live, writes the grant by compare-and-swap
+// and says yes; then the API server deletes the pod if it has the UID that was judged,
+// at any version, some time later or never. Webhooks share caches and knowledge with
+// the operator of their process; a process may stand by and only answer. A
+// PodDisruptionBudget can refuse what was granted; whoever is refused asks again, and
+// waits in the queue where the configuration says so, until his place is lost. A grant
+// is known for long enough to be ended (plan.GrantLimit) only once nobody can carry it
+// out any more, and as long as a look has begun after that. An eviction that finds a
+// pod up is judged like a delete. Partitions are ordinals: there, fewer pods of one
+// ordinal are down than the budget says, and nothing of other zones by rollouts or
+// downscales.
 //
 // Symmetry. Equal up to renumbering is equal, and so is equal up to the order
 // of operators. Zones and pods are not interchangeable: the planner takes them

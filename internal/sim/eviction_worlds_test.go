@@ -56,11 +56,15 @@ var evictionWorlds = []*spot{
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},
 	}},
 	{name: "an eviction by partitions beside a rollout", config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Queue: true,
+		Zones: 2, Replicas: 2, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction that a process may answer that stands by", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Kills: 1, Lost: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction and two operators", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 
@@ -74,10 +78,6 @@ var evictionWorlds = []*spot{
 	}},
 	{name: "an eviction beside a rollout, answered by two processes", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
-		Tracks: [][]Edit{{{Evict, 0, 0}}},
-	}},
-	{name: "an eviction beside a rollout by two operators", wide: true, config: Config{
-		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
 	{name: "an eviction beside a rollout of three zones, and a crash", wide: true, config: Config{

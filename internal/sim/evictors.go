@@ -136,7 +136,12 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 			see(&m)
 		case !w.busy(n):
 			m := w.promise(i, p, operatorNames[n]+" by its caches")
-			m.next.evictors[i].by, m.next.evictors[i].before = uint8(n), o.seeing(p.shown, down(&w.pods, &w.zones)).before
+			next := &m.next.evictors[i]
+			next.by, next.before = uint8(n), o.seeing(p.shown, down(&w.pods, &w.zones)).before
+			if !o.own || o.known.holder != p.record.holder { // takes the hold without a look
+				next.joined = down(&w.pods, &w.zones)
+				next.before = next.joined
+			}
 			m.covers |= one(evictionsByCaches)
 			see(m)
 		}

@@ -133,7 +133,7 @@ func grantOf(i plan.Intent) grant {
 	switch {
 	case !i.Granted():
 		return ownDeed
-	case i.Lapsed():
+	case i.Known >= plan.GrantLimit:
 		return timeOver
 	case i.Since.Before(today):
 		return grantedAgain
