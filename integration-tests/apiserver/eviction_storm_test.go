@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 // downscale.
 type storm struct {
 	evictions, pods, clients int
+	limit                    int                                // pods of a zone that may be down
 	late                     bool                                // both operators see pods and StatefulSets late
 	kills                    func(*drainable) (victim *operator) // midway; nil: nobody
 }
@@ -41,9 +43,9 @@ func TestARolloutADownscaleAndAStormOfEvictionsAllFinish(t *testing.T) {
 	for _, name := range someOf(random, 1, slices.Sorted(maps.Keys(storms))) {
 		t.Run(name, func(t *testing.T) {
 			o := storms[name]
-			o.evictions, o.pods, o.clients = 300, 30, 20
+			o.evictions, o.pods, o.clients, o.limit = 300, 30, 20, 2
 			if everyFault() { // one after the other
-				o.evictions, o.pods, o.clients = 10000, 300, 50
+				o.evictions, o.pods, o.clients, o.limit = 10000, 300, 50, 5
 			} else {
 				t.Parallel()
 			}
@@ -55,7 +57,7 @@ func TestARolloutADownscaleAndAStormOfEvictionsAllFinish(t *testing.T) {
 func (o storm) isSurvived(t *testing.T, seed uint64) {
 	t.Helper()
 	e := newDrainable(t)
-	e.limits(judge.Budget{Limit: 2})
+	e.limits(judge.Budget{Limit: o.limit})
 	if o.late {
 		e.rules.grace = defaultGrace + behind
 		proxy, kubeconfig := e.proxied()
@@ -68,7 +70,7 @@ func (o storm) isSurvived(t *testing.T, seed uint64) {
 		e.scene.patience = stormPatience
 	}
 	for _, name := range []string{"zone-a", "zone-b", "zone-c"} {
-		e.begin(zone(name, int32(o.pods/3), inBudget, maxUnavailable("2")))
+		e.begin(zone(name, int32(o.pods/3), inBudget, maxUnavailable(strconv.Itoa(o.limit))))
 	}
 	e.settled()
 	before := e.allPods()

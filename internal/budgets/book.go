@@ -74,6 +74,14 @@ func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed
 // Known tells whether the budgets have been read, or there is no such kind.
 func (b *Book) Known() bool { return b.Trouble() == nil }
 
+// Answered tells whether the API server has said once what budgets there are, or why
+// it does not say.
+func (b *Book) Answered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.filled || b.absent || b.trouble != nil
+}
+
 // Trouble says why the budgets are not known, or returns nil.
 func (b *Book) Trouble() error {
 	b.mu.Lock()

@@ -23,6 +23,8 @@ func (b *budgets) Budgets(namespace string) []plan.DisruptionBudget {
 
 func (b *budgets) Known() bool { return b.known }
 
+func (b *budgets) Answered() bool { return b.known }
+
 func (b *budgets) Listen(changed func(namespace string)) { b.tell = changed }
 
 func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {

@@ -161,14 +161,15 @@ func (o *Observer) Run(ctx context.Context) {
 }
 
 // Synced tells whether every cache has been filled once without which nothing can
-// be decided. Where those of labelled objects are empty, a read answers.
+// be decided; a cluster that does not show its budgets of evictions has none. Where
+// those of labelled objects are empty, a read answers.
 func (o *Observer) Synced() bool {
 	for _, informer := range o.needed() {
 		if !informer.HasSynced() {
 			return false
 		}
 	}
-	return true
+	return o.budgets == nil || o.budgets.Answered()
 }
 
 func (o *Observer) needed() []cache.SharedIndexInformer {
