@@ -24,7 +24,7 @@ import (
 // downscale.
 type storm struct {
 	evictions, pods, clients int
-	limit                    int                                // pods of a zone that may be down
+	limit                    int                                 // pods of a zone that may be down
 	late                     bool                                // both operators see pods and StatefulSets late
 	kills                    func(*drainable) (victim *operator) // midway; nil: nobody
 }
@@ -48,6 +48,9 @@ func TestARolloutADownscaleAndAStormOfEvictionsAllFinish(t *testing.T) {
 				o.evictions, o.pods, o.clients, o.limit = 10000, 300, 50, 5
 			} else {
 				t.Parallel()
+			}
+			if o.late { // every step takes seconds
+				o.pods, o.clients = o.pods/3, o.clients/2
 			}
 			o.isSurvived(t, seed)
 		})
