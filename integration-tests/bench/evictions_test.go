@@ -92,6 +92,8 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		return request{at: start.Add(d), verb: verb, namespace: "n"}
 	}
 	writes := []request{at(500*time.Millisecond, "update"), at(2500*time.Millisecond, "update")}
+	status := at(time.Second, "patch")
+	status.resource = "zoneawarepoddisruptionbudgets/status"
 	for sentence, tc := range map[string]struct {
 		more  []request
 		reads int
@@ -102,6 +104,7 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		"what happens between them":  {[]request{at(1500*time.Millisecond, "get")}, 0, "0.00 reads, 1.00 writes", met},
 		"a read that nobody expects": {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
 		"a look":                     {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
+		"what is told of a budget":   {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
 		"a second write":             {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
 	} {
 		r := granting(slices.Concat(writes, tc.more)...).requestsRow("1 write", tc.reads)

@@ -176,12 +176,12 @@ func (a *arena) underLoad(ctx context.Context, t trial, name string) error {
 }
 
 // count takes in what a user asked the API server. What he does at home, to stay
-// leader, that he asks what he may do, and that he tells how a group stands is not
-// about reviews.
+// leader, that he asks what he may do, and that he tells how a group or a budget stands is
+// not about reviews.
 func (v *verdicts) count(requests []request, user string) {
 	for _, q := range requests {
 		switch {
-		case q.user != user || q.namespace == lockstepHome || q.resource == "selfsubjectaccessreviews" || q.resource == "events":
+		case q.user != user || q.namespace == lockstepHome || q.resource == "selfsubjectaccessreviews", q.resource == "events", q.resource == disruptionBudgets.Resource+"/status":
 		case q.verb == "get" || q.verb == "list":
 			v.reads++
 		default:
