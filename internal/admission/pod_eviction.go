@@ -86,12 +86,12 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the pod", err)
-	case !exists || e.UID != "" && e.UID != pod.UID:
+	case !exists:
 		return p.refused(e, objection(PodIsGone))
 	case !pod.Held && !pod.Unplaced:
 		return Allow(NotGuarded)
 	}
-	return p.refused(e, objection(reason.CacheBehind))
+	return p.refused(e, objection(reason.CacheBehind)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
 }
 
 // judge decides on caches alone. Only what they allow and the hold has to say waits
@@ -144,6 +144,8 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 			return p.told(e, permit)
 		case !permit.Noted() || e.DryRun:
 			return p.told(e, permit)
+		case !p.Observer.Managed(e.Namespace): // any more
+			return Allow(NotGuarded)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case err == nil:
@@ -199,7 +201,8 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
 
 // queue keeps the place of who has to wait.
 func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.Permit) {
-	if queueing[permit.Because.Code] && !e.DryRun {
+	waits := queueing[permit.Because.Code] && permit.Place.Zone != ""
+	if waits && !e.DryRun && p.Observer.Managed(e.Namespace) {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
 	}
 }
@@ -268,7 +271,7 @@ func refusalOfEviction(entry reason.Entry) int {
 	switch {
 	case entry.Code == PodIsGone:
 		return http.StatusNotFound
-	case entry.Kind == reason.Attention:
+	case entry.Kind == reason.Attention && entry.Code != reason.StaleHold: // which somebody may renew yet
 		return http.StatusForbidden
 	}
 	return http.StatusTooManyRequests

@@ -234,10 +234,10 @@ func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 		"it is too new for its StatefulSet": {func(c *evictable) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheBehind},
-		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusNotFound, reason.PodIsGone},
+		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheBehind},
 		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, admission.ParentUnknown},
 		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheBehind},
-		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusNotFound, reason.PodIsGone},
+		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheBehind},
 		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodIsGone},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
 	}{
 		"another zone has the hold": {fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
 		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneNotWhole},
-		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusNotFound, reason.PodIsGone},
+		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheBehind},
 		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheBehind},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -74,12 +75,12 @@ func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed
 // Known tells whether the budgets have been read, or there is no such kind.
 func (b *Book) Known() bool { return b.Trouble() == nil }
 
-// Answered tells whether the API server has said once what budgets there are, or why
-// it does not say.
+// Answered tells whether the API server has said once what budgets there are, or that
+// it does not show them.
 func (b *Book) Answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.filled || b.absent || b.trouble != nil
+	return b.filled || b.absent || apierrors.IsForbidden(b.trouble)
 }
 
 // Trouble says why the budgets are not known, or returns nil.

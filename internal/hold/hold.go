@@ -279,7 +279,7 @@ func givenUp(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 func waiting(s plan.Snapshot, holder plan.Holder) []plan.Waiting {
 	var next []plan.Waiting
 	for _, w := range s.Hold.Waiting {
-		if w.Operation.For(w.Zone) != holder && s.Now.Before(w.Until()) {
+		if w.Operation.For(w.Zone) != holder && w.Counts(s.Now) {
 			next = append(next, w)
 		}
 	}

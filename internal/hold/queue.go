@@ -15,9 +15,9 @@ func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
 	}
 	next := make([]plan.Waiting, 0, len(record.Waiting)+1)
 	for _, w := range record.Waiting {
-		same, waits := w.Operation == asks.Operation && w.Zone == asks.Zone, asks.LastSeen.Before(w.Until())
+		same, waits := w.Operation == asks.Operation && w.Zone == asks.Zone, w.Counts(asks.LastSeen)
 		switch {
-		case same && asks.LastSeen.Before(w.LastSeen.Add(plan.AskAgain)):
+		case same && waits && asks.LastSeen.Before(w.LastSeen.Add(plan.AskAgain)):
 			return record, false
 		case same && waits:
 			asks.Since = w.Since

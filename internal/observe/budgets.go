@@ -13,8 +13,8 @@ type Budgets interface {
 	Budgets(namespace string) []plan.DisruptionBudget
 	// Known tells whether they have been read once, or there is no such kind.
 	Known() bool
-	// Answered tells whether the API server has said once what there is, or why it does
-	// not say.
+	// Answered tells whether the API server has said once what there is, or that it
+	// does not show them.
 	Answered() bool
 	// Listen registers who is told when those of a namespace have changed.
 	Listen(changed func(namespace string))

@@ -170,5 +170,11 @@ type Waiting struct {
 	LastSeen  time.Time // when it asked last
 }
 
+// Counts tells whether the place is kept. A time that is not to be believed keeps
+// nobody waiting.
+func (w Waiting) Counts(now time.Time) bool {
+	return now.Before(w.Until()) && !w.LastSeen.After(now.Add(TurnLimit))
+}
+
 // Until returns when the place is lost if nobody asks again.
 func (w Waiting) Until() time.Time { return w.LastSeen.Add(TurnLimit) }

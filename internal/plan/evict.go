@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -17,7 +16,7 @@ type EvictRequest struct {
 type Permit struct {
 	Because Refusal // none: it is allowed
 	Zone    string  // of the pod
-	Place   Waiting // for which the queue has room, where the answer is no for now
+	Place   Waiting // to be kept in the queue where others come first; none where nobody should wait for it
 	Tally   Tally   // what is down, where that is why
 	Note    Intent  // what the hold must say before the yes; none where nothing has to
 	Version Version // not 0: the yes counts for the pod at this version alone
@@ -39,10 +38,6 @@ type Tally struct {
 
 // total is how many pods are down.
 func (t Tally) total() int { return t.NotReady + t.Unknown }
-
-// GrantAgain is from when on an eviction is granted once more that was granted and
-// did not happen.
-const GrantAgain = 10 * time.Second
 
 // eviction is a pod that somebody wants to evict, with what decides about it.
 type eviction struct {
@@ -105,7 +100,7 @@ func (o Outlook) Evict(r EvictRequest) Permit {
 	b := o.board
 	z, pod, exists := b.evictee(r.Pod)
 	if !exists || pod.UID != r.UID {
-		return Permit{Because: b.notShown(r)}
+		return Permit{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
 	}
 	e := b.eviction(z, pod)
 	p := Permit{Zone: z.Name, Budget: e.budget.Name}
@@ -116,7 +111,10 @@ func (o Outlook) Evict(r EvictRequest) Permit {
 	p.Because = b.mayEvict(e)
 	switch {
 	case !p.Because.None():
-		p.Tally, p.Place = b.tally(e, p.Because), b.placeOf(e)
+		p.Tally = b.tally(e, p.Because)
+		if b.couldHaveItsTurn(e) {
+			p.Place = b.placeOf(e)
+		}
 	case pod.Up():
 		p.Note = Intent{
 			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
@@ -134,14 +132,6 @@ func (p Pod) mayServe() Version {
 		return 0
 	}
 	return p.Version
-}
-
-// notShown is the answer about a pod that the snapshot does not show.
-func (b *board) notShown(r EvictRequest) Refusal {
-	if b.Live {
-		return Refusal{Code: reason.PodIsGone, Pod: r.Pod}
-	}
-	return Refusal{Code: reason.CacheBehind, Pod: r.Pod}
 }
 
 func (b *board) evictee(name string) (standing, Pod, bool) {
@@ -208,24 +198,19 @@ func evictionsBarred(_ *board, e eviction) Refusal {
 	return Refusal{}
 }
 
-// alreadyNoted objects to a pod that lockstep itself takes down, and to granting an
-// eviction again that was granted moments ago: it may be under way.
+// alreadyNoted objects to a pod that lockstep itself takes down, and to one whose
+// eviction was granted: it may be under way. Once the grant has lapsed others have
+// their turn, and then it is granted again.
 func alreadyNoted(b *board, e eviction) Refusal {
 	switch {
-	case !e.noted, e.intent.Succeeded(e.pod.UID, e.pod.Version):
+	case !e.noted, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
 		return Refusal{}
 	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
 		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}
 	}
-	again := e.intent.Since.Add(GrantAgain)
-	if b.Now.Before(again) && !e.intent.Since.After(b.Now.Add(GrantAgain)) {
-		return Refusal{Code: reason.EvictionUnderway, Pod: e.pod.Name, Until: again}
-	}
-	return Refusal{}
+	return Refusal{Code: reason.EvictionUnderway, Pod: e.pod.Name, Until: b.grantEnds(e.intent)}
 }
 
-// zoneHeldElsewhere waits for a downscale of another zone until whoever leads has
-// taken it off the hold: a grant does not.
 func zoneHeldElsewhere(b *board, e eviction) Refusal {
 	if d := b.Hold.Decrease; !d.None() && d.Zone != e.zone.Name {
 		return b.held(d.Zone, "")
@@ -236,6 +221,15 @@ func zoneHeldElsewhere(b *board, e eviction) Refusal {
 func evictionsTurn(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
 	return b.waitingBefore(place.Since, place.Zone)
+}
+
+// couldHaveItsTurn tells whether an eviction would be granted if it had its turn, as
+// far as its own zone or partition is concerned: nobody waits for one that would not.
+func (b *board) couldHaveItsTurn(e eviction) bool {
+	if e.budget.ByPartition() {
+		return partitionNotWhole(b, e).None()
+	}
+	return limitReached(b, e).None()
 }
 
 // placeOf returns the place of an eviction in the queue, or the one it would get.

@@ -96,13 +96,13 @@ func TestEvict(t *testing.T) {
 			"hold rollout/zone-a\n noted zone-a-0\nzone-a rev=2 current=1\n zone-a-0 ready@1\n", "PodAboutToLeave zone-a-0; 1 pod not ready in zone-a",
 		},
 		"what was granted moments ago may be under way": {
-			"hold eviction/zone-a\n noted zone-a-0 granted since=9s\n" + three, "EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
+			"hold eviction/zone-a\n noted zone-a-0 granted known=9s\n" + three, "EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
 		},
-		"what was granted and did not happen is granted again": {
-			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n" + three, "yes, noted zone-a-0",
+		"until nobody can carry it out any more, which a look tells": {
+			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=45s\n" + three, "yes, noted zone-a-0",
 		},
-		"but not while somebody else waits": {
-			"hold eviction/zone-a\n noted zone-a-0 granted since=10s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
+		"then who waits comes first": {
+			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=45s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
 		},
 		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
 		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},
@@ -193,7 +193,7 @@ func TestAnEvictionIsJudgedOnThePodThatWillGo(t *testing.T) {
 	if got := plan.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheBehind" {
 		t.Errorf("caches that show another pod: got %q", got)
 	}
-	if got := plan.Evict(fixture.MustParse("live\n"+flush(three)), ask).Because.Code; got != "PodIsGone" {
+	if got := plan.Evict(fixture.MustParse("live\n"+flush(three)), ask).Because.Code; got != "CacheBehind" {
 		t.Errorf("a live view that shows another pod: got %q", got)
 	}
 }

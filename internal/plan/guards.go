@@ -33,9 +33,9 @@ var takedownGuards = []guard{
 	othersWait,        // a zone begins only when nobody waits who was refused
 	heldElsewhere,     // guarantee 1: one operation in one zone at a time
 	otherZoneNotWhole, // guarantee 2: the rest of the group serves
-	partitionTooFresh, // where a budget asks for time between zones
 	shrinks,           // a downscale of this zone settles first
 	budgetSpent,       // guarantee 4: at most so many pods of a zone
+	partitionTooFresh, // where a budget asks for time between zones
 	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
 }
 

@@ -13,7 +13,7 @@ const AskAgain = 10 * time.Second
 // place returns the place of an operation in the queue, if it has one.
 func (b *board) place(operation Operation, zone string) (Waiting, bool) {
 	i := slices.IndexFunc(b.Hold.Waiting, func(w Waiting) bool { return w.Operation == operation && w.Zone == zone })
-	if i < 0 || !b.Now.Before(b.Hold.Waiting[i].Until()) {
+	if i < 0 || !b.Hold.Waiting[i].Counts(b.Now) {
 		return Waiting{}, false
 	}
 	return b.Hold.Waiting[i], true
@@ -36,7 +36,7 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 		_, exists := b.Zone(w.Zone)
 		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
 		counts = counts && (w.Operation != Rollout || w.Zone == b.turn)
-		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && b.Now.Before(w.Until()) {
+		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && w.Counts(b.Now) {
 			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
 		}
 	}

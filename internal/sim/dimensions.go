@@ -80,7 +80,7 @@ var dimensionNames = [allDimensions]string{
 	evictionsRefused:                 "an eviction is refused",
 	evictionsQueued:                  "... and waits in the queue",
 	evictionsVetoed:                  "an eviction is granted and a PodDisruptionBudget refuses it",
-	evictionsAgain:                   "an eviction is granted again that may be under way",
+	evictionsAgain:                   "an eviction is granted again whose grant has lapsed",
 	evictionsLapsed:                  "an eviction that was granted and did not happen is taken off the hold",
 	evictionsLate:                    "an eviction arrives after its pod was replaced",
 	evictionsByCaches:                "an eviction is granted on caches",

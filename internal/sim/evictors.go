@@ -215,7 +215,8 @@ func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 		return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String()
 	}}
 	m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
-	if waits := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.OthersCameFirst; e.config.Queue && waits {
+	first := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.OthersCameFirst
+	if waits := first && p.place.Zone != ""; e.config.Queue && waits {
 		known := view{pods: o.pods, hold: o.known}
 		if next, changes := hold.Enqueued(known.record(e.config), p.place); changes && e.write(&m, known.written(next)) {
 			m.next.operators[n].knows(m.next.lease, false)
@@ -364,22 +365,18 @@ func (ev *evictor) abandonedBy(n int) {
 	}
 }
 
-// grantsAge lets the time pass after which an eviction may be granted again, and that
-// after which nobody can carry it out any more: whoever can has not been answered yet.
+// grantsAge lets the time pass after which nobody can carry out an eviction any more:
+// whoever can has not been answered yet.
 func (e *explorer) grantsAge(w *world, see visit) {
 	for slot, noted := range w.lease.intents {
 		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born {
 			continue
 		}
-		asks, comes := false, false
+		comes := false
 		for i := range w.evictors {
 			ev := &w.evictors[i]
 			same := int(ev.slot) == slot && ev.born == noted.born
-			asks = asks || (same && ev.at == wanting)
 			comes = comes || (same && ev.at == underway && ev.version == 0)
-		}
-		if asks && noted.grant == justGranted {
-			see(w.age(slot, grantedAgain, "some seconds pass"))
 		}
 		if !comes || e.rules.Impatient {
 			see(w.age(slot, timeOver, "nobody can carry out the eviction of "+podNames[slot]+" any more"))
@@ -419,7 +416,7 @@ func (l *lease) over() (set slots) {
 func (l lease) asOf(over slots) lease {
 	for slot := range l.intents {
 		if i := &l.intents[slot]; i.grant == timeOver && !over.has(slot) {
-			i.grant = grantedAgain
+			i.grant = justGranted
 		}
 	}
 	return l

@@ -118,8 +118,6 @@ func (g grant) tell(i *plan.Intent, byPartition bool) {
 	case ownDeed:
 		return
 	case justGranted:
-	case grantedAgain:
-		age = plan.GrantAgain
 	case timeOver:
 		age = plan.GrantLimit
 	}
@@ -135,8 +133,6 @@ func grantOf(i plan.Intent) grant {
 		return ownDeed
 	case i.Known >= plan.GrantLimit:
 		return timeOver
-	case i.Since.Before(today):
-		return grantedAgain
 	}
 	return justGranted
 }

@@ -114,8 +114,7 @@ type grant uint8
 const (
 	ownDeed grant = iota
 	justGranted
-	grantedAgain // may be by now
-	timeOver     // nobody can carry it out any more
+	timeOver // nobody can carry it out any more
 )
 
 // queue is who waits, first come first.
