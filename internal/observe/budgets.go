@@ -34,7 +34,8 @@ func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	})
 }
 
-// GroupsIn returns the groups of a namespace that have zones.
+// GroupsIn returns the groups of a namespace that have zones, and the budgets that
+// select StatefulSets without a group.
 func (o *Observer) GroupsIn(namespace string) []plan.Key {
 	var keys []plan.Key
 	seen := map[plan.Key]bool{}
@@ -42,6 +43,16 @@ func (o *Observer) GroupsIn(namespace string) []plan.Key {
 		if z.grouped && !seen[z.key()] {
 			seen[z.key()] = true
 			keys = append(keys, z.key())
+		}
+		if z.grouped {
+			continue
+		}
+		for _, b := range o.budgetsOf(namespace) {
+			key := plan.Key{Namespace: namespace, Group: b.Name, Covered: true}
+			if !seen[key] && concerns(b, z.labels, z.podLabels) {
+				seen[key] = true
+				keys = append(keys, key)
+			}
 		}
 	}
 	return keys

@@ -78,7 +78,7 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 	}
 	source.tell("team")
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"team/", "team/other", "team/store"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"team/", "team/budget/a", "team/budget/b of team", "team/other", "team/store"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

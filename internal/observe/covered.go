@@ -25,6 +25,9 @@ func concerns(b plan.DisruptionBudget, set, pods plan.Labels) bool {
 
 // zonesOf returns the StatefulSets that a key stands for: those of a group, or those
 // that a budget selects, also where they belong to a group.
+//
+// Those of a group are evicted under the hold of that group. Here they only have to
+// be whole.
 func (o *Observer) zonesOf(key plan.Key) []*zoneRecord {
 	if key.Covered {
 		return o.selected(key)

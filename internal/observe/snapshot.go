@@ -20,7 +20,9 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		PodsAt:  seen(o.pods),
 	}
 	for _, r := range o.zonesOf(key) {
-		s.Zones = append(s.Zones, o.withPods(o.mirror(key, r.zone)))
+		z := o.withPods(o.mirror(key, r.zone))
+		z.Elsewhere = key.Covered && r.grouped
+		s.Zones = append(s.Zones, z)
 	}
 	for _, name := range strays(s) {
 		if pod, ok := o.cachedPod(key.Namespace, name); ok {

@@ -28,6 +28,10 @@ type BudgetPart struct {
 	Allowed     int // evictions that would be granted here now
 }
 
+// Ungrouped stands for the name of a group in a BudgetReport where StatefulSets without
+// a group are covered.
+const Ungrouped = "StatefulSets without a group"
+
 // ReportBudgets says what becomes of the budgets of a namespace in all of its groups.
 // It asks the guards that evictions are asked by.
 func ReportBudgets(budgets []DisruptionBudget, groups []Snapshot) []BudgetReport {
@@ -53,9 +57,15 @@ type reach struct {
 func (b *board) reaches() map[int32]*reach {
 	all := map[int32]*reach{}
 	for zone, z := range b.standings {
+		if z.Elsewhere {
+			continue
+		}
 		for _, pod := range z.Pods {
 			covering := b.covers.of(pod)
 			for _, i := range covering {
+				if b.Key.Covered && b.Budgets[i].Name != b.Key.Group {
+					continue
+				}
 				r := all[i]
 				if r == nil {
 					r = &reach{budget: b.Budgets[i], rivals: map[string]bool{}, pods: make([][]Pod, len(b.standings))}
@@ -75,10 +85,15 @@ func (b *board) reaches() map[int32]*reach {
 
 // covers tells whether a zone is one of the budget's. One without any pod is assumed
 // to be.
-func (r *reach) covers(zone int, z standing) bool { return len(r.pods[zone]) > 0 || len(z.Pods) == 0 }
+func (r *reach) covers(zone int, z standing) bool {
+	return len(r.pods[zone]) > 0 || (len(z.Pods) == 0 && !z.Elsewhere)
+}
 
 func (b *board) budgetReport(r *reach) BudgetReport {
 	report := BudgetReport{Groups: []string{b.Key.Group}, Rivals: slices.Collect(maps.Keys(r.rivals))}
+	if b.Key.Covered {
+		report.Groups = []string{Ungrouped}
+	}
 	var index partitionIndex
 	if r.budget.ByPartition() {
 		index = b.indexPartitions(r)

@@ -93,6 +93,7 @@ type Zone struct {
 	Mirror          Mirror          // the resource whose replicas it takes over
 	Delay           Delay           // for how long who leaves waits
 	Told            map[string]Told // what its pods were told last, by UID; nil without a delay, unless the hold notes some of them
+	Elsewhere       bool            // it belongs to another group, and only has to be whole
 	Pods            []Pod           // owned by the StatefulSet, by ascending ordinal
 	PodsAt          Version         // of the live read of its pods, where that is later than the snapshot's
 }

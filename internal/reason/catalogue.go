@@ -88,8 +88,8 @@ var catalogue = []Entry{
 	{SeveralBudgets, 227, Attention, "several ZoneAwarePodDisruptionBudgets cover the pod, and none of them is more right than the others", "Change their selectors so that each pod is covered by one."},
 	{PartitionUnknown, 228, Attention, "the partition of the pod is not to be found in its name", "Correct podNamePartitionRegex of its ZoneAwarePodDisruptionBudget."},
 	{EvictionUnreadable, 229, Attention, "a review shows no eviction of a pod", "See what the webhook configurations call lockstep for."},
-	{NothingCovered, 230, Attention, "the ZoneAwarePodDisruptionBudget covers no pod of any rollout group", "Correct its selector: it has to match labels of the pods of a group."},
-	{SeveralGroups, 231, Attention, "the ZoneAwarePodDisruptionBudget covers pods of several rollout groups, each of which is judged by itself", "Make a ZoneAwarePodDisruptionBudget for each group, or leave it if that is what is meant."},
+	{NothingCovered, 230, Attention, "the ZoneAwarePodDisruptionBudget covers no pod of any StatefulSet", "Correct its selector: it has to match labels of pods."},
+	{SeveralGroups, 231, Attention, "the ZoneAwarePodDisruptionBudget covers pods of several groups, or of a group and of StatefulSets without one, each of which is judged by itself", "Make a ZoneAwarePodDisruptionBudget for each group, or leave it if that is what is meant."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -189,7 +189,7 @@ func TestConditionsOfABudget(t *testing.T) {
 		},
 		"it covers nothing": {
 			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NothingCovered: no pod of a group has the labels that it selects", "Alone True BudgetAlone: "},
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NothingCovered: no pod of a StatefulSet has the labels that it selects", "Alone True BudgetAlone: "},
 		},
 		"it covers several groups": {
 			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,

@@ -68,8 +68,11 @@ func valid(b plan.DisruptionBudget) metav1.Condition {
 func covering(r plan.BudgetReport) metav1.Condition {
 	switch len(r.Groups) {
 	case 0:
-		return condition("Covering", metav1.ConditionFalse, reason.NothingCovered, "no pod of a group has the labels that it selects")
+		return condition("Covering", metav1.ConditionFalse, reason.NothingCovered, "no pod of a StatefulSet has the labels that it selects")
 	case 1:
+		if r.Groups[0] == plan.Ungrouped {
+			return condition("Covering", metav1.ConditionTrue, reason.GroupCovered, "it covers pods of StatefulSets without a group, which have a Lease of its own name")
+		}
 		return condition("Covering", metav1.ConditionTrue, reason.GroupCovered, fmt.Sprintf("it covers pods of the group %q", r.Groups[0]))
 	}
 	return condition("Covering", metav1.ConditionTrue, reason.SeveralGroups,

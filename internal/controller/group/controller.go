@@ -79,7 +79,8 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return c.forget(key), nil
 	}
 	cached := c.Observer.Cached(key)
-	if len(cached.Zones) == 0 && !cached.Hold.Exists {
+	rests := len(cached.Zones) == 0 || key.Covered // without a hold nothing is done to pods that a budget covers
+	if rests && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
 	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
