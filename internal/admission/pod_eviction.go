@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -169,14 +170,19 @@ func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool 
 	return missing != ""
 }
 
-// cover decides about an eviction, and how the hold covers it.
+// cover decides about an eviction, and how the hold covers it. What would break a rule
+// is refused, whatever the planner says.
 func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
 	permit := permitted(plan.OutlookOf(s), e, ask)
 	if !permit.Allowed() || !permit.Noted() {
 		return permit, hold.Decision{}
 	}
 	permit.Note.Trace = traceparent(ctx)
-	return permit, hold.CoverGrant(s, permit.Note)
+	decision := hold.CoverGrant(s, permit.Note)
+	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
+		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
+	}
+	return permit, decision
 }
 
 // permitted is what the planner says to an eviction. One that is bound to an earlier
