@@ -49,7 +49,7 @@ func (z standing) whole() bool { return z.problem.None() }
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
 func newBoard(s Snapshot) *board {
-	b := &board{Snapshot: s, counting: map[string]Intent{}, covers: coverageOf(s.Budgets)}
+	b := &board{Snapshot: s, counting: map[string]Intent{}, covers: coverageOf(s.Budgets, s.Zones)}
 	b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
 	for _, intent := range b.Hold.Intents {
 		if s.Fate(intent).Counts() {

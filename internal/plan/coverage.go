@@ -8,24 +8,40 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// coverage knows which budgets of evictions cover which pods.
+// coverage knows which budgets of evictions cover which pods. Goroutines may share it.
 type coverage struct {
 	budgets []DisruptionBudget
 	own     bool               // one of them asks for labels that every pod has of its own
 	known   map[Labels][]int32 // budgets by what pods share, where that is all they ask for
 }
 
-func coverageOf(budgets []DisruptionBudget) coverage {
+// coverageOf looks at what the pods of some zones share, so that the next look is a
+// short one.
+func coverageOf(budgets []DisruptionBudget, zones []Zone) coverage {
 	c := coverage{budgets: budgets}
-	if len(budgets) > 0 {
-		c.known = map[Labels][]int32{}
+	if len(budgets) == 0 {
+		return c
 	}
 	for _, budget := range budgets {
 		c.own = c.own || slices.ContainsFunc(budget.Selector, func(r Requirement) bool {
 			return r.Key == podNameLabel || r.Key == podIndexLabel || r.Key == revisionLabel
 		})
 	}
+	if !c.own {
+		c.know(zones)
+	}
 	return c
+}
+
+func (c *coverage) know(zones []Zone) {
+	c.known = map[Labels][]int32{}
+	for _, zone := range zones {
+		for _, pod := range zone.Pods {
+			if _, known := c.known[pod.Labels]; !known {
+				c.known[pod.Labels] = c.matching(pod.Labels.Map())
+			}
+		}
+	}
 }
 
 // of returns the budgets that cover a pod.
@@ -38,12 +54,10 @@ func (c coverage) of(pod Pod) []int32 {
 		maps.Copy(labels, map[string]string{podNameLabel: pod.Name, podIndexLabel: strconv.Itoa(pod.Ordinal), revisionLabel: pod.Revision})
 		return c.matching(labels)
 	}
-	covering, known := c.known[pod.Labels]
-	if !known {
-		covering = c.matching(pod.Labels.Map())
-		c.known[pod.Labels] = covering
+	if covering, known := c.known[pod.Labels]; known {
+		return covering
 	}
-	return covering
+	return c.matching(pod.Labels.Map())
 }
 
 func (c coverage) matching(labels map[string]string) []int32 {
@@ -59,7 +73,7 @@ func (c coverage) matching(labels map[string]string) []int32 {
 // Covering returns the budgets that cover a pod, in their order.
 func Covering(budgets []DisruptionBudget, pod Pod) []DisruptionBudget {
 	var covering []DisruptionBudget
-	for _, i := range coverageOf(budgets).of(pod) {
+	for _, i := range coverageOf(budgets, nil).of(pod) {
 		covering = append(covering, budgets[i])
 	}
 	return covering
