@@ -169,6 +169,45 @@ func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
 	}
 }
 
+func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	if err := e.budget("all", `{`+everyPod+`}`); err != nil {
+		t.Fatal(err)
+	}
+	seesBudgets(t, e.operator.Operator, e.name, "all 1")
+	before := e.pod("zone-a-0")
+	if err := e.evict("zone-a-0"); err != nil {
+		t.Fatal(err)
+	}
+	e.decidedLast("all", "zone-a-0: true, EvictionGranted")
+	e.refused(e.evict("zone-b-0"), "eviction of zone-b-0 in zone-b is refused")
+	e.decidedLast("all", "zone-b-0: false, GroupHeld")
+	e.comesBack(before)
+	e.settled()
+}
+
+// decidedLast waits until a budget says what an eviction was answered.
+func (s *scene) decidedLast(budget, want string) {
+	s.t.Helper()
+	s.eventually("the last decision of budget "+budget+" is "+want, func(present) error {
+		object, err := s.resources(budgets).Get(s.t.Context(), budget, getOptions)
+		if err != nil {
+			return err
+		}
+		decision, _, err := unstructured.NestedMap(object.Object, "status", "lastDecision")
+		if err != nil {
+			return err
+		}
+		got := fmt.Sprintf("%v: %v, %v", decision["pod"], decision["allowed"], decision["reason"])
+		if refused := decision["allowed"] == false; got != want || refused != (decision["message"] != nil) || decision["time"] == nil {
+			return fmt.Errorf("it is %v", decision)
+		}
+		return nil
+	})
+}
+
 func TestNoStatusIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)

@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // parallelDeletes bounds the deletes of one plan that are under way at a time.
@@ -129,7 +129,7 @@ func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) 
 	switch d.Verdict {
 	case hold.Write:
 		record := d.Record
-		traceContext := traceparent(ctx)
+		traceContext := telemetry.Traceparent(ctx)
 		if s.Hold.Holder.Free() && traceContext != "" {
 			record.Trace = traceContext
 		}
@@ -340,15 +340,6 @@ func failures(receipts []plan.Receipt) error {
 		errs = append(errs, r.Err)
 	}
 	return errors.Join(errs...)
-}
-
-// traceparent returns the W3C form of the span in ctx, or "" without one.
-func traceparent(ctx context.Context) string {
-	span := trace.SpanContextFromContext(ctx)
-	if !span.IsValid() {
-		return ""
-	}
-	return fmt.Sprintf("00-%s-%s-%s", span.TraceID(), span.SpanID(), span.TraceFlags())
 }
 
 // now is when a touch is sent; it only has to differ from the one before.

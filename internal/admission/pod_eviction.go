@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // PodEviction judges for /admission/pod-eviction: a pod of a group is evicted under
@@ -29,6 +29,9 @@ type PodEviction struct {
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
+	// Decided is told about every answer to an eviction that a budget covers, dry runs
+	// apart. Not set: nobody is.
+	Decided func(ctx context.Context, e Eviction, budget string, v Verdict)
 
 	outlooks outlooks
 }
@@ -105,14 +108,14 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 			defer leave()
 			p.queue(ctx, key, e, permit)
 		}
-		return p.told(e, permit)
+		return p.told(ctx, e, permit)
 	case !permit.Noted():
-		return p.told(e, permit)
+		return p.told(ctx, e, permit)
 	}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
 		permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
-		return p.told(e, permit)
+		return p.told(ctx, e, permit)
 	}
 	defer leave()
 	return p.grant(ctx, key, e, ask)
@@ -142,22 +145,22 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		switch {
 		case !permit.Allowed():
 			p.queue(ctx, key, e, permit)
-			return p.told(e, permit)
+			return p.told(ctx, e, permit)
 		case !permit.Noted() || e.DryRun:
-			return p.told(e, permit)
+			return p.told(ctx, e, permit)
 		case !p.Observer.Managed(e.Namespace): // any more
 			return Allow(NotGuarded)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case err == nil:
 			p.outlooks.forget(key)
-			return p.told(e, permit)
+			return p.told(ctx, e, permit)
 		case reason.ClassOf(err) != reason.Moved:
 			return p.unknown(e, "the hold could not be written", err)
 		}
 	}
 	permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
-	return p.told(e, permit)
+	return p.told(ctx, e, permit)
 }
 
 // behind tells whether a yes would rest on caches that do not show what the last look
@@ -177,7 +180,7 @@ func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictReque
 	if !permit.Allowed() || !permit.Noted() {
 		return permit, hold.Decision{}
 	}
-	permit.Note.Trace = traceparent(ctx)
+	permit.Note.Trace = telemetry.Traceparent(ctx)
 	decision := hold.CoverGrant(s, permit.Note)
 	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
@@ -214,13 +217,16 @@ func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permi
 }
 
 // told is the answer to what was judged.
-func (p *PodEviction) told(e Eviction, permit plan.Permit) Verdict {
+func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Permit) Verdict {
 	v := Allow(reason.EvictionGranted)
 	switch {
 	case !permit.Allowed():
 		v = p.refused(e, permit)
 	case !permit.Noted():
 		v = Allow(reason.PodIsDown)
+	}
+	if p.Decided != nil && permit.Budget != "" && !e.DryRun {
+		p.Decided(ctx, e, permit.Budget, v)
 	}
 	if p.DryRun || e.UID != "" {
 		return v
@@ -253,10 +259,7 @@ func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
 		where = e.Namespace
 	}
 	entry, _ := reason.Explain(because.Code)
-	text := fmt.Sprintf("eviction of %s in %s is refused (%s): %s", e.Pod, where, because, entry.Sentence)
-	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
-		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
-	}
+	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, inWords(because))
 	if down := formerWords(permit); down != "" {
 		text = down + "; " + text
 	}
@@ -281,13 +284,4 @@ func refusalOfEviction(entry reason.Entry) int {
 		return http.StatusForbidden
 	}
 	return http.StatusTooManyRequests
-}
-
-// traceparent returns the W3C form of the span in ctx, or "" without one.
-func traceparent(ctx context.Context) string {
-	span := trace.SpanContextFromContext(ctx)
-	if !span.IsValid() {
-		return ""
-	}
-	return fmt.Sprintf("00-%s-%s-%s", span.TraceID(), span.SpanID(), span.TraceFlags())
 }

@@ -148,6 +148,8 @@ func TestWhoIsRefusedKeepsItsPlaceByOneWriteEveryTenSeconds(t *testing.T) {
 
 func dryEviction(e *admission.Eviction) { e.DryRun = true }
 
+func asItIs(*admission.Eviction) {}
+
 func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
 	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
 	v := c.judge(t, "zone-a-1")
@@ -352,6 +354,35 @@ func TestADryRunOfAnEvictionIsJudgedAndChangesNothing(t *testing.T) {
 	webhook.DryRun = true
 	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
 	c.costs(t, 2, 0, 0)
+}
+
+func TestWhatABudgetCoversIsTold(t *testing.T) {
+	store := budgeted(plan.DisruptionBudget{Name: "store", Limit: 1})
+	for sentence, tc := range map[string]struct {
+		cluster *evictable
+		pod     string
+		change  func(*admission.Eviction)
+		want    []string
+	}{
+		"a grant":                      {threeOfThree(store), "zone-a-0", asItIs, []string{"zone-a-0 of store: EvictionGranted"}},
+		"a refusal":                    {aDown(store), "zone-b-0", asItIs, []string{"zone-b-0 of store: OtherZoneNotWhole"}},
+		"a pod that is down":           {aDown(store), "zone-a-1", asItIs, []string{"zone-a-1 of store: PodIsDown"}},
+		"a dry run is not":             {threeOfThree(store), "zone-a-0", dryEviction, nil},
+		"what no budget covers is not": {threeOfThree(), "zone-a-0", asItIs, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			webhook, told := tc.cluster.webhook(), []string(nil)
+			webhook.Decided = func(_ context.Context, e admission.Eviction, budget string, v admission.Verdict) {
+				told = append(told, e.Pod+" of "+budget+": "+string(v.Reason))
+			}
+			e := tc.cluster.pinned(t, tc.pod)
+			tc.change(&e)
+			webhook.Judge(t.Context(), e)
+			if diff := cmp.Diff(tc.want, told); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestOfTwoZonesOnlyOneIsGrantedAtATime(t *testing.T) {

@@ -309,10 +309,6 @@ func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
 	case entry.Kind == reason.Attention:
 		code = http.StatusForbidden
 	}
-	text := fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now (%s): %s",
-		c.Name, c.Namespace, *c.From, *c.To, because, entry.Sentence)
-	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
-		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
-	}
-	return Deny(code, because.Code, text)
+	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now %s",
+		c.Name, c.Namespace, *c.From, *c.To, inWords(because)))
 }

@@ -2,10 +2,13 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
@@ -63,6 +66,16 @@ func Allow(why Reason) Verdict { return Verdict{Allowed: true, Reason: why} }
 // any more.
 func Deny(code int, why Reason, message string) Verdict {
 	return Verdict{Code: code, Reason: why, Message: message}
+}
+
+// inWords says what stands in the way and, if that is known, for how long.
+func inWords(because plan.Refusal) string {
+	entry, _ := reason.Explain(because.Code)
+	text := fmt.Sprintf("(%s): %s", because, entry.Sentence)
+	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
+		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
+	}
+	return text
 }
 
 // status is the verdict as the caller of the API server gets to see it.

@@ -52,7 +52,8 @@ func (o *Operator) admission() http.Handler {
 			Observer: o.observer, Holds: o.holds, Pods: o.pods, Turns: turns, Log: o.log, DryRun: o.config.DryRun,
 		},
 		PodEviction: &admission.PodEviction{
-			Observer: o.observer, Holds: o.holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, DryRun: o.config.DryRun, Unpinned: o.metrics.EvictionUnpinned,
+			Observer: o.observer, Holds: o.holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, DryRun: o.config.DryRun,
+			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
 		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},
 		Limit:          o.config.ServerTLS.RequestTimeout,

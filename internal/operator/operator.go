@@ -54,7 +54,8 @@ type Operator struct {
 	reporter   *report.Reporter
 	executor   *act.Executor
 	controller *group.Controller
-	webhooks   *webhooks // nil: none are served
+	webhooks   *webhooks  // nil: none are served
+	decisions  *decisions // nil: budgets are not told
 	underway   *underway
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling    atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
@@ -137,6 +138,9 @@ func (o *Operator) assemble() error {
 		if o.webhooks, err = newWebhooks(o); err != nil {
 			return fmt.Errorf("set up webhooks: %w", err)
 		}
+		if !o.config.DryRun {
+			o.decisions = o.tellOfDecisions()
+		}
 	}
 	o.budgets.ListenToAll(o.budgetsChanged)
 	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
@@ -165,6 +169,9 @@ func (o *Operator) Run(ctx context.Context) error {
 	helpers.Go(func() { o.access.Run(background) })
 	if o.webhooks != nil {
 		helpers.Go(func() { o.webhooks.certificates.Run(background) })
+	}
+	if o.decisions != nil {
+		helpers.Go(func() { o.decisions.loop.Run(background) })
 	}
 	for _, listener := range listeners {
 		helpers.Go(func() {

@@ -120,3 +120,10 @@ func (e *countedExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	}
 	return nil
 }
+
+// Traceparent returns the W3C form of the span in ctx, or "" without one.
+func Traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
+}

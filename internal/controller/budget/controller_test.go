@@ -81,6 +81,10 @@ func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
 	parts := strings.Split(q.URL.Path, "/")
 	for i, o := range w.objects {
 		if o.Budget.Name == parts[len(parts)-2] {
+			if last := patch.Status.LastDecision; last != nil { // which is written by itself
+				w.objects[i].Status.LastDecision = last
+				continue
+			}
 			patch.Status.LastDecision = o.Status.LastDecision
 			w.objects[i].Status = patch.Status
 		}

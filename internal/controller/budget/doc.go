@@ -3,6 +3,8 @@
 //
 //	event of a group or a budget ──► namespace ──► plan.ReportBudgets ──► status, if another
 //
+//	eviction answered, on any replica ──► Decisions ──► status.lastDecision, now and then
+//
 // What it says is what evictions would be told, from caches. It promises nothing: the
 // next eviction is judged anew. Floor 5.
 package budget

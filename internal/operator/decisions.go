@@ -1,0 +1,48 @@
+package operator
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/controller/budget"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+)
+
+// decisionLoop names the loop over budgets with a new decision in logs, spans and
+// metrics.
+const decisionLoop = "decision"
+
+// decisions tell budgets what this process answers to evictions, whoever leads.
+type decisions struct {
+	latest *budget.Decisions
+	loop   *loop.Loop[budget.Name]
+}
+
+func (o *Operator) tellOfDecisions() *decisions {
+	latest := &budget.Decisions{Book: o.budgets, Managed: o.observer.Managed, Client: o.clients.dynamic, Log: o.log}
+	l := loop.New(loop.Options[budget.Name]{
+		Name:      decisionLoop,
+		Reconcile: latest.Reconcile,
+		Namespace: func(n budget.Name) string { return n.Namespace },
+		Log:       o.log,
+		Tracer:    o.tracer,
+		Queues:    o.metrics.Queues(),
+	})
+	latest.Soon = l.AddAfter
+	return &decisions{latest, l}
+}
+
+// decided hears what an eviction was answered.
+func (d *decisions) decided(ctx context.Context, e admission.Eviction, covering string, v admission.Verdict) {
+	if d == nil {
+		return
+	}
+	decision := budget.Decision{Pod: e.Pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.Now()}
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		decision.TraceID = span.TraceID().String()
+	}
+	d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decision)
+}
