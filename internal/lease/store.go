@@ -285,6 +285,9 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	if lease.Spec.RenewTime != nil {
 		h.Renewed = lease.Spec.RenewTime.Time
 	}
+	if lease.Spec.AcquireTime != nil && !h.Holder.Free() {
+		h.Since = lease.Spec.AcquireTime.Time
+	}
 	var noted, times error
 	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])

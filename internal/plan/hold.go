@@ -13,8 +13,9 @@ type Hold struct {
 	Exists      bool   // there is a Lease
 	UID         string // of the Lease
 	Version     Version
-	Own         bool   // this process wrote the record, and has looked at the group live since another one did
-	Holder      Holder // what is going on; empty when free
+	Own         bool      // this process wrote the record, and has looked at the group live since another one did
+	Holder      Holder    // what is going on; empty when free
+	Since       time.Time // when this holder took it; zero: the Lease does not say
 	Intents     []Intent
 	Renewed     time.Time
 	Duration    time.Duration

@@ -320,24 +320,6 @@ func TestNoRevisionIsNeverAdopted(t *testing.T) {
 	}
 }
 
-func TestSurveyCountsAsThePlannerDoes(t *testing.T) {
-	s := fixture.MustParse(`
-hold rollout/zone-a
-  noted zone-a-1
-zone-a rev=2 current=1 replicas=5 budget=40%
-  zone-a-0 ready@2   zone-a-1 ready@1   zone-a-2 starting@1   zone-a-3 leaving@1   zone-a-5 ready@1
-zone-b rev=2
-  zone-b-0 ready@2
-`)
-	want := []plan.ZoneSurvey{
-		{Name: "zone-a", Replicas: 5, Ready: 2, Outdated: 3, Down: 4, Noted: 1, Budget: 2},
-		{Name: "zone-b", Replicas: 1, Ready: 1, Budget: 1, Whole: true},
-	}
-	if got := plan.Survey(s); !slices.Equal(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
 func TestRemarks(t *testing.T) {
 	s := fixture.MustParse("group team \"\"\nzone-a rev=1 budget=0%\nzone-b rev=1 budget=2\n")
 	var got []string

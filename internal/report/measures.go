@@ -17,23 +17,19 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 }
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
-	var shown telemetry.GroupState
-	var remarks []plan.Action
-	for _, remark := range plan.Remarks(s) {
-		remarks = append(remarks, remark)
-	}
-	for _, z := range plan.Survey(s) {
+	status := plan.Describe(s, steps)
+	shown := telemetry.GroupState{Hold: heldBy(s)}
+	for _, z := range status.Zones {
 		shown.Zones = append(shown.Zones, telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Outdated: z.Outdated,
-			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, steps), Remarks: reasons(z.Name, remarks),
+			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, status.Waits), Remarks: reasons(z.Name, status.Remarks),
 		})
 	}
-	for _, step := range steps {
-		if w, ok := step.(plan.Wait); ok && !isZone(s, w.Zone) {
+	for _, w := range status.Waits {
+		if !isZone(s, w.Zone) {
 			shown.Waiting = append(shown.Waiting, string(w.Because.Code))
 		}
 	}
-	shown.Hold = heldBy(s)
 	return shown
 }
 
@@ -56,10 +52,10 @@ func isZone(s plan.Snapshot, name string) bool {
 	return exists
 }
 
-func reasons(zone string, steps []plan.Action) []string {
+func reasons(zone string, waits []plan.Wait) []string {
 	var codes []string
-	for _, step := range steps {
-		if w, ok := step.(plan.Wait); ok && w.Zone == zone {
+	for _, w := range waits {
+		if w.Zone == zone {
 			codes = append(codes, string(w.Because.Code))
 		}
 	}

@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"strconv"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Remarks returns what a person should correct although nothing waits for it.
+func Remarks(s Snapshot) []Wait {
+	var remarks []Wait
+	for _, z := range s.Zones {
+		if s.Key.Group == "" && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})
+		}
+		if z.MaxUnavailable.Invalid != "" {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,
+			}})
+		}
+		if z.Forced.Given && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.ReplicasForced, Detail: strconv.Itoa(z.Forced.Replicas) + " replicas",
+			}})
+		}
+		if z.Forced.Invalid != "" && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.InvalidForceReplicas, Detail: z.Forced.Invalid,
+			}})
+		}
+	}
+	return remarks
+}

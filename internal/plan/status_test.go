@@ -1,0 +1,89 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func describe(text string) plan.Status {
+	s := fixture.MustParse(text)
+	return plan.Describe(s, plan.Group(s))
+}
+
+func TestAStatusCountsAsThePlannerDoes(t *testing.T) {
+	got := describe(`
+hold rollout/zone-a
+  noted zone-a-1
+zone-a rev=2 current=1 replicas=5 budget=40%
+  zone-a-0 ready@2   zone-a-1 ready@1   zone-a-2 starting@1   zone-a-3 leaving@1   zone-a-5 ready@1
+zone-b rev=2
+  zone-b-0 ready@2
+`).Zones
+	want := []plan.ZoneStatus{
+		{Name: "zone-a", Activity: plan.Rolling, Replicas: 5, Ready: 2, Updated: 1, Done: 1, Outdated: 3, Down: 4, Noted: 1, Budget: 2, Revision: "2"},
+		{Name: "zone-b", Activity: plan.Settled, Replicas: 1, Ready: 1, Updated: 1, Done: 1, Budget: 1, Revision: "2"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(plan.ZoneStatus{}, "UID", "Waits")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		world    string
+		activity plan.Activity
+		zones    []plan.Activity
+		first    string
+		stalled  reason.Code
+	}{
+		"nothing": {
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			plan.Settled, []plan.Activity{plan.Settled, plan.Settled}, "", "",
+		},
+		"a rollout waits for its pod, others for their turn": {
+			"hold rollout/zone-b\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n",
+			plan.Rolling, []plan.Activity{plan.Blocked, plan.Rolling}, "zone-b PodStarting zone-b-0 (1 of at most 1 down)", "",
+		},
+		"a zone recovers": {
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n",
+			plan.Recovering, []plan.Activity{plan.Settled, plan.Recovering}, "zone-b PodStarting zone-b-0", "",
+		},
+		"a person pauses one zone": {
+			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			plan.Blocked, []plan.Activity{plan.Blocked, plan.Settled}, "zone-a Paused", "",
+		},
+		"somebody else holds": {
+			"hold manual/maintenance\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			plan.Held, []plan.Activity{plan.Blocked, plan.Settled}, "zone-a GroupHeld (held from outside lockstep)", "",
+		},
+		"a strategy is wrong": {
+			"zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
+			plan.Blocked, []plan.Activity{plan.Blocked, plan.Settled}, "zone-a WrongUpdateStrategy zone-b", reason.WrongUpdateStrategy,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := describe(tc.world)
+			var zones []plan.Activity
+			for _, z := range got.Zones {
+				zones = append(zones, z.Activity)
+			}
+			if diff := cmp.Diff(tc.zones, zones); diff != "" || got.Activity != tc.activity {
+				t.Errorf("it is %s, its zones (-want +got):\n%s", got.Activity, diff)
+			}
+			first := ""
+			if len(got.Waits) > 0 {
+				first = got.Waits[0].Zone + " " + got.Waits[0].Because.String()
+			}
+			stalled, _ := got.Stalled()
+			if first != tc.first || stalled.Because.Code != tc.stalled {
+				t.Errorf("first it waits for %q, stalled is %q; want %q and %q", first, stalled.Because.Code, tc.first, tc.stalled)
+			}
+		})
+	}
+}
