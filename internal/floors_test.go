@@ -65,7 +65,9 @@ var house = map[string]room{
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
 	"internal/contract":  {floor: 2},
-	"internal/hold":      {floor: 2},
+	// What is remembered of rollouts is written with the hold.
+	"internal/hold":      {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/history"}},
+	"internal/history":   {floor: 2},
 	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/freshness": {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
