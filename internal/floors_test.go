@@ -53,6 +53,7 @@ var house = map[string]room{
 	"internal/act":     {floor: 4, uses: outside},
 	"internal/report":  {floor: 4, uses: outside},
 	"internal/loop":    {floor: 4, uses: outside},
+	"internal/spans":   {floor: 4, uses: outside},
 
 	"internal/lease":     {floor: 3, uses: outside},
 	"internal/access":    {floor: 3, uses: outside},

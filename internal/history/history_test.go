@@ -29,7 +29,12 @@ zone-b rev=2 current=1 budget=2
 
 func world(text, trace string) *fixture.World {
 	w := fixture.NewWorld(fixture.MustParse(text))
-	w.Trace = trace
+	w.Remember = func(r plan.Rollouts) plan.Rollouts {
+		if r.Current.Begun() {
+			r.Current.Trace = trace
+		}
+		return r
+	}
 	return w
 }
 

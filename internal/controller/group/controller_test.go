@@ -78,6 +78,8 @@ type memory struct {
 
 func (m memory) Forget(key plan.Key) { m.forgotten = append(m.forgotten, m.name+" "+key.String()) }
 
+func (memory) Show(context.Context, plan.Key, plan.Rollouts) {}
+
 func told(steps []plan.Action) string { return strings.ReplaceAll(plan.Notation(steps), "\n", "; ") }
 
 // newController returns a controller in a world, and its log.
@@ -85,7 +87,7 @@ func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &group.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Fresh: freshness.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Log: log,
 	}, lines
 }
 
@@ -187,7 +189,7 @@ func TestReconcile(t *testing.T) {
 				}
 				forgotten := []string(nil)
 				if tc.forgets {
-					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store"}
+					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store", "traces team/store"}
 				}
 				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
 					t.Errorf("forgotten (-want +got):\n%s", diff)
