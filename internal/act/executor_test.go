@@ -485,7 +485,6 @@ func TestTheTraceInTheLease(t *testing.T) {
 
 func TestTheTraceOfARollout(t *testing.T) {
 	const former, begun = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
-	here := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{3}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled})
 	for sentence, tc := range map[string]struct {
 		before plan.Holder
 		has    string // the rollout that is under way
@@ -504,8 +503,14 @@ func TestTheTraceOfARollout(t *testing.T) {
 			d.Record.Rollouts.Current = plan.RolledGroup{Trace: tc.has, Since: s.Now, Zones: []plan.RolledZone{
 				{Name: "zone-a", Since: s.Now, Pods: []plan.RolledPod{{Name: "zone-a-0"}, {Name: "zone-a-1"}}},
 			}}
-			if _, err := r.Run(trace.ContextWithSpanContext(t.Context(), here), s, nil, d); err != nil {
+			spans := tracetest.NewSpanRecorder()
+			ctx, reconcile := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "reconcile")
+			if _, err := r.Run(ctx, s, nil, d); err != nil {
 				t.Fatal(err)
+			}
+			reconcile.End()
+			if links := spans.Ended()[0].Links(); (len(links) == 1) != (tc.has == "") {
+				t.Errorf("whoever begins a rollout is linked to it, and nobody else here: %+v", links)
 			}
 			var sent coordinationv1.Lease
 			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {

@@ -139,6 +139,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 			outcome = loop.After(lookAgain) // the caches have to catch up with what was seen
 		}
 	}
+	describe(ctx, s, steps)
 	if broken := invariant.Check(s, steps, covered); broken != nil {
 		return loop.Done(), c.refuse(s, steps, broken)
 	}

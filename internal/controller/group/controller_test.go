@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
@@ -387,4 +391,28 @@ func (j *judge) Run(_ context.Context, s plan.Snapshot, steps []plan.Action, d h
 		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + told(steps)
 	}
 	return nil, nil
+}
+
+func TestAReconcileSaysWhatItDecidedAndIsLinkedToTheRollout(t *testing.T) {
+	w := &world{cached: fixture.MustParse(rolling + "zone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n")}
+	w.cached.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-11111111111111111111111111111111-2222222222222222-01"}
+	c, _ := newController(w)
+	spans := tracetest.NewSpanRecorder()
+	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t").Start(t.Context(), "reconcile")
+	if _, err := c.Reconcile(ctx, w.cached.Key); err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	got := spans.Ended()[0]
+	if len(got.Links()) != 1 || got.Links()[0].SpanContext.SpanID().String() != "2222222222222222" {
+		t.Fatalf("links %+v", got.Links())
+	}
+	for _, want := range []attribute.KeyValue{
+		attribute.String("lockstep.decision", "wait zone-a because PodStarting zone-a-0 (1 of at most 1 down)"),
+		attribute.String("lockstep.reason", "PodStarting"), attribute.String("lockstep.holder", "rollout/zone-a"),
+	} {
+		if !slices.Contains(got.Attributes(), want) || !slices.Contains(got.Links()[0].Attributes, want) {
+			t.Errorf("want %v in the span, which has %v, and in its link, which has %v", want, got.Attributes(), got.Links()[0].Attributes)
+		}
+	}
 }
