@@ -92,9 +92,9 @@ func TestAStatefulSetThatStandsAloneHasALeaseOfItsOwn(t *testing.T) {
 
 func TestAStatusIsNamedAfterItsGroupWhereItCanBe(t *testing.T) {
 	for group, want := range map[string]string{
-		"store":        "store",
-		"store-2.blue": "store-2.blue",
-		"":             "group.e3b0c44298fc1c149afbf4c8996fb924",
+		"store":                                  "store",
+		"store-2.blue":                           "store-2.blue",
+		"":                                       "group.e3b0c44298fc1c149afbf4c8996fb924",
 		"group.e3b0c44298fc1c149afbf4c8996fb924": "group.3a666db7cfdab969c28c99fdd86b785e",
 	} {
 		if got := hold.StatusName(group); got != want {
