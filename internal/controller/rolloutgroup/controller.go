@@ -178,8 +178,8 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	if _, changed := c.news(n, o); exists && !changed {
 		return loop.Done()
 	}
-	if c.turns.Wait(ctx) != nil {
-		return loop.Done() // it ends
+	if !c.turn(ctx, n) {
+		return loop.Done()
 	}
 	a := c.remembered(n)
 	if a.latest == nil {
@@ -202,6 +202,11 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	}
 	c.wrote(n, written{o.uid, version, status})
 	return loop.Done()
+}
+
+// turn waits until one more write is in order, and returns whether it still is.
+func (c *Controller) turn(ctx context.Context, n Name) bool {
+	return c.turns.Wait(ctx) == nil && c.Observer.Managed(n.Namespace)
 }
 
 // news returns what the object should say, and whether it says something else.

@@ -89,8 +89,8 @@ func (c *Controller) write(ctx context.Context, n Name, uid types.UID, status v1
 
 // remove deletes an object whose group is gone.
 func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome {
-	if c.turns.Wait(ctx) != nil {
-		return loop.Done() // it ends
+	if !c.turn(ctx, n) {
+		return loop.Done()
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
