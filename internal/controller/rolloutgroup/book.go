@@ -21,12 +21,6 @@ import (
 // Resource is what serves the objects.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.GroupName, Version: "v1alpha1", Resource: "rolloutgroups"}
 
-// The label of objects that lockstep made. Others are left alone.
-const (
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "lockstep"
-)
-
 // Name is that of an object in its namespace.
 type Name struct{ Namespace, Object string }
 

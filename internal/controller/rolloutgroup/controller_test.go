@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -108,11 +109,11 @@ func TestALeaderThatFollowsFindsWhatItWouldWrite(t *testing.T) {
 
 func TestWhatWasLeftByATimeWithoutAnOperatorIsRemoved(t *testing.T) {
 	s := newServer(true)
-	s.put(called("ingester"), "ingester", ours)                                 // whose group is gone
-	s.put(Name{"team", "other"}, "store", ours)                                 // no group's name
-	s.put(called("Store_A"), "Store_A", ours)                                   // whose group is there
-	s.put(Name{"team", "stranger"}, "stranger", nil)                            // somebody else's
-	s.put(Name{"team", "strange"}, "x", map[string]any{managedByLabel: "Helm"}) // another one's
+	s.put(called("ingester"), "ingester", ours)                                          // whose group is gone
+	s.put(Name{"team", "other"}, "store", ours)                                          // no group's name
+	s.put(called("Store_A"), "Store_A", ours)                                            // whose group is there
+	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // somebody else's
+	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // another one's
 	inGallery(t, s, func(g *gallery) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
 }
 

@@ -15,6 +15,8 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
 // What fails is tried again after againFirst, then ever more seldom.
@@ -59,7 +61,7 @@ func (b *Book) rest(ctx context.Context, pause time.Duration) (poked bool) {
 
 func (b *Book) reflector() *cache.Reflector {
 	objects := b.options.Client.Resource(Resource).Namespace(b.options.Namespace)
-	selector := labels.Set{managedByLabel: managedBy}.String()
+	selector := labels.Set{contract.ManagedByLabel: contract.ManagedBy}.String()
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = selector

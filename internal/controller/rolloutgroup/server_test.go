@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -91,7 +92,7 @@ func (s *server) put(n Name, group string, labels map[string]any) {
 	}})
 }
 
-var ours = map[string]any{managedByLabel: managedBy}
+var ours = map[string]any{contract.ManagedByLabel: contract.ManagedBy}
 
 func (s *server) take(n Name) {
 	s.mu.Lock()
@@ -118,7 +119,7 @@ func (s *server) store(what watch.EventType, n Name, o *unstructured.Unstructure
 
 func (s *server) tell(what watch.EventType, o *unstructured.Unstructured) {
 	for r := range s.readers {
-		if !r.definition && o.GetLabels()[managedByLabel] == managedBy {
+		if !r.definition && o.GetLabels()[contract.ManagedByLabel] == contract.ManagedBy {
 			r.tell <- apitest.Event(what, o.DeepCopy())
 		}
 	}
@@ -194,7 +195,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	switch {
 	case !s.served:
 		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
-	case q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") != managedByLabel+"="+managedBy:
+	case q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") != contract.ManagedByLabel+"="+contract.ManagedBy:
 		panic("objects of others are asked for")
 	case q.URL.Query().Has("watch"):
 		return s.watch(q, false), nil
@@ -207,7 +208,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 func (s *server) list() *http.Response {
 	items := []any{}
 	for _, o := range s.objects {
-		if o.GetLabels()[managedByLabel] == managedBy {
+		if o.GetLabels()[contract.ManagedByLabel] == contract.ManagedBy {
 			items = append(items, o.Object)
 		}
 	}

@@ -2,6 +2,7 @@ package rolloutgroup
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -83,7 +85,8 @@ func TestConditionsOfEverySituation(t *testing.T) {
 	}
 }
 
-func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
+// midRollout is the group of docs/status.md.
+func midRollout() thought {
 	th := thinkOf(`
 hold rollout/zone-a renewed 5s ago
   noted zone-a-1 uid=former version=5
@@ -98,6 +101,28 @@ zone-b rev=2 current=1
 		Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", Since: now.Add(-2 * time.Minute),
 		Zones: []plan.RolledZone{{Name: "zone-a", Replaced: 1}},
 	}
+	return th
+}
+
+func TestThePageAboutStatusShowsWhatIsWritten(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	var shown v1alpha1.RolloutGroup
+	if err := yaml.Unmarshal([]byte(example), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(statusOf(midRollout(), 1, v1alpha1.RolloutGroupStatus{}), shown.Status); diff != "" {
+		t.Errorf("(-written +page):\n%s", diff)
+	}
+}
+
+func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
+	th := midRollout()
+	now := th.snapshot.Now
 	got := statusOf(th, 3, v1alpha1.RolloutGroupStatus{})
 	got.Conditions = nil
 	want := v1alpha1.RolloutGroupStatus{

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -59,7 +60,7 @@ func (c *Controller) create(ctx context.Context, n Name, group string) (object, 
 	defer stop()
 	made, err := c.Client.Resource(Resource).Namespace(n.Namespace).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": Resource.GroupVersion().String(), "kind": "RolloutGroup",
-		"metadata": map[string]any{"name": n.Object, "labels": map[string]any{managedByLabel: managedBy}},
+		"metadata": map[string]any{"name": n.Object, "labels": map[string]any{contract.ManagedByLabel: contract.ManagedBy}},
 		"spec":     map[string]any{"group": group},
 	}}, metav1.CreateOptions{})
 	if err != nil {
