@@ -53,6 +53,7 @@ var house = map[string]room{
 	"internal/act":     {floor: 4, uses: outside},
 	"internal/report":  {floor: 4, uses: outside},
 	"internal/loop":    {floor: 4, uses: outside},
+	"internal/spans":   {floor: 4, uses: outside},
 
 	"internal/lease":     {floor: 3, uses: outside},
 	"internal/access":    {floor: 3, uses: outside},
@@ -65,7 +66,9 @@ var house = map[string]room{
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
 	"internal/contract":  {floor: 2},
-	"internal/hold":      {floor: 2},
+	// What is remembered of rollouts is written with the hold.
+	"internal/hold":      {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/history"}},
+	"internal/history":   {floor: 2},
 	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/freshness": {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},

@@ -58,6 +58,9 @@ func fetchBefore(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err := localcluster.JaegerProgram(ctx, os.Stderr); err != nil {
+		return err
+	}
 	for _, packages := range [][]string{
 		{"./cmd/lockstep"},
 		{"-modfile=.tools/kustomize/go.mod", "sigs.k8s.io/kustomize/kustomize/v5"},

@@ -32,11 +32,16 @@ func (w *world) start(ctx context.Context, namespace string, args ...string) (*o
 
 // startWith runs an operator with a kubeconfig of that user.
 func (w *world) startWith(ctx context.Context, kubeconfig, user, namespace string, args ...string) (*operator, error) {
+	return w.startIn(ctx, nil, kubeconfig, user, namespace, args...)
+}
+
+// startIn runs one with variables in its environment.
+func (w *world) startIn(ctx context.Context, env []string, kubeconfig, user, namespace string, args ...string) (*operator, error) {
 	if err := w.awaitAllowed(ctx, user, namespace); err != nil {
 		return nil, err
 	}
 	process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
-		Kubeconfig: kubeconfig, Program: w.program, Args: args,
+		Kubeconfig: kubeconfig, Program: w.program, Args: args, Env: env,
 	})
 	if err != nil {
 		return nil, err

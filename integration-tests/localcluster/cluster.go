@@ -183,10 +183,11 @@ func start(ctx context.Context, options Options, programs map[string]string) (_ 
 
 // furnish fills the cluster's folder with all that its programs read.
 func (c *Cluster) furnish() error {
-	var err error
-	if c.ports, err = freePorts(); err != nil {
+	free, err := freePorts(3)
+	if err != nil {
 		return err
 	}
+	c.ports = ports{etcdClient: free[0], etcdPeer: free[1], apiserver: free[2]}
 	if c.secrets, err = newCredentials(c.room); err != nil {
 		return err
 	}

@@ -229,19 +229,19 @@ type ports struct{ etcdClient, etcdPeer, apiserver int }
 
 // freePorts finds ports that nobody listens on right now. Someone else may take one
 // before we do; the start is then repeated with others.
-func freePorts() (ports, error) {
-	var p ports
-	for _, port := range []*int{&p.etcdClient, &p.etcdPeer, &p.apiserver} {
+func freePorts(n int) ([]int, error) {
+	var free []int
+	for range n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return p, fmt.Errorf("find free port: %w", err)
+			return nil, fmt.Errorf("find free port: %w", err)
 		}
 		defer listener.Close() // not before all are found, so they differ
 		if address, ok := listener.Addr().(*net.TCPAddr); ok {
-			*port = address.Port
+			free = append(free, address.Port)
 		}
 	}
-	return p, nil
+	return free, nil
 }
 
 func listens(port int) bool {

@@ -64,11 +64,7 @@ func findPrograms(ctx context.Context, names []string, out io.Writer) (map[strin
 		return paths, nil
 	}
 
-	source, err := repositoryFolder("integration-tests", "controlplane")
-	if err != nil {
-		return nil, err
-	}
-	shelf, err := openShelf(source)
+	shelf, err := controlPlane(len(missing))
 	if err != nil {
 		return nil, err
 	}
@@ -84,4 +80,25 @@ func findPrograms(ctx context.Context, names []string, out io.Writer) (map[strin
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// controlPlane is the shelf of the programs of a cluster, of which so many are to be
+// built.
+func controlPlane(programs int) (*shelf, error) {
+	s, err := openShelf("controlplane", "k8s.io/kubernetes", packages, "integration-tests", "controlplane")
+	if err != nil {
+		return nil, err
+	}
+	version := s.versions["k8s.io/kubernetes"]
+	s.title = fmt.Sprintf("building %d programs of Kubernetes %s (once, 5 to 10 minutes on 2 cores)", programs, version)
+	const names = "k8s.io/component-base/version"
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	s.linker = append(s.linker,
+		"-X", names+".gitVersion="+version,
+		"-X", names+".gitMajor="+major,
+		"-X", names+".gitMinor="+minor,
+		"-X", "sigs.k8s.io/kwok/pkg/consts.Version="+s.versions["sigs.k8s.io/kwok"],
+	)
+	return s, nil
 }

@@ -19,15 +19,23 @@ import (
 )
 
 // shelf is the folder in the user's cache that holds the programs built from one
-// state of the controlplane module.
+// state of a module.
 type shelf struct {
-	source     string // folder of the module
-	dir        string
-	kubernetes string // version
-	kwok       string // version
+	source   string // folder of the module
+	dir      string
+	packages map[string]string // that programs are built from, by name
+	title    string            // what is built, and how long it takes
+	versions map[string]string // of the modules that it requires
+	linker   []string
 }
 
-func openShelf(source string) (*shelf, error) {
+// openShelf opens the shelf of the module in a folder of this repository. Main is the
+// module whose version names it.
+func openShelf(kind, main string, packages map[string]string, folder ...string) (*shelf, error) {
+	source, err := repositoryFolder(folder...)
+	if err != nil {
+		return nil, err
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, fmt.Errorf("find the user's cache folder: %w", err)
@@ -44,18 +52,13 @@ func openShelf(source string) (*shelf, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read module: %w", err)
 	}
-	s := &shelf{source: source}
+	s := &shelf{source: source, packages: packages, versions: map[string]string{}, linker: []string{"-s", "-w"}}
 	for _, r := range parsed.Require {
-		switch r.Mod.Path {
-		case "k8s.io/kubernetes":
-			s.kubernetes = r.Mod.Version
-		case "sigs.k8s.io/kwok":
-			s.kwok = r.Mod.Version
-		}
+		s.versions[r.Mod.Path] = r.Mod.Version
 	}
 	hash := sha256.Sum256(slices.Concat(mod, sum))
-	key := fmt.Sprintf("%s-%s-%s-%x", s.kubernetes, runtime.GOOS, runtime.GOARCH, hash[:6])
-	s.dir = filepath.Join(cache, "lockstep", "controlplane", key)
+	key := fmt.Sprintf("%s-%s-%s-%x", s.versions[main], runtime.GOOS, runtime.GOARCH, hash[:6])
+	s.dir = filepath.Join(cache, "lockstep", kind, key)
 	return s, nil
 }
 
@@ -100,7 +103,7 @@ func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 		return err
 	}
 	for _, name := range lacking {
-		built := filepath.Join(staging, binaryName(packages[name]))
+		built := filepath.Join(staging, binaryName(s.packages[name]))
 		if err := os.Rename(built, s.path(name)); err != nil {
 			return err
 		}
@@ -113,10 +116,9 @@ func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 func (s *shelf) build(ctx context.Context, names []string, into string, out io.Writer) error {
 	var from []string
 	for _, name := range names {
-		from = append(from, packages[name])
+		from = append(from, s.packages[name])
 	}
-	show := startProgress(out, fmt.Sprintf("building %d programs of Kubernetes %s (once, 5 to 10 minutes on 2 cores)",
-		len(names), s.kubernetes))
+	show := startProgress(out, s.title)
 	err := func() error {
 		total, err := s.countPackages(ctx, from)
 		if err != nil {
@@ -125,7 +127,7 @@ func (s *shelf) build(ctx context.Context, names []string, into string, out io.W
 		show.expect(total)
 		// -v prints the name of each package that is compiled.
 		args := slices.Concat([]string{"build", "-v", "-mod=readonly", "-buildvcs=false",
-			"-gcflags=all=-dwarf=false", "-ldflags", s.linkerFlags(), "-o", into + string(filepath.Separator)}, from)
+			"-gcflags=all=-dwarf=false", "-ldflags", strings.Join(s.linker, " "), "-o", into + string(filepath.Separator)}, from)
 		return runGo(ctx, s.source, args, static, show.step)
 	}()
 	show.end(err)
@@ -137,19 +139,6 @@ func (s *shelf) countPackages(ctx context.Context, of []string) (int, error) {
 	args := append([]string{"list", "-mod=readonly", "-deps"}, of...)
 	err := runGoLines(ctx, s.source, args, static, func(string) { count++ })
 	return count, err
-}
-
-func (s *shelf) linkerFlags() string {
-	version := "k8s.io/component-base/version"
-	major, rest, _ := strings.Cut(strings.TrimPrefix(s.kubernetes, "v"), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	return strings.Join([]string{
-		"-s", "-w",
-		"-X", version + ".gitVersion=" + s.kubernetes,
-		"-X", version + ".gitMajor=" + major,
-		"-X", version + ".gitMinor=" + minor,
-		"-X", "sigs.k8s.io/kwok/pkg/consts.Version=" + s.kwok,
-	}, " ")
 }
 
 // binaryName is what the go command calls the program built from a package.
@@ -176,7 +165,7 @@ func waitForLock(ctx context.Context, path string, out io.Writer) (*os.File, err
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if !told {
-			fmt.Fprintln(out, "waiting for another process that builds the control plane")
+			fmt.Fprintln(out, "waiting for another process that builds the same")
 		}
 		select {
 		case <-ctx.Done():

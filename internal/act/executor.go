@@ -34,6 +34,7 @@ type Executor struct {
 	Holds      *lease.Store
 	Fresh      *freshness.Log
 	Tracer     trace.Tracer
+	Rollouts   Rollouts                    // whoever makes traces of rollouts
 	Asking     Asking                      // whoever asks pods about a decrease
 	Told       Told                        // whoever tells pods that they leave or stay
 	Managed    func(namespace string) bool // asked before every single write
@@ -55,6 +56,14 @@ type Asking interface {
 	Noted(key plan.Key, d plan.Decrease)
 	// Ask asks pods of a zone to prepare or, where the decrease is being undone, to undo that.
 	Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration)
+}
+
+// Rollouts makes traces of rollouts from what Leases remember.
+type Rollouts interface {
+	// Begin returns the traceparent of a rollout that begins, "" for one without a trace.
+	Begin(ctx context.Context) string
+	// Kept returns what need not be forgotten yet.
+	Kept(remembered plan.Rollouts) plan.Rollouts
 }
 
 // Told takes messages for pods of zones with a delay. Nobody waits for answers.
@@ -123,21 +132,11 @@ func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 	return receipts
 }
 
-// cover brings the Lease into the state that was decided. While the group is
-// free, its next holder begins a trace of its own.
+// cover brings the Lease into the state that was decided.
 func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
 	switch d.Verdict {
 	case hold.Write:
-		record := d.Record
-		traceContext := telemetry.Traceparent(ctx)
-		if s.Hold.Holder.Free() && traceContext != "" {
-			record.Trace = traceContext
-		}
-		for i := range record.Intents {
-			if record.Intents[i].Trace == "" {
-				record.Intents[i].Trace = traceContext
-			}
-		}
+		record := e.traced(ctx, s, d.Record)
 		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
 			return e.Holds.Write(ctx, s.Key, record)
 		})
@@ -148,6 +147,31 @@ func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) 
 	case hold.Carry, hold.Look:
 	}
 	return nil
+}
+
+// traced gives a record the trace of the rollout that is under way. Where there is none
+// and the group is free, its next holder has that of the reconcile. So has an intent
+// that is new.
+func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
+	reconcile := telemetry.Traceparent(ctx)
+	record.Rollouts = e.Rollouts.Kept(record.Rollouts)
+	current := &record.Rollouts.Current
+	if current.Begun() && current.Trace == "" {
+		current.Trace = e.Rollouts.Begin(ctx)
+		telemetry.Link(ctx, current.Trace, attribute.String("lockstep.holder", string(record.Holder)))
+	}
+	switch {
+	case current.Begun() && current.Trace != "":
+		record.Trace = current.Trace
+	case s.Hold.Holder.Free() && reconcile != "":
+		record.Trace = reconcile
+	}
+	for i := range record.Intents {
+		if record.Intents[i].Trace == "" {
+			record.Intents[i].Trace = reconcile
+		}
+	}
+	return record
 }
 
 // withdraw touches pods whose delete is no longer wanted, one after the other.

@@ -59,10 +59,27 @@ func newRoom(t *testing.T) *room {
 	}
 	r := &room{recorder: server}
 	r.Executor = act.Executor{
-		Client: client, Metadata: objects, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
+		Client: client, Metadata: objects, Holds: lease.NewStore(client, "", "test"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{}, Rollouts: &rollouts{},
 		Managed: func(namespace string) bool { return namespace == "team" && !r.optedOut },
 	}
 	return r
+}
+
+// rollouts remembers what it is told, but for what stands in exported.
+type rollouts struct {
+	begins   string
+	exported []string // names of pods
+}
+
+func (r *rollouts) Begin(context.Context) string { return r.begins }
+
+func (r *rollouts) Kept(remembered plan.Rollouts) plan.Rollouts {
+	zones := slices.Clone(remembered.Current.Zones)
+	for i := range zones {
+		zones[i].Pods = slices.DeleteFunc(slices.Clone(zones[i].Pods), func(p plan.RolledPod) bool { return slices.Contains(r.exported, p.Name) })
+	}
+	remembered.Current.Zones = zones
+	return remembered
 }
 
 // group is what the plans of these tests are made from.
@@ -461,6 +478,50 @@ func TestTheTraceInTheLease(t *testing.T) {
 			got := []string{sent.Annotations[contract.TraceAnnotation], intents[0].Trace, intents[1].Trace}
 			if diff := cmp.Diff([]string{tc.hold, tc.fresh, tc.old}, got); diff != "" {
 				t.Errorf("hold, new intent, former intent (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheTraceOfARollout(t *testing.T) {
+	const former, begun = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
+	for sentence, tc := range map[string]struct {
+		before plan.Holder
+		has    string // the rollout that is under way
+		want   string
+	}{
+		"a rollout that begins begins a trace":              {"", "", begun},
+		"a rollout that goes on keeps its trace":            {"rollout/zone-a", former, former},
+		"a rollout that takes the hold again has its trace": {"", former, former},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.Rollouts = &rollouts{begins: begun, exported: []string{"zone-a-0"}}
+			s := group()
+			s.Hold.Holder = tc.before
+			d := write(s, "rollout/zone-a")
+			d.Record.Rollouts.Current = plan.RolledGroup{Trace: tc.has, Since: s.Now, Zones: []plan.RolledZone{
+				{Name: "zone-a", Since: s.Now, Pods: []plan.RolledPod{{Name: "zone-a-0"}, {Name: "zone-a-1"}}},
+			}}
+			spans := tracetest.NewSpanRecorder()
+			ctx, reconcile := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "reconcile")
+			if _, err := r.Run(ctx, s, nil, d); err != nil {
+				t.Fatal(err)
+			}
+			reconcile.End()
+			if links := spans.Ended()[0].Links(); (len(links) == 1) != (tc.has == "") {
+				t.Errorf("whoever begins a rollout is linked to it, and nobody else here: %+v", links)
+			}
+			var sent coordinationv1.Lease
+			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
+				t.Fatal(err)
+			}
+			current := hold.ParseRollouts(sent.Annotations[contract.RolloutsAnnotation]).Current
+			if got := sent.Annotations[contract.TraceAnnotation]; got != tc.want || current.Trace != tc.want {
+				t.Errorf("the Lease has the trace %q and remembers %q, want %q", got, current.Trace, tc.want)
+			}
+			if pods := current.Zones[0].Pods; len(pods) != 1 || pods[0].Name != "zone-a-1" {
+				t.Errorf("remembered: %+v, want the pod that is not exported", pods)
 			}
 		})
 	}

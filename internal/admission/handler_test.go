@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // judge is one that does as a test says, and remembers what it was asked.
@@ -438,6 +441,38 @@ func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, span.Attributes(), cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
+	const rollout = "00-11111111111111111111111111111111-2222222222222222-01"
+	for sentence, tc := range map[string]struct {
+		trace string
+		want  int
+	}{
+		"a rollout is under way":             {rollout, 1},
+		"a rollout without trace":            {"", 0},
+		"a trace that nobody can have begun": {"00-11-22-01", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			group := rolling()
+			group.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: tc.trace}
+			spans := tracetest.NewSpanRecorder()
+			h := admission.New(admission.Options{
+				Log: silent(), Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
+				PrepareDownscale: &admission.PrepareDownscale{
+					Observer: onlyGroup{group}, Holds: forgetful{group.Hold}, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+				},
+			})
+			h.ServeHTTP(httptest.NewRecorder(), asking(t, preparePath, update(t, set(3), set(2))))
+			span := spans.Ended()[0]
+			if got := span.Links(); len(got) != tc.want || (tc.want > 0 && got[0].SpanContext.SpanID().String() != "2222222222222222") {
+				t.Errorf("links %+v", got)
+			}
+			if holder := attribute.String("lockstep.holder", "rollout/zone-b"); !slices.Contains(span.Attributes(), holder) {
+				t.Errorf("attributes %v, want %v", span.Attributes(), holder)
+			}
+		})
 	}
 }
 

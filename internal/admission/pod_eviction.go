@@ -101,6 +101,7 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 // judge decides on caches alone. Only what they allow and the hold has to say waits
 // for the group's turn.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
+	defer linkRollout(ctx, p.Holds, key)
 	permit := permitted(p.outlook(key), e, ask)
 	switch {
 	case !permit.Allowed():

@@ -110,6 +110,7 @@ func (p *PrepareDownscale) Doubt(why Reason, about string) Verdict {
 // judge decides on caches and, if they allow it, again on a live read, under
 // which the hold is taken.
 func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Verdict {
+	defer linkRollout(ctx, p.Holds, key)
 	version, ok := plan.ParseVersion(c.Old.Version)
 	if !ok {
 		return p.Doubt(ObjectUnreadable, "the old object has no resourceVersion")

@@ -13,6 +13,7 @@ package hold
 import (
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/history"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -233,6 +234,7 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decreas
 	next.Downscaled = downscaled(s, decrease)
 	next.GivenUp = givenUp(s, decrease)
 	next.Waiting = waiting(s, holder)
+	next.Rollouts = history.Next(s, next)
 	return next
 }
 

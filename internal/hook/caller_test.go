@@ -17,6 +17,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hook"
@@ -79,6 +80,25 @@ func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 2}, l.connections()); diff != "" {
 		t.Errorf("connections (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPodCanContinueTheTraceOfItsCall(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
+	var got string
+	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("Traceparent") }, 80)
+	ctx, decision := tracer.Start(t.Context(), "decision")
+	hook.New(hook.Options{Tracer: tracer}).Prepare(ctx, shutdown, pods(1))
+	if len(spans.Ended()) != 1 {
+		t.Fatalf("%d spans", len(spans.Ended()))
+	}
+	call := spans.Ended()[0]
+	if call.Parent().SpanID() != decision.SpanContext().SpanID() || call.SpanKind() != trace.SpanKindClient {
+		t.Error("the call is no client span below the decision")
+	}
+	if want := fmt.Sprintf("00-%s-%s-01", call.SpanContext().TraceID(), call.SpanContext().SpanID()); got != want {
+		t.Errorf("the pod got %q, want %q", got, want)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
@@ -120,6 +122,7 @@ func (c conversation) request(ctx context.Context) (*http.Request, error) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "lockstep")
 	request.Header.Set("X-Cluster", c.pod.Namespace) // pods may check it, as the predecessor's did
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header))
 	return request, nil
 }
 

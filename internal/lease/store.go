@@ -37,9 +37,17 @@ type Store struct {
 	informer cache.SharedIndexInformer
 	actor    string
 
-	mu      sync.Mutex
-	written map[plan.Key]reply
-	grants  grants
+	mu       sync.Mutex
+	written  map[plan.Key]reply
+	grants   grants
+	rollouts map[plan.Key]remembered
+}
+
+// remembered is what a Lease remembers of rollouts, which seldom differs from one
+// record to the next.
+type remembered struct {
+	text   string
+	parsed plan.Rollouts
 }
 
 // reply is what the API server last answered about a group's Lease: the Lease,
@@ -61,6 +69,7 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 		actor:    actor,
 		written:  map[plan.Key]reply{},
 		grants:   grants{},
+		rollouts: map[plan.Key]remembered{},
 	}
 }
 
@@ -74,15 +83,34 @@ func (s *Store) Cached(key plan.Key) plan.Hold {
 	if newest.lease != nil && !watched(newest.lease) {
 		return plan.Hold{} // made by hand and not watched: only a look can tell
 	}
-	return s.known(key, decode(newest.lease, newest.own))
+	return s.known(key, newest.lease, newest.own)
 }
 
-// known says for how long this process has known of the grants of a record.
-func (s *Store) known(key plan.Key, record plan.Hold) plan.Hold {
+// known returns the record of a Lease. It says for how long this process has known of
+// its grants.
+func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
+	record := decode(lease, own)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grants.date(key, record.Intents, time.Now())
+	if lease != nil {
+		record.Rollouts = s.remembers(key, lease.Annotations[contract.RolloutsAnnotation])
+	}
 	return record
+}
+
+// remembers reads what a Lease remembers of rollouts, once for each text.
+func (s *Store) remembers(key plan.Key, text string) plan.Rollouts {
+	if text == "" {
+		delete(s.rollouts, key)
+		return plan.Rollouts{}
+	}
+	last := s.rollouts[key]
+	if last.text != text {
+		last = remembered{text, hold.ParseRollouts(text)}
+		s.rollouts[key] = last
+	}
+	return last.parsed
 }
 
 // Busy tells whether the group is held or has intents, as far as is known.
@@ -116,7 +144,7 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	known := s.newest(key)
 	own := known.own && known.version == versionOf(lease)
 	s.remember(key, reply{lease, versionOf(lease), own})
-	return s.known(key, decode(lease, own)), nil
+	return s.known(key, lease, own), nil
 }
 
 // Write stores a record in place of the very one that it was decided on: a
@@ -176,6 +204,7 @@ func (s *Store) Forget(key plan.Key) {
 	defer s.mu.Unlock()
 	delete(s.written, key)
 	delete(s.grants, key)
+	delete(s.rollouts, key)
 }
 
 func (s *Store) remember(key plan.Key, r reply) {
@@ -268,6 +297,7 @@ func versionOf(lease *coordinationv1.Lease) plan.Version {
 	return version
 }
 
+// decode returns the record of a Lease but for what it remembers of rollouts.
 func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	if lease == nil {
 		return plan.Hold{}
@@ -331,6 +361,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAgreed(record.Agreed))
 	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
+	next.Annotations = with(next.Annotations, contract.RolloutsAnnotation, hold.FormatRollouts(record.Rollouts))
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	previous := deref(next.Spec.HolderIdentity)
 	next.Spec.HolderIdentity = new(string(record.Holder))

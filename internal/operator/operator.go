@@ -30,6 +30,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/spans"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -39,6 +40,7 @@ type Operator struct {
 	log        *logrus.Logger
 	metrics    *telemetry.Metrics
 	tracer     trace.Tracer
+	spans      *spans.Rollouts
 	flush      func(context.Context) error
 	identity   string
 	clients    clients
@@ -72,11 +74,15 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 	o := &Operator{config: c, log: log, metrics: telemetry.NewMetrics(version), underway: &underway{}}
 	telemetry.RouteLibraryLogs(log)
 	o.metrics.ObserveClients()
-	provider, flush, err := telemetry.StartTracing(ctx, version, log, o.metrics)
+	tracing, flush, err := telemetry.StartTracing(ctx, version, log, o.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}
-	o.tracer, o.flush = provider.Tracer("lockstep"), flush
+	o.tracer, o.flush = tracing.Provider.Tracer("lockstep"), flush
+	if c.DryRun {
+		tracing = telemetry.Tracing{} // whoever rolls makes the traces of it
+	}
+	o.spans = spans.NewRollouts(tracing)
 	refused := access.NewAlarm()
 	if o.clients, err = connect(c, version, refused); err != nil {
 		return nil, err
@@ -123,7 +129,7 @@ func (o *Operator) assemble() error {
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
-		Fresh: fresh, Tracer: o.tracer, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+		Fresh: fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, DryRun: o.config.DryRun,
 	}
 	o.controller = &group.Controller{
 		Observer: o.observer,
@@ -132,6 +138,7 @@ func (o *Operator) assemble() error {
 		Holds:    o.holds,
 		Told:     o.messages,
 		Asked:    o.asking,
+		Traces:   o.spans,
 		Fresh:    fresh,
 		Log:      o.log,
 	}

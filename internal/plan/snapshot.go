@@ -107,9 +107,10 @@ type Pod struct {
 	Revision   string
 	Phase      Phase
 	ReadySince time.Time // when Phase is Ready
-	Why        string    // the waiting reason of a container, when Phase is Failing
-	IP         string    // empty until it runs, and once it has ended for good
-	OnHost     bool      // it has its node's address
+	Created    Stamp
+	Why        string // the waiting reason of a container, when Phase is Failing
+	IP         string // empty until it runs, and once it has ended for good
+	OnHost     bool   // it has its node's address
 	Labels     Labels
 }
 

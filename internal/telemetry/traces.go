@@ -27,7 +27,28 @@ const (
 	flushLimit = 5 * time.Second
 )
 
-// StartTracing returns the provider of tracers, and a function that sends what
+// Tracing is what spans go through.
+type Tracing struct {
+	Provider trace.TracerProvider // of what this process does
+	Retold   *Retold              // of what somebody has written down; nil: spans go nowhere
+}
+
+// Begin returns the W3C traceparent of a span that somebody will hand over to Retold
+// once it has ended, or "" where spans go nowhere. Whether it is sampled is decided now.
+func (t Tracing) Begin(ctx context.Context, name string) string {
+	if t.Retold == nil {
+		return ""
+	}
+	ctx, _ = t.Provider.Tracer(serviceName).Start(ctx, name, trace.WithNewRoot()) // never ends here, so it is not exported
+	return Traceparent(ctx)
+}
+
+// noTracing is where spans go nowhere.
+func noTracing() (Tracing, func(context.Context) error) {
+	return Tracing{Provider: noop.NewTracerProvider()}, func(context.Context) error { return nil }
+}
+
+// StartTracing returns what spans go through, and a function that sends what
 // is left, waits at most five seconds for that, and ends tracing.
 //
 // Spans are exported when OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT or
@@ -40,34 +61,44 @@ const (
 // collector is away. Exports that fail are counted and, when they begin and
 // cease to fail, logged. The W3C propagator and the provider are made the
 // process's own.
-func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m *Metrics) (trace.TracerProvider, func(context.Context) error, error) {
+func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m *Metrics) (Tracing, func(context.Context) error, error) {
 	otel.SetTextMapPropagator(propagation.TraceContext{})
+	none, nothing := noTracing()
 	if !tracingWanted() {
-		return noop.NewTracerProvider(), func(context.Context) error { return nil }, nil
+		return none, nothing, nil
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("set up the exporter for traces (OTEL_TRACES_EXPORTER=%q: want otlp, console or none; OTEL_EXPORTER_OTLP_PROTOCOL=%q: want http/protobuf or grpc): %w",
+		return none, nil, fmt.Errorf("set up the exporter for traces (OTEL_TRACES_EXPORTER=%q: want otlp, console or none; OTEL_EXPORTER_OTLP_PROTOCOL=%q: want http/protobuf or grpc): %w",
 			os.Getenv("OTEL_TRACES_EXPORTER"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), err)
 	}
 	if autoexport.IsNoneSpanExporter(exporter) {
-		return noop.NewTracerProvider(), func(context.Context) error { return nil }, nil
+		return none, nothing, nil
 	}
 	about, err := describeService(ctx, version)
 	if err != nil {
-		return nil, nil, err
+		return none, nil, err
 	}
-	counted := &countedExporter{SpanExporter: exporter, failed: m.process.traceFailures.Inc, log: log}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(counted), sdktrace.WithResource(about))
-	otel.SetTracerProvider(provider)
-	return provider, func(ctx context.Context) error {
+	tracing, flush := NewTracing(exporter, about, m.process.traceFailures.Inc, log)
+	otel.SetTracerProvider(tracing.Provider)
+	return tracing, flush, nil
+}
+
+// NewTracing returns what spans go through on their way to an exporter, in batches.
+// Each failure to export some is told.
+func NewTracing(exporter sdktrace.SpanExporter, about *resource.Resource, failed func(), log logrus.FieldLogger) (Tracing, func(context.Context) error) {
+	counted := &countedExporter{SpanExporter: exporter, failed: failed, log: log}
+	batches := sdktrace.NewBatchSpanProcessor(counted)
+	counted.retold = newRetold(batches, about)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(batches), sdktrace.WithResource(about))
+	return Tracing{Provider: provider, Retold: counted.retold}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, flushLimit)
 		defer cancel()
-		if err := provider.Shutdown(ctx); err != nil {
+		if err := errors.Join(provider.Shutdown(ctx), counted.retold.provider.Shutdown(ctx)); err != nil {
 			return fmt.Errorf("flush traces: %w", err)
 		}
 		return nil
-	}, nil
+	}
 }
 
 // tracingWanted asks before autoexport does, whose default is to export.
@@ -102,6 +133,7 @@ func describeService(ctx context.Context, version string) (*resource.Resource, e
 type countedExporter struct {
 	sdktrace.SpanExporter
 	failed func()
+	retold *Retold // hears what was exported
 	log    logrus.FieldLogger
 	away   atomic.Bool
 }
@@ -118,12 +150,8 @@ func (e *countedExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	case e.away.Swap(false):
 		e.log.Info("export of traces works again")
 	}
+	if err == nil {
+		e.retold.took(spans)
+	}
 	return nil
-}
-
-// Traceparent returns the W3C form of the span in ctx, or "" without one.
-func Traceparent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
 }

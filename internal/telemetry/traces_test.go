@@ -53,11 +53,11 @@ func TestTracingIsOffUnlessAskedFor(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			log, _ := newLogger(t, "logfmt", "info")
-			provider, shutdown, err := telemetry.StartTracing(t.Context(), "1", log, telemetry.NewMetrics("1"))
+			tracing, shutdown, err := telemetry.StartTracing(t.Context(), "1", log, telemetry.NewMetrics("1"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, span := provider.Tracer("t").Start(t.Context(), "s"); span.IsRecording() {
+			if _, span := tracing.Provider.Tracer("t").Start(t.Context(), "s"); span.IsRecording() {
 				t.Error("a span is recorded")
 			}
 			if err := shutdown(t.Context()); err != nil {
@@ -78,11 +78,11 @@ func TestSpansReachTheCollectorUnderTheRightName(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
 			t.Setenv("OTEL_SERVICE_NAME", tc.set)
 			log, _ := newLogger(t, "logfmt", "info")
-			provider, shutdown, err := telemetry.StartTracing(t.Context(), "v1.2.3", log, telemetry.NewMetrics("1"))
+			tracing, shutdown, err := telemetry.StartTracing(t.Context(), "v1.2.3", log, telemetry.NewMetrics("1"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, span := provider.Tracer("t").Start(t.Context(), "a-span-of-ours")
+			ctx, span := tracing.Provider.Tracer("t").Start(t.Context(), "a-span-of-ours")
 			carrier := propagation.MapCarrier{}
 			otel.GetTextMapPropagator().Inject(ctx, carrier)
 			if !strings.Contains(carrier["traceparent"], span.SpanContext().TraceID().String()) {
@@ -113,12 +113,12 @@ func TestAnUnreachableCollectorCostsACounter(t *testing.T) {
 	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "50")
 	log, out := newLogger(t, "logfmt", "info")
 	metrics := telemetry.NewMetrics("1")
-	provider, shutdown, err := telemetry.StartTracing(t.Context(), "1", log, metrics)
+	tracing, shutdown, err := telemetry.StartTracing(t.Context(), "1", log, metrics)
 	if err != nil {
 		t.Fatalf("an unreachable collector is no reason not to start: %v", err)
 	}
 	for range 3 {
-		_, span := provider.Tracer("t").Start(t.Context(), "s")
+		_, span := tracing.Provider.Tracer("t").Start(t.Context(), "s")
 		span.End()
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -57,6 +57,11 @@ type told interface {
 	Forget(plan.Key)
 }
 
+type traces interface {
+	Show(context.Context, plan.Key, plan.Rollouts)
+	Forget(plan.Key)
+}
+
 // Controller reconciles one group at a time per call; calls for different
 // groups may run concurrently.
 type Controller struct {
@@ -66,6 +71,7 @@ type Controller struct {
 	Holds    holds
 	Told     told
 	Asked    told
+	Traces   traces
 	Fresh    *freshness.Log
 	Log      *logrus.Logger
 
@@ -83,6 +89,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	if rests && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
+	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
 		c.behind(ctx, cached, missing, lasting)
 		return loop.After(lookAgain), nil
@@ -132,6 +139,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 			outcome = loop.After(lookAgain) // the caches have to catch up with what was seen
 		}
 	}
+	describe(ctx, s, steps)
 	if broken := invariant.Check(s, steps, covered); broken != nil {
 		return loop.Done(), c.refuse(s, steps, broken)
 	}
@@ -229,6 +237,7 @@ func (c *Controller) Forget(key plan.Key) {
 	c.Holds.Forget(key)
 	c.Told.Forget(key)
 	c.Asked.Forget(key)
+	c.Traces.Forget(key)
 	c.Fresh.Forget(key)
 	c.trouble.forget(key)
 }

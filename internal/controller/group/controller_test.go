@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
@@ -78,6 +82,8 @@ type memory struct {
 
 func (m memory) Forget(key plan.Key) { m.forgotten = append(m.forgotten, m.name+" "+key.String()) }
 
+func (memory) Show(context.Context, plan.Key, plan.Rollouts) {}
+
 func told(steps []plan.Action) string { return strings.ReplaceAll(plan.Notation(steps), "\n", "; ") }
 
 // newController returns a controller in a world, and its log.
@@ -85,7 +91,7 @@ func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &group.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Fresh: freshness.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Log: log,
 	}, lines
 }
 
@@ -187,7 +193,7 @@ func TestReconcile(t *testing.T) {
 				}
 				forgotten := []string(nil)
 				if tc.forgets {
-					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store"}
+					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store", "traces team/store"}
 				}
 				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
 					t.Errorf("forgotten (-want +got):\n%s", diff)
@@ -385,4 +391,28 @@ func (j *judge) Run(_ context.Context, s plan.Snapshot, steps []plan.Action, d h
 		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + told(steps)
 	}
 	return nil, nil
+}
+
+func TestAReconcileSaysWhatItDecidedAndIsLinkedToTheRollout(t *testing.T) {
+	w := &world{cached: fixture.MustParse(rolling + "zone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n")}
+	w.cached.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-11111111111111111111111111111111-2222222222222222-01"}
+	c, _ := newController(w)
+	spans := tracetest.NewSpanRecorder()
+	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t").Start(t.Context(), "reconcile")
+	if _, err := c.Reconcile(ctx, w.cached.Key); err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	got := spans.Ended()[0]
+	if len(got.Links()) != 1 || got.Links()[0].SpanContext.SpanID().String() != "2222222222222222" {
+		t.Fatalf("links %+v", got.Links())
+	}
+	for _, want := range []attribute.KeyValue{
+		attribute.String("lockstep.decision", "wait zone-a because PodStarting zone-a-0 (1 of at most 1 down)"),
+		attribute.String("lockstep.reason", "PodStarting"), attribute.String("lockstep.holder", "rollout/zone-a"),
+	} {
+		if !slices.Contains(got.Attributes(), want) || !slices.Contains(got.Links()[0].Attributes, want) {
+			t.Errorf("want %v in the span, which has %v, and in its link, which has %v", want, got.Attributes(), got.Links()[0].Attributes)
+		}
+	}
 }

@@ -1,0 +1,10 @@
+// Package history says what a group's Lease remembers of rollouts: when a rollout,
+// its zones and its pods began and ended. It is there for people, so no decision
+// depends on it, and the Lease is never written because of it (ADR 17).
+//
+// Every time in it comes from the Lease or from API objects. So whoever leads after
+// somebody who was killed finds the same times.
+//
+// Floor 2: a function of what was seen, of the record so far and of the one that is
+// about to be written.
+package history

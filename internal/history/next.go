@@ -1,0 +1,204 @@
+package history
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Next returns what is remembered of rollouts once a record is written that was
+// decided on s. What s remembers is left as it is.
+func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
+	was := s.Hold.Rollouts
+	rolling := ""
+	if record.Holder.Operation() == plan.Rollout {
+		rolling = record.Holder.Zone()
+	}
+	if rolling == "" && !was.Current.Begun() {
+		return was
+	}
+	r := rollout{RolledGroup: copied(was.Current), seen: s, record: record}
+	r.begin(rolling)
+	r.replace()
+	r.endZones(rolling)
+	if rolling != "" || !r.complete() {
+		return Bounded(plan.Rollouts{Current: r.RolledGroup, Finished: was.Finished})
+	}
+	r.end()
+	return Bounded(plan.Rollouts{Finished: append([]plan.RolledGroup{r.RolledGroup}, was.Finished...)})
+}
+
+// rollout is the one under way, as it was and then as it will be remembered.
+type rollout struct {
+	plan.RolledGroup
+	seen   plan.Snapshot
+	record plan.Hold
+}
+
+func copied(r plan.RolledGroup) plan.RolledGroup {
+	r.Zones = slices.Clone(r.Zones)
+	return r
+}
+
+// begin notes that a zone has the hold of a rollout. Its way to a revision ends when
+// it is asked for another one.
+func (r *rollout) begin(zone string) {
+	z, exists := r.seen.Zone(zone)
+	if !exists {
+		return
+	}
+	since := r.seen.Now
+	if held := r.seen.Hold; !r.Begun() && held.Holder == r.record.Holder && !held.Since.IsZero() {
+		since = held.Since // by somebody who did not remember rollouts
+	}
+	if !r.Begun() {
+		r.Since = since
+	}
+	from := z.CurrentRevision
+	if last := r.last(zone); last != nil {
+		unknown := !z.Observed || z.UpdateRevision == ""
+		if !last.Over() && (unknown || last.To == z.UpdateRevision) {
+			return
+		}
+		if from = last.To; from == z.UpdateRevision {
+			from = last.From
+		}
+		if !last.Over() {
+			last.Until = r.seen.Now
+		}
+	}
+	r.Zones = append(r.Zones, plan.RolledZone{
+		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: z.MaxUnavailable.Of(z.Replicas), Since: since,
+	})
+}
+
+// last returns the latest way of a zone to a revision, nil for none.
+func (r *rollout) last(zone string) *plan.RolledZone {
+	for i := range slices.Backward(r.Zones) {
+		if r.Zones[i].Name == zone {
+			return &r.Zones[i]
+		}
+	}
+	return nil
+}
+
+// replace notes the pods whose intents are not in the record any more since their
+// successors are there.
+func (r *rollout) replace() {
+	for _, i := range r.seen.Hold.Intents {
+		pod, present := r.seen.Pod(i.Pod)
+		if !takenDown(i) || r.stands(i) || !present || !i.Succeeded(pod.UID, pod.Version) {
+			continue
+		}
+		if z := r.of(i); z != nil {
+			z.Replaced++
+			if r.Traced() {
+				z.Pods = append(slices.Clip(z.Pods), replaced(i, pod))
+			}
+		}
+	}
+}
+
+// takenDown tells whether it was a rollout that noted the pod.
+func takenDown(i plan.Intent) bool {
+	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndDown
+}
+
+// stands tells whether the record that is about to be written has the same intent.
+func (r *rollout) stands(i plan.Intent) bool {
+	return slices.ContainsFunc(r.record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
+}
+
+// of returns the way of its zone on which a pod was noted, nil if none is remembered.
+func (r *rollout) of(i plan.Intent) *plan.RolledZone {
+	var on *plan.RolledZone
+	for n := range r.Zones {
+		z := &r.Zones[n]
+		if z.Name == i.Zone && (on == nil || !z.Since.After(i.Since)) {
+			on = z
+		}
+	}
+	return on
+}
+
+// replaced returns how a pod was replaced. The API server's times are in whole seconds,
+// so they are brought into the order in which things happen.
+func replaced(i plan.Intent, successor plan.Pod) plan.RolledPod {
+	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: i.Since, Recreated: later(i.Since, successor.Created.Time())}
+	if successor.Up() {
+		p.Ready = later(p.Recreated, successor.ReadySince)
+	}
+	return p
+}
+
+// endZones notes the end of zones that do not have the hold of a rollout any more and
+// are done, or gone.
+func (r *rollout) endZones(rolling string) {
+	for i := range r.Zones {
+		z := &r.Zones[i]
+		if now, exists := r.seen.Zone(z.Name); !z.Over() && z.Name != rolling && (!exists || r.done(now)) {
+			z.Until = r.endOf(*z)
+		}
+	}
+}
+
+// endOf returns when a zone that is done was so: now, unless clocks differ.
+func (r *rollout) endOf(z plan.RolledZone) time.Time {
+	end := r.seen.Now
+	for _, pod := range z.Pods {
+		end = later(end, pod.Ready)
+	}
+	return end
+}
+
+// done tells whether every pod of a zone is there, available, not about to leave, and
+// of the revision that the zone asks for.
+func (r *rollout) done(z plan.Zone) bool {
+	if !z.Observed || slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == z.Name }) {
+		return false
+	}
+	serving := 0
+	for _, pod := range z.Pods {
+		if z.Owns(pod.Ordinal) && !z.Outdated(pod) && pod.Available(z.MinReady, r.seen.Now) {
+			serving++
+		}
+	}
+	return serving == z.Replicas
+}
+
+// complete tells whether nothing of the group is left to be rolled, as far as is
+// known, and nothing is under way.
+func (r *rollout) complete() bool {
+	if slices.ContainsFunc(r.record.Intents, takenDown) {
+		return false
+	}
+	for _, z := range r.seen.Zones {
+		if !z.OnDelete || z.Deleting {
+			continue
+		}
+		if !z.Observed || slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rollout) end() {
+	r.Until = r.seen.Now
+	for i := range r.Zones {
+		z := &r.Zones[i]
+		if !z.Over() {
+			z.Until = r.endOf(*z)
+		}
+		r.Until = later(r.Until, z.Until)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

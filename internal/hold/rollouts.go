@@ -1,0 +1,141 @@
+package hold
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/history"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// rolloutsVersion is the version of the text form of rollouts. Another one is read as
+// if nothing were remembered.
+const rolloutsVersion = 1
+
+type rolledGroups struct {
+	Version  int           `json:"version"`
+	Current  *rolledGroup  `json:"current,omitempty"`
+	Finished []rolledGroup `json:"finished,omitempty"`
+}
+
+type rolledGroup struct {
+	Trace    string       `json:"trace,omitempty"`
+	Since    time.Time    `json:"since"`
+	Until    time.Time    `json:"until,omitzero"`
+	Zones    []rolledZone `json:"zones,omitempty"`
+	Exported bool         `json:"exported,omitempty"`
+}
+
+type rolledZone struct {
+	Name     string      `json:"name"`
+	UID      string      `json:"uid"`
+	From     string      `json:"from,omitempty"`
+	To       string      `json:"to,omitempty"`
+	Budget   int         `json:"budget,omitempty"`
+	Since    time.Time   `json:"since"`
+	Until    time.Time   `json:"until,omitzero"`
+	Replaced int         `json:"replaced,omitempty"`
+	Pods     []rolledPod `json:"pods,omitempty"`
+	Exported bool        `json:"exported,omitempty"`
+}
+
+type rolledPod struct {
+	Name      string    `json:"name"`
+	UID       string    `json:"uid"`
+	Cause     string    `json:"cause"`
+	Deleted   time.Time `json:"deleted"`
+	Recreated time.Time `json:"recreated"`
+	Ready     time.Time `json:"ready,omitzero"`
+}
+
+// FormatRollouts returns the value of the annotation lockstep.dev/rollouts, "" where
+// nothing is remembered.
+func FormatRollouts(r plan.Rollouts) string {
+	if !r.Current.Begun() && len(r.Finished) == 0 {
+		return ""
+	}
+	doc := rolledGroups{Version: rolloutsVersion}
+	if r.Current.Begun() {
+		current := groupAsText(r.Current)
+		doc.Current = &current
+	}
+	for _, group := range r.Finished {
+		doc.Finished = append(doc.Finished, groupAsText(group))
+	}
+	return encoded(doc)
+}
+
+func groupAsText(r plan.RolledGroup) rolledGroup {
+	group := rolledGroup{Trace: r.Trace, Since: Written(r.Since), Until: written(r.Until), Exported: r.Exported}
+	for _, z := range r.Zones {
+		zone := rolledZone{
+			Name: z.Name, UID: z.UID, From: z.From, To: z.To, Budget: z.Budget,
+			Since: Written(z.Since), Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported,
+		}
+		for _, p := range z.Pods {
+			zone.Pods = append(zone.Pods, rolledPod{
+				Name: p.Name, UID: p.UID, Cause: string(p.Cause),
+				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready),
+			})
+		}
+		group.Zones = append(group.Zones, zone)
+	}
+	return group
+}
+
+// written is Written for a time that may be none.
+func written(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return Written(t)
+}
+
+// ParseRollouts reads it back. Text that is none of FormatRollouts' is as if nothing
+// were remembered: nobody needs to do anything about it.
+func ParseRollouts(text string) plan.Rollouts {
+	var doc rolledGroups
+	if text == "" || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
+		return plan.Rollouts{}
+	}
+	var r plan.Rollouts
+	if doc.Current != nil && doc.Current.readable() && doc.Current.Until.IsZero() {
+		r.Current = groupOf(*doc.Current)
+	}
+	for _, group := range doc.Finished {
+		if group.readable() && !group.Until.IsZero() {
+			r.Finished = append(r.Finished, groupOf(group))
+		}
+	}
+	return history.Bounded(r)
+}
+
+// readable tells whether a rollout can be written as it was read.
+func (g rolledGroup) readable() bool {
+	good := !g.Since.IsZero() && writable(g.Since) && writable(g.Until)
+	for _, z := range g.Zones {
+		good = good && z.Name != "" && !z.Since.IsZero() && writable(z.Since) && writable(z.Until)
+		for _, p := range z.Pods {
+			good = good && p.Name != "" && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+		}
+	}
+	return good
+}
+
+func groupOf(g rolledGroup) plan.RolledGroup {
+	r := plan.RolledGroup{Trace: g.Trace, Since: g.Since, Until: g.Until, Exported: g.Exported}
+	for _, z := range g.Zones {
+		zone := plan.RolledZone{
+			Name: z.Name, UID: z.UID, From: z.From, To: z.To, Budget: z.Budget,
+			Since: z.Since, Until: z.Until, Replaced: z.Replaced, Exported: z.Exported,
+		}
+		for _, p := range z.Pods {
+			zone.Pods = append(zone.Pods, plan.RolledPod{
+				Name: p.Name, UID: p.UID, Cause: reason.Code(p.Cause), Deleted: p.Deleted, Recreated: p.Recreated, Ready: p.Ready,
+			})
+		}
+		r.Zones = append(r.Zones, zone)
+	}
+	return r
+}

@@ -1,0 +1,153 @@
+package hold_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/history"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func TestRolloutsAsText(t *testing.T) {
+	at := func(seconds int) time.Time { return fixture.Now().Add(time.Duration(seconds) * time.Second) }
+	finished := plan.RolledGroup{Since: at(-100), Until: at(-50), Exported: true}
+	current := plan.RolledGroup{
+		Trace: "00-abc-01", Since: at(0), Zones: []plan.RolledZone{{
+			Name: "zone-a", UID: "u", From: "1", To: "2", Budget: 3, Since: at(0), Until: at(9), Replaced: 1,
+			Pods: []plan.RolledPod{{
+				Name: "zone-a-0", UID: "p", Cause: reason.OutdatedRevision, Deleted: at(1).Add(1234567), Recreated: at(2), Ready: at(3),
+			}},
+		}},
+	}
+	const want = `{"version":1,"current":{"trace":"00-abc-01","since":"2026-01-05T12:00:00Z","zones":[` +
+		`{"name":"zone-a","uid":"u","from":"1","to":"2","budget":3,"since":"2026-01-05T12:00:00Z","until":"2026-01-05T12:00:09Z","replaced":1,` +
+		`"pods":[{"name":"zone-a-0","uid":"p","cause":"OutdatedRevision","deleted":"2026-01-05T12:00:01.001Z",` +
+		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z"}]}]},` +
+		`"finished":[{"since":"2026-01-05T11:58:20Z","until":"2026-01-05T11:59:10Z","exported":true}]}`
+	if diff := cmp.Diff(want, hold.FormatRollouts(plan.Rollouts{Current: current, Finished: []plan.RolledGroup{finished}})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := hold.FormatRollouts(plan.Rollouts{}); got != "" {
+		t.Errorf("nothing is written as %q", got)
+	}
+}
+
+func TestRolloutsComeBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var want plan.Rollouts
+		if rapid.Bool().Draw(t, "one is under way") {
+			want.Current = rolled(t, false)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "finished") {
+			want.Finished = append(want.Finished, rolled(t, true))
+		}
+		if diff := cmp.Diff(want, hold.ParseRollouts(hold.FormatRollouts(want))); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// rolled draws a rollout.
+func rolled(t *rapid.T, over bool) plan.RolledGroup {
+	moment := rapid.Custom(func(t *rapid.T) time.Time {
+		return time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "at")).UTC()
+	})
+	perhaps := rapid.Custom(func(t *rapid.T) time.Time {
+		if rapid.Bool().Draw(t, "not yet") {
+			return time.Time{}
+		}
+		return moment.Draw(t, "at")
+	})
+	r := plan.RolledGroup{
+		Trace: rapid.String().Draw(t, "trace"), Since: moment.Draw(t, "since"), Exported: rapid.Bool().Draw(t, "exported"),
+	}
+	if over {
+		r.Until = moment.Draw(t, "until")
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "zones") {
+		z := plan.RolledZone{
+			Name: rapid.StringN(1, 20, -1).Draw(t, "zone"), UID: rapid.String().Draw(t, "uid"), From: rapid.String().Draw(t, "from"),
+			To: rapid.String().Draw(t, "to"), Budget: rapid.Int().Draw(t, "budget"), Since: moment.Draw(t, "since"),
+			Until: perhaps.Draw(t, "until"), Replaced: rapid.Int().Draw(t, "replaced"), Exported: rapid.Bool().Draw(t, "exported"),
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "pods") {
+			z.Pods = append(z.Pods, plan.RolledPod{
+				Name: rapid.StringN(1, 20, -1).Draw(t, "pod"), UID: rapid.String().Draw(t, "uid"), Cause: reason.Code(rapid.String().Draw(t, "cause")),
+				Deleted: moment.Draw(t, "deleted"), Recreated: moment.Draw(t, "recreated"), Ready: perhaps.Draw(t, "ready"),
+			})
+		}
+		r.Zones = append(r.Zones, z)
+	}
+	return r
+}
+
+func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
+	const readable = `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
+	if !hold.ParseRollouts(readable).Current.Begun() {
+		t.Fatal("the text that the cases change is not read itself")
+	}
+	for sentence, change := range map[string]string{
+		"a later version":           `"version":1 -> "version":2`,
+		"no version":                `"version":1, -> `,
+		"half a text":               `]}} -> `,
+		"a time that is none":       `"2026-01-05T12:00:00Z" -> "then"`,
+		"a time beyond all years":   `"2026-01-05T12:00:00Z" -> "9999-12-31T23:59:59-23:59"`,
+		"a rollout that never was":  `{"since":"2026-01-05T12:00:00Z", -> {`,
+		"a zone without name":       `"name":"z" -> "name":""`,
+		"one under way that is not": `"current":{ -> "current":{"until":"2026-01-05T12:00:00Z",`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			old, by, _ := strings.Cut(change, " -> ")
+			if got := hold.ParseRollouts(strings.Replace(readable, old, by, 1)); got.Current.Begun() || len(got.Finished) > 0 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What is read can be written again and reads the same, and is never more than what
+// lockstep writes: whoever may write a Lease in a namespace can put any text there.
+func FuzzRollouts(f *testing.F) {
+	f.Add(`{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`)
+	f.Add(`{"version":1,"finished":[{"since":"0000-01-01T00:00:00+23:59","until":"9999-12-31T23:59:59-23:59"}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		read := hold.ParseRollouts(text)
+		again := hold.ParseRollouts(hold.FormatRollouts(read))
+		if len(read.Finished) > history.MaxFinished || len(again.Finished) != len(read.Finished) || again.Current.Begun() != read.Current.Begun() {
+			t.Errorf("%q reads as %+v, and written again as %+v", text, read, again)
+		}
+	})
+}
+
+func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
+	var many plan.Rollouts
+	for range 2 * history.MaxFinished {
+		group := plan.RolledGroup{Trace: strings.Repeat("t", 55), Since: fixture.Now(), Until: fixture.Now(), Exported: true}
+		for range 2 * history.MaxZones {
+			zone := plan.RolledZone{
+				Name: strings.Repeat("z", 63), UID: strings.Repeat("u", 36), From: strings.Repeat("f", 63), To: strings.Repeat("t", 63),
+				Since: fixture.Now(), Until: fixture.Now(), Exported: true,
+			}
+			for range 20 {
+				zone.Pods = append(zone.Pods, plan.RolledPod{
+					Name: strings.Repeat("p", 63), UID: strings.Repeat("u", 36), Cause: reason.OutdatedRevision,
+					Deleted: fixture.Now(), Recreated: fixture.Now(), Ready: fixture.Now(),
+				})
+			}
+			group.Zones = append(group.Zones, zone)
+		}
+		many.Finished = append(many.Finished, group)
+	}
+	many.Current, many.Current.Until = many.Finished[0], time.Time{}
+	const annotations = 256 << 10 // all annotations of an object together
+	if n := len(hold.FormatRollouts(history.Bounded(many))); n > annotations/3 {
+		t.Errorf("as much as may be remembered takes %d bytes", n)
+	}
+}

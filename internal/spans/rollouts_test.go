@@ -1,0 +1,314 @@
+package spans_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.uber.org/goleak"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/spans"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+func TestMain(m *testing.M) {
+	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "500") // batches go before the next write
+	goleak.VerifyTestMain(m)
+}
+
+// collector keeps what it is sent, unless it is away.
+type collector struct {
+	mu    sync.Mutex
+	away  bool
+	spans []tracetest.SpanStub
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (c *collector) ExportSpans(_ context.Context, sent []sdktrace.ReadOnlySpan) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.away {
+		return errors.New("nobody is there")
+	}
+	c.spans = append(c.spans, tracetest.SpanStubsFromReadOnlySpans(sent)...)
+	return nil
+}
+
+// Shutdown implements sdktrace.SpanExporter.
+func (c *collector) Shutdown(context.Context) error { return nil }
+
+// process is an operator as far as traces are concerned.
+type process struct {
+	*spans.Rollouts
+	failures int
+	end      func(context.Context) error
+}
+
+func start(c *collector, name string) *process {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	p := &process{}
+	about := resource.NewSchemaless(attribute.String("service.name", "lockstep"), attribute.String("host.name", name))
+	tracing, end := telemetry.NewTracing(c, about, func() { p.failures++ }, log)
+	p.Rollouts, p.end = spans.NewRollouts(tracing), end
+	return p
+}
+
+// remember does what is done with each record that is written.
+func (p *process) remember(ctx context.Context, r plan.Rollouts) plan.Rollouts {
+	r = p.Kept(r)
+	if r.Current.Begun() && r.Current.Trace == "" {
+		r.Current.Trace = p.Begin(ctx)
+	}
+	return hold.ParseRollouts(hold.FormatRollouts(r)) // as the Lease has it
+}
+
+const twoZones = `
+zone-a rev=2 current=1 budget=1
+  zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=2 current=1 budget=2
+  zone-b-0 ready@1 zone-b-1 ready@1
+`
+
+// roll lets a group be rolled, second by second, by the processes that happen to lead.
+// It returns what the Lease remembers at the end.
+func roll(t *testing.T, lead func(second int) *process) plan.Rollouts {
+	t.Helper()
+	w := fixture.NewWorld(fixture.MustParse(twoZones))
+	var last *process
+	for second := range 30 {
+		leader := lead(second)
+		if leader != last {
+			w.Forget()
+		}
+		last = leader
+		s := w.Snapshot()
+		leader.Show(t.Context(), s.Key, s.Hold.Rollouts)
+		w.Remember = func(r plan.Rollouts) plan.Rollouts { return leader.remember(t.Context(), r) }
+		w.Round()
+		w.Tick()
+		time.Sleep(time.Second) // for batches, which go by the clock
+		synctest.Wait()
+	}
+	s := w.Snapshot()
+	if !fixture.AtGoal(s) || len(w.Violations) > 0 {
+		t.Fatalf("the group does not reach its goal: %v", w.Violations)
+	}
+	return s.Hold.Rollouts
+}
+
+// tree returns spans as a tree, with seconds since the beginning.
+func tree(t *testing.T, all []tracetest.SpanStub) string {
+	t.Helper()
+	var text strings.Builder
+	var tell func(parent tracetest.SpanStub, depth int)
+	slices.SortStableFunc(all, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
+	second := func(at time.Time) float64 { return at.Sub(fixture.Now()).Seconds() }
+	line := func(s tracetest.SpanStub, depth int) {
+		fmt.Fprintf(&text, "%s%s %v..%v", strings.Repeat("  ", depth), s.Name, second(s.StartTime), second(s.EndTime))
+		for _, e := range s.Events {
+			fmt.Fprintf(&text, " %s@%v", e.Name, second(e.Time))
+		}
+		text.WriteString("\n")
+	}
+	tell = func(parent tracetest.SpanStub, depth int) {
+		for _, s := range all {
+			if s.Parent.SpanID() == parent.SpanContext.SpanID() && s.SpanContext.TraceID() == parent.SpanContext.TraceID() {
+				line(s, depth)
+				tell(s, depth+1)
+			}
+		}
+	}
+	for _, s := range all {
+		if !s.Parent.SpanID().IsValid() {
+			line(s, 0)
+			tell(s, 1)
+		}
+	}
+	return "\n" + text.String()
+}
+
+const treeOfTwoZones = `
+rollout store 0..9
+  zone zone-a 0..6
+    pod zone-a-0 0..3 deleted@0 gone@2 recreated@2 Ready@3
+    pod zone-a-1 3..6 deleted@3 gone@5 recreated@5 Ready@6
+  zone zone-b 6..9
+    pod zone-b-0 6..9 deleted@6 gone@8 recreated@8 Ready@9
+    pod zone-b-1 6..9 deleted@6 gone@8 recreated@8 Ready@9
+`
+
+func TestARolloutIsOneTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		remembered := roll(t, func(int) *process { return p })
+		if err := p.end(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(treeOfTwoZones, tree(t, c.spans)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		for _, z := range remembered.Finished[0].Zones {
+			if len(z.Pods) > 0 && z.Name == "zone-a" {
+				t.Errorf("pods whose spans were exported are remembered: %+v", z.Pods)
+			}
+		}
+	})
+}
+
+// Whoever is killed, and whenever, the trace is the same, and what is exported twice is
+// the same span.
+func TestATraceSurvivesEveryChangeOfLeader(t *testing.T) {
+	for kill := range 14 {
+		t.Run(fmt.Sprint("after second ", kill), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lost, c := &collector{away: kill%2 == 0}, &collector{}
+				if !lost.away {
+					lost = c // the first one exports before it is killed
+				}
+				first, second := start(lost, "first"), start(c, "second")
+				defer func() { _ = second.end(t.Context()) }()
+				roll(t, func(n int) *process {
+					if n <= kill {
+						return first
+					}
+					return second
+				})
+				_ = first.end(t.Context())
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if diff := cmp.Diff(treeOfTwoZones, tree(t, once(t, c.spans))); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// once leaves out spans that were exported before, and wants them to be the same.
+func once(t *testing.T, all []tracetest.SpanStub) []tracetest.SpanStub {
+	t.Helper()
+	var different []tracetest.SpanStub
+	for _, s := range all {
+		i := slices.IndexFunc(different, func(other tracetest.SpanStub) bool { return other.SpanContext.SpanID() == s.SpanContext.SpanID() })
+		if i < 0 {
+			different = append(different, s)
+			continue
+		}
+		if a, b := fmt.Sprintf("%+v", different[i]), fmt.Sprintf("%+v", s); a != b {
+			t.Errorf("exported as\n%s\nand as\n%s", a, b)
+		}
+	}
+	return different
+}
+
+func TestSpansSayWhatTheyAreOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		roll(t, func(int) *process { return p })
+		_ = p.end(t.Context())
+		got := map[string]string{}
+		for _, s := range c.spans {
+			var text []string
+			for _, a := range append(s.Resource.Attributes(), s.Attributes...) {
+				text = append(text, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
+			}
+			got[s.Name] = strings.Join(text, " ")
+		}
+		const about = "service.name=lockstep k8s.namespace.name=team lockstep.group=store "
+		const zone = about + "k8s.statefulset.name=zone-b lockstep.holder=rollout/zone-b lockstep.revision.from=1 lockstep.revision.to=2 "
+		for name, want := range map[string]string{
+			"rollout store": about + `lockstep.revision.from=["1","1"] lockstep.revision.to=["2","2"]`,
+			"zone zone-b":   zone + "k8s.statefulset.uid=zone-b lockstep.budget=2",
+			"pod zone-b-0":  zone + "k8s.pod.name=zone-b-0 k8s.pod.uid=zone-b-0 lockstep.reason=OutdatedRevision",
+		} {
+			if got[name] != want {
+				t.Errorf("%s\ngot  %s\nwant %s", name, got[name], want)
+			}
+		}
+	})
+}
+
+// Nothing is lost but what is too much, and nobody waits.
+func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{away: true}
+		p := start(c, "one")
+		remembered := roll(t, func(int) *process { return p })
+		if p.failures == 0 {
+			t.Error("no failure was counted")
+		}
+		c.mu.Lock()
+		c.away = false
+		c.mu.Unlock()
+		key := fixture.Group().Key
+		p.Show(t.Context(), key, remembered)
+		time.Sleep(10 * time.Second)
+		if len(c.spans) > 0 {
+			t.Error("what was handed over a moment ago was handed over again")
+		}
+		time.Sleep(time.Minute)
+		p.Show(t.Context(), key, remembered)
+		time.Sleep(10 * time.Second)
+		_ = p.end(t.Context())
+		if diff := cmp.Diff(treeOfTwoZones, tree(t, c.spans)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestARolloutThatIsNotSampledHasNoSpans(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		remembered := roll(t, func(int) *process { return p })
+		_ = p.end(t.Context())
+		if trace := remembered.Finished[0].Trace; !strings.HasSuffix(trace, "-00") || len(c.spans) > 0 {
+			t.Errorf("%d spans of trace %q", len(c.spans), trace)
+		}
+	})
+}
+
+func TestWithoutTracingARolloutHasNoTrace(t *testing.T) {
+	p := &process{Rollouts: spans.NewRollouts(telemetry.Tracing{})}
+	synctest.Test(t, func(t *testing.T) {
+		if trace := roll(t, func(int) *process { return p }).Finished[0].Trace; trace != "" {
+			t.Errorf("it has %q", trace)
+		}
+	})
+}
+
+// Whoever may write a Lease can put any text there.
+func TestATraceThatNobodyCanHaveBegunIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		for _, trace := range []string{"1", "00-zz-11-01", "00-00000000000000000000000000000000-0000000000000000-01", strings.Repeat("1", 1000)} {
+			p.Show(t.Context(), fixture.Group().Key, plan.Rollouts{Finished: []plan.RolledGroup{{Trace: trace, Since: fixture.Now(), Until: fixture.Now()}}})
+		}
+		_ = p.end(t.Context())
+		if len(c.spans) > 0 {
+			t.Errorf("got %s", tree(t, c.spans))
+		}
+	})
+}

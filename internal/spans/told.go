@@ -1,0 +1,86 @@
+package spans
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// told returns the spans of what has ended and is not noted to be exported.
+func told(key plan.Key, remembered plan.Rollouts) []telemetry.Span {
+	spans := ofGroup(key, remembered.Current)
+	for _, group := range remembered.Finished {
+		spans = append(spans, ofGroup(key, group)...)
+	}
+	return spans
+}
+
+func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {
+	root := telemetry.SpanOf(group.Trace)
+	if !group.Traced() || !root.IsValid() {
+		return nil
+	}
+	about := []attribute.KeyValue{semconv.K8SNamespaceName(key.Namespace), attribute.String("lockstep.group", key.Group)}
+	var spans []telemetry.Span
+	for _, zone := range group.Zones {
+		spans = append(spans, zoneSpans(root, about, zone)...)
+	}
+	if group.Over() && !group.Exported {
+		spans = append(spans, telemetry.Span{
+			Context: root, Name: "rollout " + key.Group, Start: group.Since, End: group.Until,
+			Attributes: append(slices.Clip(about), revisions(group)...),
+		})
+	}
+	return spans
+}
+
+// revisions says of which revisions and to which ones a rollout was, zone by zone.
+func revisions(group plan.RolledGroup) []attribute.KeyValue {
+	var from, to []string
+	for _, zone := range group.Zones {
+		from, to = append(from, zone.From), append(to, zone.To)
+	}
+	return []attribute.KeyValue{attribute.StringSlice("lockstep.revision.from", from), attribute.StringSlice("lockstep.revision.to", to)}
+}
+
+func zoneSpans(root trace.SpanContext, about []attribute.KeyValue, zone plan.RolledZone) []telemetry.Span {
+	about = append(slices.Clip(about),
+		semconv.K8SStatefulSetName(zone.Name),
+		attribute.String("lockstep.holder", string(plan.Rollout.For(zone.Name))),
+		attribute.String("lockstep.revision.from", zone.From), attribute.String("lockstep.revision.to", zone.To),
+	)
+	id := ofZone(root, zone)
+	var spans []telemetry.Span
+	for _, pod := range zone.Pods {
+		spans = append(spans, podSpan(root.WithSpanID(ofPod(root, pod)), id, about, pod))
+	}
+	if zone.Over() && !zone.Exported {
+		spans = append(spans, telemetry.Span{
+			Context: root.WithSpanID(id), Parent: root.SpanID(), Name: "zone " + zone.Name, Start: zone.Since, End: zone.Until,
+			Attributes: append(slices.Clip(about), semconv.K8SStatefulSetUID(zone.UID), attribute.Int("lockstep.budget", zone.Budget)),
+		})
+	}
+	return spans
+}
+
+// podSpan is the span of a pod. A StatefulSet's pod is created once the one before has
+// gone, so both happen at one moment as far as anybody knows.
+func podSpan(own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
+	span := telemetry.Span{
+		Context: own, Parent: parent, Name: "pod " + pod.Name, Start: pod.Deleted, End: pod.Ready,
+		Attributes: append(slices.Clip(about),
+			semconv.K8SPodName(pod.Name), semconv.K8SPodUID(pod.UID), attribute.String("lockstep.reason", string(pod.Cause))),
+		Events: []telemetry.Event{{Name: "deleted", At: pod.Deleted}, {Name: "gone", At: pod.Recreated}, {Name: "recreated", At: pod.Recreated}},
+	}
+	if pod.Ready.IsZero() {
+		span.End, span.Failed = pod.Recreated, "its successor was replaced before it was Ready"
+		return span
+	}
+	span.Events = append(span.Events, telemetry.Event{Name: "Ready", At: pod.Ready})
+	return span
+}
