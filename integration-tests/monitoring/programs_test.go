@@ -1,45 +1,24 @@
 package monitoring_test
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// program builds promtool or prometheus, or finds what was built of the same versions.
-// Without the ways to find targets in clouds, which nobody needs here, it is a third of
-// the work.
+// program finds promtool or prometheus, or builds it.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	source := filepath.Join(repository, ".tools", "prometheus")
-	cache, err := os.UserCacheDir()
+	path, err := localcluster.PrometheusProgram(t.Context(), name, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := sha256.Sum256(slices.Concat(readFile(t, filepath.Join(source, "go.mod")), readFile(t, filepath.Join(source, "go.sum"))))
-	shelf := filepath.Join(cache, "lockstep", "prometheus", fmt.Sprintf("%s-%s-%x", runtime.GOOS, runtime.GOARCH, hash[:6]))
-	ready := filepath.Join(shelf, name)
-	if _, err := os.Stat(ready); err == nil {
-		return ready
-	}
-	t.Logf("building %s (once, a few minutes)", name)
-	if err := os.MkdirAll(shelf, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fresh := filepath.Join(shelf, fmt.Sprintf(".%s-%d", name, os.Getpid()))
-	goCommand(t, source, "build", "-tags=remove_all_sd", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags=-s -w",
-		"-o", fresh, "github.com/prometheus/prometheus/cmd/"+name)
-	if err := os.Rename(fresh, ready); err != nil { // complete, or not there
-		t.Fatal(err)
-	}
-	return ready
+	return path
 }
 
 // definitions returns the folder with the prometheus-operator's CRDs.

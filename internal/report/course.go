@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -15,11 +14,18 @@ type courses struct {
 	groups map[plan.Key]*course
 }
 
-// course is what goes on in one group, whose looks come one after the other.
+// course is what of one group has ended and been told of. Looks at a group come one
+// after the other.
 type course struct {
-	rollout  time.Time            // when it began; zero: none is under way
-	zones    map[string]time.Time // when the rollout of a zone began
-	replaced map[string]bool      // by UID: pods that are noted still and have been replaced
+	begun    bool               // it was looked at before
+	rolled   map[rollStart]bool // rollouts that the Lease remembers and that have ended
+	replaced map[string]bool    // by UID: pods that are noted still and have been replaced
+}
+
+// rollStart tells rollouts of a group apart, and those of its zones.
+type rollStart struct {
+	zone  string // empty: of the group
+	since int64
 }
 
 // stopwatch takes what has ended.
@@ -36,7 +42,7 @@ func (c *courses) of(key plan.Key) *course {
 		c.groups = map[plan.Key]*course{}
 	}
 	if c.groups[key] == nil {
-		c.groups[key] = &course{zones: map[string]time.Time{}}
+		c.groups[key] = &course{}
 	}
 	return c.groups[key]
 }
@@ -47,34 +53,33 @@ func (c *courses) forget(key plan.Key) {
 	delete(c.groups, key)
 }
 
-// follow tells of what has ended since the last look. When it began is what the Lease
-// says, so a restart within a zone changes nothing.
+// follow tells of what has ended since the last look, by the times of the Lease. What
+// had ended before the first look is told of by who led then.
 func (c *course) follow(s plan.Snapshot, watch stopwatch) {
 	c.steps(s, watch)
-	rolling := ""
-	if holder := s.Hold.Holder; holder.Operation() == plan.Rollout && !s.Hold.Since.IsZero() {
-		rolling = holder.Zone()
-		c.begin(rolling, s.Hold.Since)
-	}
-	for zone, since := range c.zones {
-		if zone != rolling && upToDate(s, zone) {
-			watch.ZoneRolled(endOf(s, since).Sub(since))
-			delete(c.zones, zone)
-		}
-	}
-	if rolling == "" && !c.rollout.IsZero() && allUpToDate(s) {
-		watch.Rolled(endOf(s, c.rollout).Sub(c.rollout))
-		c.rollout = time.Time{}
-	}
+	c.rollouts(s.Hold.Rollouts, watch)
+	c.begun = true
 }
 
-func (c *course) begin(zone string, since time.Time) {
-	if c.zones[zone].IsZero() {
-		c.zones[zone] = since
+func (c *course) rollouts(r plan.Rollouts, watch stopwatch) {
+	rolled := make(map[rollStart]bool, len(c.rolled))
+	ended := func(zone string, since, until time.Time, tell func(time.Duration)) {
+		start := rollStart{zone, since.UnixNano()}
+		if until.IsZero() || rolled[start] {
+			return
+		}
+		rolled[start] = true
+		if c.begun && !c.rolled[start] {
+			tell(until.Sub(since))
+		}
 	}
-	if c.rollout.IsZero() {
-		c.rollout = since
+	for _, g := range append([]plan.RolledGroup{r.Current}, r.Finished...) {
+		for _, z := range g.Zones {
+			ended(z.Name, z.Since, z.Until, watch.ZoneRolled)
+		}
+		ended("", g.Since, g.Until, watch.Rolled)
 	}
+	c.rolled = rolled
 }
 
 // steps tells of pods that are noted and have been replaced, each once.
@@ -104,24 +109,4 @@ func seen(now, second time.Time) time.Time {
 		return end
 	}
 	return now
-}
-
-// endOf is when an operation that began at a time gave way: to the holder after it,
-// or by this look.
-func endOf(s plan.Snapshot, began time.Time) time.Time {
-	if s.Hold.Since.After(began) {
-		return s.Hold.Since
-	}
-	return s.Now
-}
-
-func allUpToDate(s plan.Snapshot) bool {
-	return !slices.ContainsFunc(s.Zones, func(z plan.Zone) bool { return !upToDate(s, z.Name) })
-}
-
-// upToDate tells whether no pod of a zone is of another revision than it should be.
-// A zone that is gone has none.
-func upToDate(s plan.Snapshot, zone string) bool {
-	z, _ := s.Zone(zone)
-	return !slices.ContainsFunc(z.Pods, z.Outdated)
 }

@@ -18,53 +18,42 @@ func (c *clocked) Stepped(took time.Duration)    { *c = append(*c, fmt.Sprint("p
 func (c *clocked) ZoneRolled(took time.Duration) { *c = append(*c, fmt.Sprint("zone ", took)) }
 func (c *clocked) Rolled(took time.Duration)     { *c = append(*c, fmt.Sprint("group ", took)) }
 
-// look is what a group looks like some time after its rollout began.
-type look struct {
-	after     time.Duration
-	holder    plan.Holder
-	taken     time.Duration
-	situation string
-}
-
-const (
-	bothOld = "zone-a rev=2\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 ready@1\n"
-	oneNew  = "zone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n zone-b-0 ready@1\n"
-	bothNew = "zone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n zone-b-0 ready@2\n"
-)
-
-func TestHowLongARolloutTookIsToldAtItsEnd(t *testing.T) {
-	const a, b, evicts = plan.Holder("rollout/zone-a"), plan.Holder("rollout/zone-b"), plan.Holder("eviction/zone-b")
+func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
+	at := func(second int64) time.Time {
+		if second == 0 {
+			return time.Time{}
+		}
+		return time.Unix(second, 0)
+	}
+	zone := func(name string, since, until int64) plan.RolledZone {
+		return plan.RolledZone{Name: name, Since: at(since), Until: at(until)}
+	}
+	rolled := func(since, until int64, zones ...plan.RolledZone) plan.RolledGroup {
+		return plan.RolledGroup{Since: at(since), Until: at(until), Zones: zones}
+	}
+	var (
+		nothing = plan.Rollouts{}
+		former  = rolled(1, 9, zone("a", 1, 9))
+		before  = plan.Rollouts{Finished: []plan.RolledGroup{former}}
+		first   = plan.Rollouts{Current: rolled(20, 0, zone("a", 20, 0)), Finished: []plan.RolledGroup{former}}
+		second  = plan.Rollouts{Current: rolled(20, 0, zone("a", 20, 59), zone("b", 59, 0)), Finished: []plan.RolledGroup{former}}
+		over    = plan.Rollouts{Finished: []plan.RolledGroup{rolled(20, 80, zone("a", 20, 59), zone("b", 59, 80)), former}}
+	)
 	for sentence, tc := range map[string]struct {
-		looks []look
+		looks []plan.Rollouts
 		want  clocked
 	}{
-		"each zone when the next one has the hold, the group when nobody has": {
-			[]look{{1, a, 0, bothOld}, {40, b, 39, oneNew}, {60, "", 0, bothNew}, {70, "", 0, bothNew}},
-			clocked{"zone 39s", "zone 21s", "group 1m0s"},
-		},
-		"an eviction in between is part of it": {
-			[]look{{1, a, 0, bothOld}, {10, evicts, 9, bothOld}, {20, a, 19, bothOld}, {40, b, 39, oneNew}},
-			clocked{"zone 39s"},
-		},
-		"who begins to lead in the midst knows since when the zone is rolled": {
-			[]look{{50, b, 39, oneNew}, {60, "", 0, bothNew}},
-			clocked{"zone 21s", "group 21s"},
-		},
-		"a rollout that stands still has not ended":    {[]look{{1, a, 0, bothOld}, {40, "", 0, oneNew}}, clocked{"zone 40s"}},
-		"a downscale is no rollout":                    {[]look{{1, "downscale/zone-a", 0, bothNew}, {40, "", 0, bothNew}}, nil},
-		"nothing is said of a hold that does not date": {[]look{{1, a, -1, bothOld}, {40, "", 0, bothNew}}, nil},
+		"zone by zone, and then the group":                        {[]plan.Rollouts{before, first, second, second, over, over}, clocked{"zone 39s", "zone 21s", "group 1m0s"}},
+		"what had ended before is not told again":                 {[]plan.Rollouts{over, over}, nil},
+		"who begins to lead in the midst knows when it began":     {[]plan.Rollouts{second, over}, clocked{"zone 21s", "group 1m0s"}},
+		"what the Lease has forgotten meanwhile is nobody's news": {[]plan.Rollouts{over, nothing, nothing}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var watch clocked
 			c := (&courses{}).of(plan.Key{})
-			began := time.Unix(1_000_000, 0)
-			for _, l := range tc.looks {
-				s := fixture.MustParse(l.situation)
-				s.Now = began.Add(l.after * time.Second)
-				s.Hold.Holder = l.holder
-				if !l.holder.Free() && l.taken >= 0 {
-					s.Hold.Since = began.Add(l.taken * time.Second)
-				}
+			for _, r := range tc.looks {
+				s := fixture.MustParse("zone-a rev=2\n")
+				s.Hold.Rollouts = r
 				c.follow(s, &watch)
 			}
 			if diff := cmp.Diff(tc.want, watch); diff != "" {

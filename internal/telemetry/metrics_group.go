@@ -82,12 +82,12 @@ func newGroupMetrics() groupMetrics {
 		}, of()),
 		zoneRollout: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_group_zone_rollout_duration_seconds",
-			Help:    "Time that the rollout of one zone took, from its first pod until all of its pods were updated and it gave the hold away.",
+			Help:    "Time that the rollout of one zone took, from its first pod until all of its pods were replaced and available, or until it was asked for another revision.",
 			Buckets: rolloutBuckets,
 		}, of()),
 		rollout: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_group_rollout_duration_seconds",
-			Help:    "Time that the rollout of the group took, from the first pod of the first zone until all pods were updated.",
+			Help:    "Time that the rollout of the group took, from the first pod of the first zone until nothing was left to be rolled.",
 			Buckets: rolloutBuckets,
 		}, of()),
 		hold: newHoldMetrics(of),
