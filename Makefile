@@ -121,6 +121,9 @@ faults: ## kill the operator at every write of a rollout and of a downscale, pla
 storm: ## a thousand rounds of rollouts and downscales that begin in any order; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'InEveryOrder' -v -count=1 -parallel 8 -timeout 60m
 
+monitoring: ## alerts, recording rules and every query of the dashboard, on a Prometheus that is built for it once
+	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m
+
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
 
@@ -188,6 +191,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm prop fuzz race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm monitoring prop fuzz race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit api deps golden-files

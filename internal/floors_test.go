@@ -79,10 +79,11 @@ var house = map[string]room{
 	"internal/reason":     {floor: 0},
 	"internal/permission": {floor: 0},
 
-	"internal/sim":     {floor: beside, uses: []string{"math/rand", "pgregory.net/rapid"}}, // seeded, never by chance
-	"internal/mutants": {floor: beside},
-	"internal/fixture": {floor: beside, uses: []string{"k8s.io/api", "k8s.io/apimachinery", "pgregory.net/rapid"}},
-	"internal/hostile": {floor: beside},
+	"internal/sim":       {floor: beside, uses: []string{"math/rand", "pgregory.net/rapid"}}, // seeded, never by chance
+	"internal/mutants":   {floor: beside},
+	"internal/dashboard": {floor: beside},
+	"internal/fixture":   {floor: beside, uses: []string{"k8s.io/api", "k8s.io/apimachinery", "pgregory.net/rapid"}},
+	"internal/hostile":   {floor: beside},
 	// What surrounds a test: the API servers that tests play, a network of their own.
 	"internal/apitest": {floor: beside, uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
 	"internal/netns":   {floor: beside, uses: []string{"context", "net", "os", "syscall"}},

@@ -27,6 +27,7 @@ type shelf struct {
 	title    string            // what is built, and how long it takes
 	versions map[string]string // of the modules that it requires
 	linker   []string
+	tags     string // the flag that chooses files
 }
 
 // openShelf opens the shelf of the module in a folder of this repository. Main is the
@@ -52,7 +53,7 @@ func openShelf(kind, main string, packages map[string]string, folder ...string) 
 	if err != nil {
 		return nil, fmt.Errorf("read module: %w", err)
 	}
-	s := &shelf{source: source, packages: packages, versions: map[string]string{}, linker: []string{"-s", "-w"}}
+	s := &shelf{source: source, packages: packages, versions: map[string]string{}, linker: []string{"-s", "-w"}, tags: "-tags="}
 	for _, r := range parsed.Require {
 		s.versions[r.Mod.Path] = r.Mod.Version
 	}
@@ -127,7 +128,7 @@ func (s *shelf) build(ctx context.Context, names []string, into string, out io.W
 		show.expect(total)
 		// -v prints the name of each package that is compiled.
 		args := slices.Concat([]string{"build", "-v", "-mod=readonly", "-buildvcs=false",
-			"-gcflags=all=-dwarf=false", "-ldflags", strings.Join(s.linker, " "), "-o", into + string(filepath.Separator)}, from)
+			"-gcflags=all=-dwarf=false", "-ldflags", strings.Join(s.linker, " "), s.tags, "-o", into + string(filepath.Separator)}, from)
 		return runGo(ctx, s.source, args, static, show.step)
 	}()
 	show.end(err)
@@ -136,7 +137,7 @@ func (s *shelf) build(ctx context.Context, names []string, into string, out io.W
 
 func (s *shelf) countPackages(ctx context.Context, of []string) (int, error) {
 	count := 0
-	args := append([]string{"list", "-mod=readonly", "-deps"}, of...)
+	args := append([]string{"list", "-mod=readonly", s.tags, "-deps"}, of...)
 	err := runGoLines(ctx, s.source, args, static, func(string) { count++ })
 	return count, err
 }

@@ -42,6 +42,7 @@ type Observation struct {
 	Reason  Reason  // why; empty when there was no verdict
 	DryRun  bool
 	Took    time.Duration
+	Span    trace.SpanContext // of the decision; not valid when there was none
 }
 
 // Outcome is what became of a request, as a metric's label.
@@ -115,12 +116,12 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.malformed(w, err)
 		return
 	}
-	verdict := h.decide(r, asked)
+	verdict, span := h.decide(r, asked)
 	text, err := asked.answer(verdict)
 	if err != nil {
 		panic(fmt.Errorf("encode a verdict: %w", err)) // strings and numbers: it always can be
 	}
-	told.Verdict, told.Reason, told.DryRun = verdict.outcome(), verdict.Reason, asked.Request.DryRun
+	told.Verdict, told.Reason, told.DryRun, told.Span = verdict.outcome(), verdict.Reason, asked.Request.DryRun, span
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // whoever asked has gone, if this fails
 }
@@ -140,7 +141,7 @@ func refuse(w http.ResponseWriter, status int, text string) {
 }
 
 // decide asks the judge, in time and under a span.
-func (h *webhook) decide(r *http.Request, asked *review) Verdict {
+func (h *webhook) decide(r *http.Request, asked *review) (Verdict, trace.SpanContext) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := h.options.Tracer.Start(ctx, "admission "+h.name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
@@ -159,7 +160,7 @@ func (h *webhook) decide(r *http.Request, asked *review) Verdict {
 		}
 	}
 	h.log(ctx, q, verdict)
-	return verdict
+	return verdict, span.SpanContext()
 }
 
 // changes has a judge decide about what changes a number of replicas.

@@ -50,6 +50,8 @@ type Options[K comparable] struct {
 	Tracer trace.Tracer
 	// Queues measures the queue. Not set: nothing is measured.
 	Queues workqueue.MetricsProvider
+	// Waited is told for how long a key waited for a worker. Not set: nobody wants to know.
+	Waited func(namespace string, took time.Duration)
 	// Observe is told about every reconcile, with the context of its span, before
 	// the key can be reconciled again.
 	Observe func(ctx context.Context, key K, result Result, took time.Duration)
@@ -81,7 +83,7 @@ func New[K comparable](o Options[K]) *Loop[K] {
 	if o.Observe == nil {
 		o.Observe = func(context.Context, K, Result, time.Duration) {}
 	}
-	turns := newFair(o.Namespace, workers)
+	turns := newFair(o.Namespace, workers, o.Waited)
 	l := &Loop[K]{
 		options: o,
 		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[K]{

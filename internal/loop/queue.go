@@ -1,6 +1,9 @@
 package loop
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // fair is a workqueue.Queue in which namespaces take turns, and the keys of one
 // namespace come in their order. A namespace that no worker works for goes first,
@@ -18,6 +21,7 @@ import "sync"
 type fair[K comparable] struct {
 	namespace func(K) string
 	workers   int
+	waited    func(namespace string, took time.Duration) // may be nil
 
 	mu      sync.Mutex          // the queue's own lock does not cover finished and count
 	lanes   map[string]*lane[K] // those with waiting keys, so none is empty
@@ -30,12 +34,18 @@ type fair[K comparable] struct {
 // lane is what waits of one namespace; lanes form a ring.
 type lane[K comparable] struct {
 	name string
-	keys []K
+	keys []waiting[K]
 	next *lane[K]
 }
 
-func newFair[K comparable](namespace func(K) string, workers int) *fair[K] {
-	return &fair[K]{namespace: namespace, workers: workers, lanes: map[string]*lane[K]{}, working: map[string]int{}}
+// waiting is a key, and since when it waits.
+type waiting[K comparable] struct {
+	key   K
+	since time.Time
+}
+
+func newFair[K comparable](namespace func(K) string, workers int, waited func(string, time.Duration)) *fair[K] {
+	return &fair[K]{namespace: namespace, workers: workers, waited: waited, lanes: map[string]*lane[K]{}, working: map[string]int{}}
 }
 
 // Touch implements workqueue.Queue: asking twice changes no turn.
@@ -70,7 +80,7 @@ func (f *fair[K]) Push(key K) {
 		f.lanes[name] = l
 		f.join(l)
 	}
-	l.keys = append(l.keys, key)
+	l.keys = append(l.keys, waiting[K]{key, time.Now()})
 	f.waiting++
 }
 
@@ -81,8 +91,8 @@ func (f *fair[K]) Pop() K {
 	defer f.mu.Unlock()
 	before := f.beforeNext()
 	l := before.next
-	key := l.keys[0]
-	l.keys[0] = *new(K) // the array lives on; what the key refers to need not
+	first := l.keys[0]
+	l.keys[0] = waiting[K]{} // the array lives on; what the key refers to need not
 	l.keys = l.keys[1:]
 	f.waiting--
 	f.leave(l, before)
@@ -93,7 +103,10 @@ func (f *fair[K]) Pop() K {
 	}
 	f.working[l.name]++
 	f.busy++
-	return key
+	if f.waited != nil {
+		f.waited(l.name, time.Since(first.since))
+	}
+	return first.key
 }
 
 // finished says that a worker is free again. It comes before the queue's Done,

@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -20,7 +22,7 @@ func (n name) String() string { return fmt.Sprintf("%s/%d", n.namespace, n.n) }
 func newQueue() *fair[name] { return newQueueFor(1 << 30) }
 
 func newQueueFor(workers int) *fair[name] {
-	return newFair(func(n name) string { return n.namespace }, workers)
+	return newFair(func(n name) string { return n.namespace }, workers, nil)
 }
 
 // serve takes a key and is finished with it at once.
@@ -131,7 +133,7 @@ func TestAServedKeyIsLetGo(t *testing.T) {
 	q.Push(name{"a", 2})
 	array := q.lanes["a"].keys
 	q.Pop()
-	if array[0] != (name{}) {
+	if array[0].key != (name{}) {
 		t.Errorf("the queue still holds %v", array[0])
 	}
 }
@@ -269,6 +271,22 @@ func TestNoNamespaceTakesAllWorkers(t *testing.T) {
 		}
 		if len(q.working) != 0 || q.busy != 0 {
 			t.Errorf("nobody works, and the queue knows of %v, %d", q.working, q.busy)
+		}
+	})
+}
+
+func TestHowLongAKeyWaitedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := map[string]time.Duration{}
+		q := newFair(func(n name) string { return n.namespace }, 9, func(namespace string, took time.Duration) { told[namespace] = took })
+		q.Push(name{"a", 1})
+		time.Sleep(3 * time.Second)
+		q.Push(name{"b", 1})
+		time.Sleep(time.Second)
+		q.Pop()
+		q.Pop()
+		if told["a"] != 4*time.Second || told["b"] != time.Second {
+			t.Errorf("told %v", told)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (o *Operator) admission() http.Handler {
 		Log:            o.log,
 		Tracer:         o.tracer,
 		Observe: func(seen admission.Observation) {
-			o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Took)
+			o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
 		},
 	})
 }

@@ -42,6 +42,25 @@ func (o *Operator) budgetsChanged(namespace string) {
 	}
 }
 
+// budgetsTold hears that something about the budgets of a namespace has changed.
+func (o *Operator) budgetsTold(namespace string) {
+	o.showInvalidBudgets(namespace)
+	o.budgetsChanged(namespace)
+}
+
+// showInvalidBudgets names the budgets that cannot be used in a namespace that is managed.
+func (o *Operator) showInvalidBudgets(namespace string) {
+	var invalid []string
+	if o.observer.Managed(namespace) {
+		for _, b := range o.budgets.Budgets(namespace) {
+			if b.Invalid != "" {
+				invalid = append(invalid, b.Name)
+			}
+		}
+	}
+	o.metrics.BudgetsInvalid(namespace, invalid)
+}
+
 // budgetsKnown says why evictions cannot be judged and keeps the process Ready:
 // everything else goes on.
 func (o *Operator) budgetsKnown() error { return server.Tolerable(o.budgets.Trouble()) }

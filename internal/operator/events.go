@@ -2,8 +2,10 @@ package operator
 
 import (
 	"context"
+	"errors"
 
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 )
 
@@ -12,28 +14,61 @@ import (
 type managedSink struct {
 	events.EventSink
 	managed func(namespace string) bool
+	written func(result string)
 }
+
+// What becomes of an attempt to write an Event. client-go drops what the API server
+// refused, and tries twelve times what it did not answer.
+const (
+	eventWritten    = "written"
+	eventDropped    = "dropped"
+	eventUnanswered = "unanswered"
+	eventWithheld   = "withheld"
+)
 
 // Create implements events.EventSink.
 func (s managedSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	if !s.managed(event.Namespace) {
+		s.written(eventWithheld)
 		return event, nil
 	}
-	return s.EventSink.Create(ctx, event)
+	return s.count(s.EventSink.Create(ctx, event))
 }
 
 // Update implements events.EventSink.
 func (s managedSink) Update(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	if !s.managed(event.Namespace) {
+		s.written(eventWithheld)
 		return event, nil
 	}
-	return s.EventSink.Update(ctx, event)
+	return s.count(s.EventSink.Update(ctx, event))
 }
 
 // Patch implements events.EventSink.
 func (s managedSink) Patch(ctx context.Context, event *eventsv1.Event, patch []byte) (*eventsv1.Event, error) {
 	if !s.managed(event.Namespace) {
+		s.written(eventWithheld)
 		return event, nil
 	}
-	return s.EventSink.Patch(ctx, event, patch)
+	patched, err := s.EventSink.Patch(ctx, event, patch)
+	if apierrors.IsNotFound(err) {
+		return patched, err // it is created anew
+	}
+	return s.count(patched, err)
+}
+
+// count tells what became of an attempt. Nothing is lost when the Event is there
+// already.
+func (s managedSink) count(event *eventsv1.Event, err error) (*eventsv1.Event, error) {
+	_, answered := errors.AsType[*apierrors.StatusError](err)
+	switch {
+	case err == nil:
+		s.written(eventWritten)
+	case apierrors.IsAlreadyExists(err):
+	case answered:
+		s.written(eventDropped)
+	default:
+		s.written(eventUnanswered)
+	}
+	return event, err
 }

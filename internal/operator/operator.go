@@ -125,7 +125,8 @@ func (o *Operator) assemble() error {
 		return err
 	}
 	fresh := freshness.NewLog()
-	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed})
+	o.metrics.ObserveCaches(o.observer.Versions)
+	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
@@ -150,7 +151,7 @@ func (o *Operator) assemble() error {
 			o.decisions = o.tellOfDecisions()
 		}
 	}
-	o.budgets.ListenToAll(o.budgetsChanged)
+	o.budgets.ListenToAll(o.budgetsTold)
 	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
 }
 
@@ -308,6 +309,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 		Log:       o.log,
 		Tracer:    o.tracer,
 		Queues:    o.metrics.Queues(),
+		Waited:    o.metrics.NamespaceWaited,
 		Observe:   o.reconciled,
 	})
 	o.loop.Store(l)
@@ -338,6 +340,7 @@ func (o *Operator) forgetAll() {
 	for _, key := range o.reporter.Keys() {
 		o.controller.Forget(key)
 	}
+	o.metrics.ForgetNamespaces()
 }
 
 func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
@@ -385,6 +388,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		entry.Info("namespace is managed")
 	} else {
 		o.metrics.OptedOut()
+		o.metrics.ForgetNamespace(namespace)
 		o.messages.ForgetNamespace(namespace)
 		o.asking.ForgetNamespace(namespace)
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
@@ -392,7 +396,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	for _, key := range o.observer.Groups(namespace) {
 		o.enqueue(key)
 	}
-	o.budgetsChanged(namespace)
+	o.budgetsTold(namespace)
 	if o.webhooks != nil {
 		o.webhooks.namespaceChanged()
 	}

@@ -12,6 +12,9 @@ func Markdown() string {
 	b.WriteString("Generated from `internal/reason`; `make generate` writes it anew.\n")
 	for _, e := range catalogue {
 		fmt.Fprintf(&b, "\n## %s\n\n%s, %s. %s.\n\nWhat to do: %s\n", e.Code, e.ID(), e.Kind, capital(e.Sentence), e.ToDo)
+		if e.Runbook() != "" {
+			fmt.Fprintf(&b, "\nMore: [runbooks/%s.md](runbooks/%s.md)\n", e.Code, e.Code)
+		}
 	}
 	return b.String()
 }

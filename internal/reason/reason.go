@@ -150,6 +150,15 @@ type Entry struct {
 // ID returns the number as it is printed: LS-104.
 func (e Entry) ID() string { return fmt.Sprintf("LS-%03d", e.Number) }
 
+// Runbook returns the path, within the repository, of the page that says at length
+// what to do; empty for what ends without a person.
+func (e Entry) Runbook() string {
+	if e.Kind != Attention {
+		return ""
+	}
+	return "docs/runbooks/" + string(e.Code) + ".md"
+}
+
 // Explain returns the entry of a code. The second result is false for a code
 // that is not in the catalogue.
 func Explain(c Code) (Entry, bool) {

@@ -9,6 +9,7 @@ import (
 func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
 	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
 	metrics.Show(state(s, steps))
+	r.courses.of(s.Key).follow(s, metrics)
 	for _, receipt := range done {
 		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
 			metrics.PodDeleted(d.Zone, string(d.Because))
@@ -18,12 +19,17 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	status := plan.Describe(s, steps)
-	shown := telemetry.GroupState{Hold: heldBy(s)}
+	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s)}
 	for _, z := range status.Zones {
-		shown.Zones = append(shown.Zones, telemetry.ZoneState{
-			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Outdated: z.Outdated,
+		zone := telemetry.ZoneState{
+			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Updated: z.Updated, Outdated: z.Outdated,
 			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, status.Waits), Remarks: reasons(z.Name, status.Remarks),
-		})
+			Activity: string(z.Activity),
+		}
+		if holds(s.Hold.Holder, z.Name) {
+			zone.Since = s.Hold.Since
+		}
+		shown.Zones = append(shown.Zones, zone)
 	}
 	for _, w := range status.Waits {
 		if !isZone(s, w.Zone) {
@@ -33,19 +39,25 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	return shown
 }
 
-// heldBy names the holder in words of ours: a tenant can write anything there.
+// heldBy says who holds, in words of ours: a tenant can write anything there.
 func heldBy(s plan.Snapshot) telemetry.HoldState {
 	holder := s.Hold.Holder
-	switch {
-	case holder.Free():
-		return telemetry.HoldState{}
-	case holder.Foreign():
-		return telemetry.HoldState{Operation: "other"}
-	case !isZone(s, holder.Zone()):
-		return telemetry.HoldState{Operation: string(holder.Operation())}
+	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
+	if holder.Free() {
+		return shown
 	}
-	return telemetry.HoldState{Operation: string(holder.Operation()), Zone: holder.Zone()}
+	shown.Operation, shown.Acquired, shown.Expires = "other", s.Hold.Since, s.Hold.ExpiresAt()
+	if !holder.Foreign() {
+		shown.Operation = string(holder.Operation())
+	}
+	if isZone(s, holder.Zone()) && !holder.Foreign() {
+		shown.Zone = holder.Zone()
+	}
+	return shown
 }
+
+// holds tells whether an operation of lockstep's in this zone holds.
+func holds(holder plan.Holder, zone string) bool { return !holder.Foreign() && holder.Zone() == zone }
 
 func isZone(s plan.Snapshot, name string) bool {
 	_, exists := s.Zone(name)

@@ -26,6 +26,7 @@ type Recorder interface {
 type Reporter struct {
 	events  Recorder
 	metrics *telemetry.Metrics
+	courses courses
 
 	mu     sync.Mutex
 	groups map[plan.Key]*memory
@@ -77,6 +78,7 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 // Forget drops a group that exists no more, its metrics included.
 func (r *Reporter) Forget(key plan.Key) {
 	r.metrics.Forget(key.Namespace, key.Group)
+	r.courses.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.groups, key)

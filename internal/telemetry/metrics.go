@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,9 @@ type Metrics struct {
 	client      clientMetrics
 	certificate certificateMetrics
 	admission   admissionMetrics
+	events      eventMetrics
+	caches      cacheMetrics
+	budgets     budgetMetrics
 
 	mu     sync.Mutex
 	groups map[groupKey]*GroupMetrics
@@ -37,19 +41,26 @@ func NewMetrics(version string) *Metrics {
 		client:      newClientMetrics(),
 		certificate: newCertificateMetrics(),
 		admission:   newAdmissionMetrics(),
+		events:      newEventMetrics(),
+		caches:      newCacheMetrics(),
+		budgets:     newBudgetMetrics(),
 		groups:      map[groupKey]*GroupMetrics{},
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	for _, area := range [][]prometheus.Collector{
-		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(),
-	} {
-		m.registry.MustRegister(area...)
-	}
+	m.registry.MustRegister(m.own()...)
 	m.process.buildInfo.WithLabelValues(version, runtime.Version()).Set(1)
 	return m
+}
+
+// own is what lockstep measures itself, beside what libraries do.
+func (m *Metrics) own() []prometheus.Collector {
+	return slices.Concat(
+		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(),
+		m.events.all(), m.caches.all(), m.budgets.all(),
+	)
 }
 
 // Handler serves the metrics to Prometheus, with exemplars to those who ask for

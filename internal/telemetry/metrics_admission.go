@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // admissionMetrics is about reviews of API servers and calls to pods.
@@ -41,10 +42,11 @@ func (a admissionMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{a.reviews, a.took, a.unpinned, a.calls}
 }
 
-// Reviewed counts one review.
-func (m *Metrics) Reviewed(webhook, verdict, reason string, took time.Duration) {
+// Reviewed counts one review. Its span, if it is sampled, becomes the exemplar of
+// the duration.
+func (m *Metrics) Reviewed(webhook, verdict, reason string, span trace.SpanContext, took time.Duration) {
 	m.admission.reviews.WithLabelValues(webhook, verdict, reason).Inc()
-	m.admission.took.WithLabelValues(webhook, verdict).Observe(took.Seconds())
+	observe(span, m.admission.took.WithLabelValues(webhook, verdict), took)
 }
 
 // EvictionUnpinned counts one eviction that is not bound to the very pod judged.

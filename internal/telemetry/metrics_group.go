@@ -20,8 +20,16 @@ type groupMetrics struct {
 	budget      *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
 	remarks     *prometheus.GaugeVec
-	hold        *prometheus.GaugeVec
+	activity    *prometheus.GaugeVec
+	activeSince *prometheus.GaugeVec
+	step        *prometheus.HistogramVec
+	zoneRollout *prometheus.HistogramVec
+	rollout     *prometheus.HistogramVec
+	hold        holdMetrics
 }
+
+// rolloutBuckets reach from a second to a day.
+var rolloutBuckets = []float64{1, 10, 60, 300, 900, 1800, 3600, 7200, 21600, 86400}
 
 func newGroupMetrics() groupMetrics {
 	of := func(more ...string) []string { return append([]string{"namespace", "group"}, more...) }
@@ -45,7 +53,7 @@ func newGroupMetrics() groupMetrics {
 		}, of("zone", "reason")),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_zone_pods",
-			Help: "Pods of the zone by state: desired by the spec, ready, outdated in revision, down for whatever reason, noted in the hold.",
+			Help: "Pods of the zone by state: desired by the spec; of those ready, updated (of the revision asked for) and outdated (of another one); down for whatever reason; noted in the hold.",
 		}, of("zone", "state")),
 		budget: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_zone_budget",
@@ -59,20 +67,43 @@ func newGroupMetrics() groupMetrics {
 			Name: "lockstep_group_zone_remarks",
 			Help: "1 while there is something about the zone that a person should know although nothing waits for it, such as replicas that are forced.",
 		}, of("zone", "reason")),
-		hold: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lockstep_group_hold_held",
-			Help: "1 while this operation in this zone holds the group.",
-		}, of("operation", "zone")),
+		activity: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_group_zone_activity",
+			Help: "1 for what goes on in the zone: Settled, Rolling, Shrinking, Evicting, Recovering or Blocked.",
+		}, of("zone", "activity")),
+		activeSince: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_group_zone_activity_start_timestamp_seconds",
+			Help: "Unix time since when the activity of the zone is what it is: when it took the hold or, without one, when this process saw it first.",
+		}, of("zone")),
+		step: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_group_step_duration_seconds",
+			Help:    "Time from the note of a pod that a rollout deletes until its replacement was available.",
+			Buckets: []float64{0.5, 2, 5, 15, 30, 60, 120, 300, 900, 3600},
+		}, of()),
+		zoneRollout: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_group_zone_rollout_duration_seconds",
+			Help:    "Time that the rollout of one zone took, from its first pod until all of its pods were replaced and available, or until it was asked for another revision.",
+			Buckets: rolloutBuckets,
+		}, of()),
+		rollout: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lockstep_group_rollout_duration_seconds",
+			Help:    "Time that the rollout of the group took, from the first pod of the first zone until nothing was left to be rolled.",
+			Buckets: rolloutBuckets,
+		}, of()),
+		hold: newHoldMetrics(of),
 	}
 }
 
 func (g groupMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{g.reconciles, g.duration, g.lastSuccess, g.deleted, g.pods, g.budget, g.waiting, g.remarks, g.hold}
+	return append([]prometheus.Collector{
+		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
+	}, g.hold.all()...)
 }
 
 // GroupState is all that is shown of a group at one time. Names are those of
 // objects, and reasons are codes of the catalogue, never free text.
 type GroupState struct {
+	At      time.Time // when the group was looked at
 	Zones   []ZoneState
 	Waiting []string  // reasons for which the whole group waits
 	Hold    HoldState // zero when nobody holds
@@ -83,18 +114,15 @@ type ZoneState struct {
 	Name     string
 	Desired  int // pods that the spec asks for
 	Ready    int
+	Updated  int // pods of the revision that is asked for
 	Outdated int // pods of another revision than asked for
 	Down     int // missing, terminating or not Ready
 	Noted    int // pods with an open intent
 	Budget   int
 	Waiting  []string // reasons; none when the zone waits for nothing
 	Remarks  []string // reasons that a person should know although nothing waits for them
-}
-
-// HoldState says who holds the group.
-type HoldState struct {
-	Operation string // one of lockstep's, or "other" for somebody else's holder
-	Zone      string
+	Activity string
+	Since    time.Time // when it took the hold; zero: it has none, or nobody knows
 }
 
 // GroupMetrics are the series of one group. All methods may be called from any
@@ -107,6 +135,14 @@ type GroupMetrics struct {
 	forgotten bool
 	counted   map[series]struct{} // stay until the group is forgotten
 	shown     map[series]struct{} // stay until Show says otherwise
+	active    map[string]activity // by zone
+	changes   int                 // of holder that were counted
+}
+
+// activity is what goes on in a zone, and since when.
+type activity struct {
+	name  string
+	since time.Time
 }
 
 type groupKey struct{ namespace, group string }
@@ -160,7 +196,7 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 		return
 	}
 	g.of.reconciles.WithLabelValues(g.counting(g.of.reconciles, result)...).Inc()
-	observe(ctx, g.of.duration.WithLabelValues(g.counting(g.of.duration)...), took)
+	observe(trace.SpanContextFromContext(ctx), g.of.duration.WithLabelValues(g.counting(g.of.duration)...), took)
 	if success {
 		g.of.lastSuccess.WithLabelValues(g.counting(g.of.lastSuccess)...).SetToCurrentTime()
 	}
@@ -176,6 +212,24 @@ func (g *GroupMetrics) PodDeleted(zone, reason string) {
 	g.of.deleted.WithLabelValues(g.counting(g.of.deleted, zone, reason)...).Inc()
 }
 
+// Stepped records how long it took to replace one pod.
+func (g *GroupMetrics) Stepped(took time.Duration) { g.lasted(g.of.step, took) }
+
+// ZoneRolled records how long the rollout of one zone took.
+func (g *GroupMetrics) ZoneRolled(took time.Duration) { g.lasted(g.of.zoneRollout, took) }
+
+// Rolled records how long the rollout of the group took.
+func (g *GroupMetrics) Rolled(took time.Duration) { g.lasted(g.of.rollout, took) }
+
+func (g *GroupMetrics) lasted(in *prometheus.HistogramVec, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.forgotten {
+		return
+	}
+	in.WithLabelValues(g.counting(in)...).Observe(max(took, 0).Seconds())
+}
+
 // Show replaces everything that was shown of the group, so what is not in the
 // state any more (a zone, a wait, a holder) disappears.
 func (g *GroupMetrics) Show(state GroupState) {
@@ -186,15 +240,16 @@ func (g *GroupMetrics) Show(state GroupState) {
 	}
 	before := g.shown
 	g.shown = make(map[series]struct{}, len(before))
+	active := make(map[string]activity, len(state.Zones))
 	for _, z := range state.Zones {
-		g.showZone(z)
+		active[z.Name] = g.activeIn(z, state.At)
+		g.showZone(z, active[z.Name])
 	}
+	g.active = active
 	for _, why := range state.Waiting {
 		g.show(g.of.waiting, 1, "", why)
 	}
-	if state.Hold.Operation != "" {
-		g.show(g.of.hold, 1, state.Hold.Operation, state.Hold.Zone)
-	}
+	g.showHold(state.Hold)
 	for s := range before {
 		if _, still := g.shown[s]; !still {
 			g.remove(s)
@@ -202,13 +257,28 @@ func (g *GroupMetrics) Show(state GroupState) {
 	}
 }
 
-func (g *GroupMetrics) showZone(z ZoneState) {
-	g.show(g.of.pods, z.Desired, z.Name, "desired")
-	g.show(g.of.pods, z.Ready, z.Name, "ready")
-	g.show(g.of.pods, z.Outdated, z.Name, "outdated")
-	g.show(g.of.pods, z.Down, z.Name, "down")
-	g.show(g.of.pods, z.Noted, z.Name, "noted")
-	g.show(g.of.budget, z.Budget, z.Name)
+// activeIn says since when the activity of a zone is what it is: by the hold, which
+// a restart does not change, else as long as this process has seen no other one.
+func (g *GroupMetrics) activeIn(z ZoneState, at time.Time) activity {
+	before, known := g.active[z.Name]
+	switch {
+	case !z.Since.IsZero():
+		return activity{z.Activity, z.Since}
+	case known && before.name == z.Activity:
+		return before
+	}
+	return activity{z.Activity, at}
+}
+
+func (g *GroupMetrics) showZone(z ZoneState, active activity) {
+	for state, n := range map[string]int{
+		"desired": z.Desired, "ready": z.Ready, "updated": z.Updated, "outdated": z.Outdated, "down": z.Down, "noted": z.Noted,
+	} {
+		g.show(g.of.pods, float64(n), z.Name, state)
+	}
+	g.show(g.of.budget, float64(z.Budget), z.Name)
+	g.show(g.of.activity, 1, z.Name, active.name)
+	g.show(g.of.activeSince, unix(active.since), z.Name)
 	for _, why := range z.Waiting {
 		g.show(g.of.waiting, 1, z.Name, why)
 	}
@@ -217,9 +287,9 @@ func (g *GroupMetrics) showZone(z ZoneState) {
 	}
 }
 
-func (g *GroupMetrics) show(in *prometheus.GaugeVec, n int, labels ...string) {
+func (g *GroupMetrics) show(in *prometheus.GaugeVec, v float64, labels ...string) {
 	g.shown[newSeries(in, labels)] = struct{}{}
-	in.WithLabelValues(g.labels(labels)...).Set(float64(n))
+	in.WithLabelValues(g.labels(labels)...).Set(v)
 }
 
 // counting remembers a series and returns all of its labels.
@@ -264,15 +334,4 @@ func (g *GroupMetrics) remove(s series) {
 			return
 		}
 	}
-}
-
-// observe records a duration, with the trace that it belongs to.
-func observe(ctx context.Context, in prometheus.Observer, took time.Duration) {
-	span := trace.SpanContextFromContext(ctx)
-	traced, ok := in.(prometheus.ExemplarObserver)
-	if !ok || !span.IsSampled() {
-		in.Observe(took.Seconds())
-		return
-	}
-	traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": span.TraceID().String()})
 }

@@ -10,6 +10,7 @@ type queueMetrics struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	latency, work              *prometheus.HistogramVec
+	waits                      *namespaceWaits
 }
 
 func newQueueMetrics() queueMetrics {
@@ -33,11 +34,12 @@ func newQueueMetrics() queueMetrics {
 		retries:    counter("retries_total", "Keys that were added again after an error."),
 		latency:    histogram("queue_duration_seconds", "How long a key waited for a worker."),
 		work:       histogram("work_duration_seconds", "How long a worker was busy with a key."),
+		waits:      newNamespaceWaits(),
 	}
 }
 
 func (q queueMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{q.depth, q.unfinished, q.longest, q.adds, q.retries, q.latency, q.work}
+	return []prometheus.Collector{q.depth, q.unfinished, q.longest, q.adds, q.retries, q.latency, q.work, q.waits.took}
 }
 
 // Queues returns what client-go's work queues report to.

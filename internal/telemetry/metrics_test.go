@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/tools/metrics"
 	"k8s.io/client-go/util/workqueue"
 
@@ -128,11 +129,11 @@ func TestMetricsOfAGroup(t *testing.T) {
 	g.PodDeleted("zone-a", "OutdatedRevision")
 	g.Show(telemetry.GroupState{
 		Zones: []telemetry.ZoneState{
-			{Name: "zone-a", Desired: 4, Ready: 3, Outdated: 2, Down: 1, Noted: 1, Budget: 2},
-			{Name: "zone-b", Waiting: []string{"NotItsTurn"}},
+			{Name: "zone-a", Desired: 4, Ready: 3, Updated: 2, Outdated: 2, Down: 1, Noted: 1, Budget: 2, Activity: "Rolling"},
+			{Name: "zone-b", Waiting: []string{"NotItsTurn"}, Activity: "Blocked"},
 		},
 		Waiting: []string{"WrongUpdateStrategy"},
-		Hold:    telemetry.HoldState{Operation: "rollout", Zone: "zone-a"},
+		Hold:    telemetry.HoldState{Operation: "rollout", Zone: "zone-a", Transitions: 3},
 	})
 	want := map[string]string{
 		`lockstep_group_reconciles_total{group="ingester",namespace="mimir",result="again"}`:                            "1",
@@ -143,8 +144,11 @@ func TestMetricsOfAGroup(t *testing.T) {
 		`lockstep_group_zone_waiting{group="ingester",namespace="mimir",reason="NotItsTurn",zone="zone-b"}`:             "1",
 		`lockstep_group_zone_waiting{group="ingester",namespace="mimir",reason="WrongUpdateStrategy",zone=""}`:          "1",
 		`lockstep_group_hold_held{group="ingester",namespace="mimir",operation="rollout",zone="zone-a"}`:                "1",
+		`lockstep_group_hold_transitions_total{group="ingester",namespace="mimir"}`:                                     "3",
+		`lockstep_group_zone_activity{activity="Rolling",group="ingester",namespace="mimir",zone="zone-a"}`:             "1",
+		`lockstep_group_zone_activity{activity="Blocked",group="ingester",namespace="mimir",zone="zone-b"}`:             "1",
 	}
-	for state, n := range map[string]int{"desired": 4, "ready": 3, "outdated": 2, "down": 1, "noted": 1} {
+	for state, n := range map[string]int{"desired": 4, "ready": 3, "updated": 2, "outdated": 2, "down": 1, "noted": 1} {
 		want[fmt.Sprintf(`lockstep_group_zone_pods{group="ingester",namespace="mimir",state="%s",zone="zone-a"}`, state)] = fmt.Sprint(n)
 		want[fmt.Sprintf(`lockstep_group_zone_pods{group="ingester",namespace="mimir",state="%s",zone="zone-b"}`, state)] = "0"
 	}
@@ -169,7 +173,7 @@ func TestShowTakesBackWhatIsNoMore(t *testing.T) {
 	})
 	g.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "stays", Ready: 1}}})
 	for name := range only(scrape(t, m), "lockstep_group_") {
-		if strings.Contains(name, "gone") || strings.Contains(name, "waiting") || strings.Contains(name, "hold") {
+		if strings.Contains(name, "gone") || strings.Contains(name, "waiting") || strings.Contains(name, "hold_held") {
 			t.Errorf("%s is still shown", name)
 		}
 	}
@@ -184,10 +188,13 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 		g := m.Group(namespace, group)
 		g.Reconciled(t.Context(), "done", true, time.Second)
 		g.PodDeleted("z", "OutdatedRevision")
+		g.Stepped(time.Second)
+		g.ZoneRolled(time.Minute)
+		g.Rolled(time.Minute)
 		g.Show(telemetry.GroupState{
-			Zones:   []telemetry.ZoneState{{Name: "z", Waiting: []string{"PodStarting"}}},
+			Zones:   []telemetry.ZoneState{{Name: "z", Waiting: []string{"PodStarting"}, Activity: "Rolling"}},
 			Waiting: []string{"GroupHeld"},
-			Hold:    telemetry.HoldState{Operation: "rollout", Zone: "z"},
+			Hold:    telemetry.HoldState{Operation: "rollout", Zone: "z", Acquired: time.Unix(1, 0), Expires: time.Unix(2, 0), Transitions: 2},
 		})
 		return g
 	}
@@ -200,6 +207,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 	m.Forget("n", "never-was")
 	gone.Reconciled(t.Context(), "done", true, time.Second)
 	gone.PodDeleted("z", "OutdatedRevision")
+	gone.Stepped(time.Second)
 	gone.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}})
 
 	after := scrape(t, m)
@@ -218,10 +226,19 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 }
 
 func TestDurationsNameTheirTrace(t *testing.T) {
-	m := telemetry.NewMetrics("v1")
-	m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond)
-	if got := page(t, m, "application/openmetrics-text"); !strings.Contains(got, `# {trace_id="ab000000000000000000000000000001"} 0.001`) {
-		t.Errorf("no exemplar in\n%s", got)
+	for sentence, record := range map[string]func(*telemetry.Metrics){
+		"of a look at a group": func(m *telemetry.Metrics) { m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond) },
+		"of a review": func(m *telemetry.Metrics) {
+			m.Reviewed("no-downscale", "denied", "DownscaleBarred", trace.SpanContextFromContext(spoken(t)), time.Millisecond)
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			m := telemetry.NewMetrics("v1")
+			record(m)
+			if got := page(t, m, "application/openmetrics-text"); !strings.Contains(got, `# {trace_id="ab000000000000000000000000000001"} 0.001`) {
+				t.Errorf("no exemplar in\n%s", got)
+			}
+		})
 	}
 }
 

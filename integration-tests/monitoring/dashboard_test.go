@@ -1,0 +1,186 @@
+package monitoring_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rightlyEmpty are the panels that show nothing while nothing is wrong, and why.
+var rightlyEmpty = map[string]string{
+	"What a person should know":        "all annotations are as they should be",
+	"Reviews without a verdict":        "every review is answered",
+	"Calls to pods":                    "the group does not ask for its pods to be prepared",
+	"Time of a call to a pod":          "the group does not ask for its pods to be prepared",
+	"Faults of webhook configurations": "lockstep looks where it writes the CA, which it does not here",
+	"Groups held by evictions":         "the evictions are dry runs",
+	"Budgets that cannot be used":      "there is none",
+	"Requests that are sent again":     "the API server answers",
+	"Panics":                           "there is no known bug",
+	"Alerts":                           "nothing is wrong for long enough; a collector that is away is an alert after a while",
+}
+
+// panelQuery is one query of a panel.
+type panelQuery struct{ title, expr string }
+
+func panelQueries(t *testing.T) []panelQuery {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(readFile(t, filepath.Join(repository, "manifests", "monitoring", "dashboard.json")), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	var all []panelQuery
+	for _, p := range dashboard.Panels {
+		for _, q := range p.Targets {
+			all = append(all, panelQuery{p.Title, chosen(q.Expr)})
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("the dashboard has no queries")
+	}
+	return all
+}
+
+// Every query gives something while the operator rolls and answers.
+func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
+	asked(t)
+	left := panelQueries(t)
+	for title := range rightlyEmpty {
+		if !slices.ContainsFunc(left, func(q panelQuery) bool { return q.title == title }) {
+			t.Errorf("no panel is called %q", title)
+		}
+	}
+	s := newScene(t)
+	s.operate()
+	p := s.scrape()
+	s.settle()
+	c := s.caller()
+
+	for deadline := time.Now().Add(2 * patience); len(left) > 0 && time.Now().Before(deadline); {
+		s.roll()
+		for range 5 {
+			c.askAll()
+			left = slices.DeleteFunc(left, func(q panelQuery) bool {
+				found, err := p.query(q.expr)
+				if err != nil {
+					t.Fatalf("%s: %s: %v", q.title, q.expr, err)
+				}
+				return len(found) > 0
+			})
+		}
+		s.rolled()
+		if !slices.ContainsFunc(left, func(q panelQuery) bool { return rightlyEmpty[q.title] == "" }) {
+			break
+		}
+	}
+	for _, q := range left {
+		if rightlyEmpty[q.title] == "" {
+			t.Errorf("%s is empty: %s", q.title, q.expr)
+		}
+	}
+	p.agrees(s.image)
+}
+
+// agrees compares what Prometheus knows with what was done.
+func (p *prometheus) agrees(rollouts int) {
+	p.Helper()
+	pods := len(zones) * podsEach
+	about := fmt.Sprintf(`{namespace=%q, group=%q}`, namespace, group)
+	for expr, want := range map[string]float64{
+		`sum(lockstep_group_zone_pods{state="updated"})`:                                                           float64(pods),
+		`sum(lockstep_group_zone_pods{state="ready"})`:                                                             float64(pods),
+		`count(lockstep_group_zone_activity{activity="Settled"})`:                                                  float64(len(zones)),
+		`sum(lockstep_group_pods_deleted_total` + about + `)`:                                                      float64(pods * rollouts),
+		`sum(lockstep_group_step_duration_seconds_count` + about + `)`:                                             float64(pods * rollouts),
+		`sum(lockstep_group_zone_rollout_duration_seconds_count` + about + `)`:                                     float64(len(zones) * rollouts),
+		`sum(lockstep_group_rollout_duration_seconds_count` + about + `)`:                                          float64(rollouts),
+		`count(lockstep_group_hold_held) or vector(0)`:                                                             0,
+		`count(lockstep_group_zone_waiting) or vector(0)`:                                                          0,
+		`sum(lockstep_leader)`:                                                                                     1,
+		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                1,
+		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:       1,
+		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                            1,
+		`count(count by (path) (rollout_operator_kubernetes_api_client_request_duration_seconds_count)) > bool 3`:  1,
+		`count(rollout_operator_last_successful_group_reconcile_timestamp_seconds{rollout_group="` + group + `"})`: 1,
+	} {
+		p.await(expr, func() error {
+			found, err := p.query(expr)
+			if err != nil {
+				return err
+			}
+			if len(found) != 1 || found[0].value != want {
+				return fmt.Errorf("%v, want %v", found, want)
+			}
+			return nil
+		})
+	}
+	for _, name := range []string{"lockstep_admission_duration_seconds_bucket", "lockstep_group_reconcile_duration_seconds_bucket"} {
+		if n, err := p.exemplars(name); err != nil || n == 0 {
+			p.Errorf("%s has %d exemplars with a trace: %v", name, n, err)
+		}
+	}
+	if mean, err := p.query(`sum(lockstep_group_step_duration_seconds_sum) / sum(lockstep_group_step_duration_seconds_count)`); err != nil || len(mean) != 1 || mean[0].value < 0.7 || mean[0].value > 10 {
+		p.Errorf("a step takes %v: %v; pods take 0.7 s to be Ready", mean, err)
+	}
+}
+
+// The API server knows the kinds of the prometheus-operator and finds no fault.
+func TestMonitoringIsAcceptedByAnAPIServer(t *testing.T) {
+	asked(t)
+	s := newScene(t)
+	crds := definitions(t)
+	for _, kind := range []string{"prometheusrules", "servicemonitors", "podmonitors"} {
+		s.must(s.cluster.Apply(t.Context(), filepath.Join(crds, "monitoring.coreos.com_"+kind+".yaml")))
+	}
+	for sentence, tc := range map[string]struct {
+		components  []string
+		want, never string
+	}{
+		"with a ServiceMonitor":          {[]string{"monitoring"}, "kind: ServiceMonitor\n", "kind: PodMonitor\n"},
+		"with a PodMonitor in its place": {[]string{"monitoring", "monitoring/podmonitor"}, "kind: PodMonitor\n", "kind: ServiceMonitor\n"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rendered := kustomized(t, "operator", tc.components...)
+			if !strings.Contains(rendered, tc.want) || strings.Contains(rendered, tc.never) {
+				t.Errorf("rendered is not what is wanted: %s, without %s", tc.want, tc.never)
+			}
+			file := filepath.Join(t.TempDir(), "rendered.yaml")
+			writeFile(t, file, rendered)
+			if err := s.cluster.Apply(t.Context(), file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// kustomized renders a kustomization of a user's own.
+func kustomized(t *testing.T, resource string, components ...string) string {
+	t.Helper()
+	manifests, err := filepath.Abs(filepath.Join(repository, "manifests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := t.TempDir()
+	if manifests, err = filepath.Rel(own, manifests); err != nil {
+		t.Fatal(err)
+	}
+	text := "resources: [" + filepath.Join(manifests, resource) + "]\ncomponents:\n"
+	for _, c := range components {
+		text += "  - " + filepath.Join(manifests, c) + "\n"
+	}
+	writeFile(t, filepath.Join(own, "kustomization.yaml"), text)
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(goCommand(t, root, "tool", "-modfile=.tools/kustomize/go.mod", "kustomize", "build", own))
+}

@@ -1,0 +1,140 @@
+package monitoring_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/child"
+)
+
+// prometheus is a real one that scrapes the operator every second.
+type prometheus struct {
+	*scene
+	url string
+}
+
+func (s *scene) scrape() *prometheus {
+	s.Helper()
+	folder := s.TempDir()
+	writeRules(s.T, filepath.Join(folder, "rules.yaml"), append(rulesOf(s.T, "alerts.yaml"), rulesOf(s.T, "predecessor.yaml")...))
+	operator, err := url.Parse(s.operator.URL())
+	s.must(err)
+	config := filepath.Join(folder, "prometheus.yaml")
+	writeFile(s.T, config, fmt.Sprintf(`
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: lockstep
+    honor_labels: true
+    static_configs:
+      - targets: [%q]
+        labels: {namespace: %s, pod: lockstep-0}
+`, operator.Host, home))
+	listen := freePort(s.T)
+	log, err := os.Create(filepath.Join(folder, "log"))
+	s.must(err)
+	command := exec.Command(program(s.T, "prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"),
+		"--web.listen-address="+listen, "--enable-feature=exemplar-storage")
+	command.Stdout, command.Stderr = log, log
+	s.must(child.Start(command))
+	s.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if text, err := os.ReadFile(log.Name()); s.Failed() && err == nil {
+			s.Logf("the log of Prometheus:\n%s", text)
+		}
+	})
+	p := &prometheus{s, "http://" + listen}
+	s.await("a scrape", func() error {
+		found, err := p.query(`lockstep_build_info`)
+		if err == nil && len(found) == 0 {
+			err = errors.New("nothing yet")
+		}
+		return err
+	})
+	return p
+}
+
+// sample is one series and its value.
+type sample struct {
+	labels map[string]string
+	value  float64
+}
+
+// query returns what PromQL gives at this moment, numbers alone.
+func (p *prometheus) query(expr string) ([]sample, error) {
+	var answer struct {
+		Error string
+		Data  struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any
+			}
+		}
+	}
+	if err := p.get("/api/v1/query?"+url.Values{"query": {expr}}.Encode(), &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
+	}
+	var samples []sample
+	for _, r := range answer.Data.Result {
+		text, _ := r.Value[1].(string)
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, err
+		}
+		if value == value { // a quantile of nothing is no number
+			samples = append(samples, sample{r.Metric, value})
+		}
+	}
+	return samples, nil
+}
+
+// exemplars counts those that PromQL finds.
+func (p *prometheus) exemplars(expr string) (int, error) {
+	var answer struct {
+		Data []struct {
+			Exemplars []struct{ Labels map[string]string }
+		}
+	}
+	if err := p.get("/api/v1/query_exemplars?"+url.Values{"query": {expr}, "start": {"0"}, "end": {"99999999999"}}.Encode(), &answer); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, series := range answer.Data {
+		for _, e := range series.Exemplars {
+			if len(e.Labels["trace_id"]) == 32 {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+func (p *prometheus) get(path string, into any) error {
+	q, err := http.NewRequestWithContext(p.Context(), http.MethodGet, p.url+path, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// chosen fills in what Grafana's variables stand for.
+func chosen(expr string) string {
+	return strings.NewReplacer("$namespace", ".*", "$group", ".*", "$__rate_interval", "10s", "$__range", "1m").Replace(expr)
+}

@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+const file = "../../manifests/monitoring/dashboard.json"
+
+func TestTheDashboardIsUpToDate(t *testing.T) {
+	text, err := JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(committed) != string(text) {
+		t.Errorf("%s is out of date, run make generate", file)
+	}
+}
+
+// shown is what the tests read of a dashboard.
+type shown struct {
+	Panels []struct {
+		ID      int
+		Type    string
+		Title   string
+		GridPos struct{ X, Y, W, H int }
+		Targets []struct{ Expr, RefID string }
+	}
+}
+
+func TestPanelsAreToldApartAndDoNotOverlap(t *testing.T) {
+	text, err := JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s shown
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
+	for _, p := range s.Panels {
+		if ids[p.ID] || titles[p.Title] {
+			t.Errorf("panel %d, %q, is there twice", p.ID, p.Title)
+		}
+		ids[p.ID], titles[p.Title] = true, true
+		if p.GridPos.X+p.GridPos.W > across {
+			t.Errorf("%q is beyond the edge", p.Title)
+		}
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				place := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				if other, is := taken[place]; is {
+					t.Fatalf("%q lies over %q", p.Title, other)
+				}
+				taken[place] = p.Title
+			}
+		}
+		if (len(p.Targets) == 0) != (p.Type == "row") {
+			t.Errorf("%q has %d queries", p.Title, len(p.Targets))
+		}
+	}
+}
+
+// Who chooses a namespace and a group sees nothing of others in the rows about groups.
+func TestRowsAboutGroupsFollowTheVariables(t *testing.T) {
+	for _, r := range rows[:2] {
+		for _, p := range r.panels {
+			for _, q := range p.queries {
+				if strings.Count(q.expr, "lockstep_") != strings.Count(q.expr, chosen) {
+					t.Errorf("%s, %s: %s is about all groups", r.title, p.title, q.expr)
+				}
+			}
+		}
+	}
+}

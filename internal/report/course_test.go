@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// clocked writes down what has ended.
+type clocked []string
+
+func (c *clocked) Stepped(took time.Duration)    { *c = append(*c, fmt.Sprint("pod ", took)) }
+func (c *clocked) ZoneRolled(took time.Duration) { *c = append(*c, fmt.Sprint("zone ", took)) }
+func (c *clocked) Rolled(took time.Duration)     { *c = append(*c, fmt.Sprint("group ", took)) }
+
+func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
+	at := func(second int64) time.Time {
+		if second == 0 {
+			return time.Time{}
+		}
+		return time.Unix(second, 0)
+	}
+	zone := func(name string, since, until int64) plan.RolledZone {
+		return plan.RolledZone{Name: name, Since: at(since), Until: at(until)}
+	}
+	rolled := func(since, until int64, zones ...plan.RolledZone) plan.RolledGroup {
+		return plan.RolledGroup{Since: at(since), Until: at(until), Zones: zones}
+	}
+	var (
+		nothing = plan.Rollouts{}
+		former  = rolled(1, 9, zone("a", 1, 9))
+		before  = plan.Rollouts{Finished: []plan.RolledGroup{former}}
+		first   = plan.Rollouts{Current: rolled(20, 0, zone("a", 20, 0)), Finished: []plan.RolledGroup{former}}
+		second  = plan.Rollouts{Current: rolled(20, 0, zone("a", 20, 59), zone("b", 59, 0)), Finished: []plan.RolledGroup{former}}
+		over    = plan.Rollouts{Finished: []plan.RolledGroup{rolled(20, 80, zone("a", 20, 59), zone("b", 59, 80)), former}}
+	)
+	for sentence, tc := range map[string]struct {
+		looks []plan.Rollouts
+		want  clocked
+	}{
+		"zone by zone, and then the group":                        {[]plan.Rollouts{before, first, second, second, over, over}, clocked{"zone 39s", "zone 21s", "group 1m0s"}},
+		"what had ended before is not told again":                 {[]plan.Rollouts{over, over}, nil},
+		"who begins to lead in the midst knows when it began":     {[]plan.Rollouts{second, over}, clocked{"zone 21s", "group 1m0s"}},
+		"what the Lease has forgotten meanwhile is nobody's news": {[]plan.Rollouts{over, nothing, nothing}, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var watch clocked
+			c := (&courses{}).of(plan.Key{})
+			for _, r := range tc.looks {
+				s := fixture.MustParse("zone-a rev=2\n")
+				s.Hold.Rollouts = r
+				c.follow(s, &watch)
+			}
+			if diff := cmp.Diff(tc.want, watch); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHowLongAStepTookIsToldOnce(t *testing.T) {
+	began := time.Unix(1_000_000, 0)
+	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 5, Since: began}
+	for sentence, tc := range map[string]struct {
+		late time.Duration // of the look after the pod was Ready
+		want clocked
+	}{
+		"when the replacement is seen to be Ready":              {300 * time.Millisecond, clocked{"pod 12.3s"}},
+		"not later than its condition says if the look is late": {time.Hour, clocked{"pod 13s"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var watch clocked
+			c := (&courses{}).of(plan.Key{})
+			s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\n")
+			s.Hold.Intents = []plan.Intent{noted}
+			s.Zones[0].Pods[0].UID, s.Zones[0].Pods[0].Version, s.Zones[0].Pods[0].Phase = "next", 9, plan.Starting
+			s.Now = began.Add(10 * time.Second)
+			c.follow(s, &watch)
+			ready := began.Add(12 * time.Second)
+			s.Zones[0].Pods[0].Phase, s.Zones[0].Pods[0].ReadySince = plan.Ready, ready
+			for range 3 {
+				s.Now = ready.Add(tc.late)
+				c.follow(s, &watch)
+			}
+			s.Hold.Intents = nil
+			c.follow(s, &watch)
+			if diff := cmp.Diff(tc.want, watch); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,226 @@
+package internal_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+const (
+	monitoring = "../manifests/monitoring"
+	runbooks   = "../docs/runbooks"
+)
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+// ruleFile is a PrometheusRule.
+type ruleFile struct {
+	Kind string
+	Spec struct {
+		Groups []struct {
+			Name  string
+			Rules []rule
+		}
+	}
+}
+
+type rule struct {
+	Alert, Record, Expr string
+	Labels, Annotations map[string]string
+}
+
+// alerts returns all alerts in their order.
+func alerts(t *testing.T) []rule {
+	t.Helper()
+	var all []rule
+	files, err := filepath.Glob(monitoring + "/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(read(t, file)), 4096)
+		for {
+			var found ruleFile
+			err := decoder.Decode(&found)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			for _, group := range found.Spec.Groups {
+				all = append(all, group.Rules...)
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(r rule) bool { return r.Alert == "" })
+	if len(all) == 0 {
+		t.Fatal("there are no alerts: was anything read?")
+	}
+	return all
+}
+
+// pages returns the names of all runbooks.
+func pages(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(runbooks + "/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		names[strings.TrimSuffix(filepath.Base(file), ".md")] = true
+	}
+	delete(names, "README")
+	return names
+}
+
+func TestEveryAlertAndEveryReasonThatNeedsAPersonHasARunbook(t *testing.T) {
+	left := pages(t)
+	for _, a := range alerts(t) {
+		if !left[a.Alert] {
+			t.Errorf("the alert %s has no runbook", a.Alert)
+		}
+		if got, want := a.Annotations["runbook_url"], "docs/runbooks/"+a.Alert+".md"; got != want {
+			t.Errorf("%s: runbook_url is %q, want %s", a.Alert, got, want)
+		}
+		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" {
+			t.Errorf("%s has no summary or no description", a.Alert)
+		}
+		if !slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]) {
+			t.Errorf("%s: severity is %q", a.Alert, a.Labels["severity"])
+		}
+		delete(left, a.Alert)
+	}
+	for _, e := range reason.All() {
+		if e.Kind == reason.Attention && !left[string(e.Code)] {
+			t.Errorf("the reason %s has no runbook", e.Code)
+		}
+		if e.Kind == reason.Attention {
+			delete(left, string(e.Code))
+		}
+	}
+	for name := range left {
+		t.Errorf("%s/%s.md belongs to no alert and no reason", runbooks, name)
+	}
+}
+
+func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
+	for name := range pages(t) {
+		text := read(t, filepath.Join(runbooks, name+".md"))
+		if !strings.HasPrefix(text, "# "+name+"\n") {
+			t.Errorf("%s has another title", name)
+		}
+		for _, part := range []string{"**What it means.** ", "**Look.** ", "**Do.** "} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no part %s", name, part)
+			}
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)#]+)`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(runbooks, link[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// Whatever only a person ends raises an alert.
+func TestAlertsKnowEveryReasonThatNeedsAPerson(t *testing.T) {
+	known := map[string]bool{}
+	for _, a := range alerts(t) {
+		for _, match := range regexp.MustCompile(`zone_waiting\{reason=~?"([^"]+)"`).FindAllStringSubmatch(a.Expr, -1) {
+			for _, code := range strings.Split(match[1], "|") {
+				known[code] = true
+			}
+		}
+	}
+	for _, e := range reason.All() {
+		if needs := e.Kind == reason.Attention; needs != known[string(e.Code)] {
+			t.Errorf("%s: needs a person %t, known to alerts %t", e.Code, needs, known[string(e.Code)])
+		}
+		delete(known, string(e.Code))
+	}
+	for code := range known {
+		t.Errorf("alerts know %s, which is no reason", code)
+	}
+}
+
+func TestMonitoringUsesMetricsThatExist(t *testing.T) {
+	exists := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+)").FindAllStringSubmatch(read(t, "../docs/metrics.md"), -1) {
+		exists[match[1]] = true
+		switch match[2] {
+		case "histogram":
+			exists[match[1]+"_bucket"] = true
+			fallthrough
+		case "summary":
+			exists[match[1]+"_sum"], exists[match[1]+"_count"] = true, true
+		}
+	}
+	used := 0
+	err := filepath.WalkDir(monitoring, func(file string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		for _, name := range regexp.MustCompile(`\blockstep_[a-z0-9_]+`).FindAllString(read(t, file), -1) {
+			if used++; !exists[name] {
+				t.Errorf("%s uses %s, which docs/metrics.md does not have", file, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || used == 0 {
+		t.Errorf("%d metrics are used, %v", used, err)
+	}
+}
+
+func TestTheIndexOfRunbooksIsUpToDate(t *testing.T) {
+	file := runbooks + "/README.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(index(t)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read(t, file) != index(t) {
+		t.Errorf("%s is out of date, run make generate", file)
+	}
+}
+
+func index(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Runbooks\n\nOne for each alert of `manifests/monitoring`, and one for each [reason](../reasons.md) that needs a person.\n" +
+		"Generated from both; `make generate` writes it anew. The pages themselves are written by hand.\n\n" +
+		"Alerts name their runbook by its path in this repository. To make links of them, say where you read it:\n\n" +
+		"```sh\nkustomize build ... | sed \"s|runbook_url: |&$REPOSITORY/|\" | kubectl apply -f -\n```\n\n" +
+		"## Alerts\n\n| alert | severity | what is the case |\n|---|---|---|\n")
+	for _, a := range alerts(t) {
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", a.Alert, a.Alert, a.Labels["severity"], plain(a.Annotations["summary"]))
+	}
+	b.WriteString("\n## Reasons\n\n| reason | what is the case |\n|---|---|\n")
+	for _, e := range reason.All() {
+		if e.Kind == reason.Attention {
+			fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", e.Code, e.Code, e.Sentence)
+		}
+	}
+	return b.String()
+}
+
+// plain has capitals in place of what a template fills in.
+func plain(template string) string {
+	template = strings.NewReplacer("{{ $value | humanizeDuration }}", "TIME", "{{ $value }}", "NUMBER").Replace(template)
+	return regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`).ReplaceAllStringFunc(template, func(label string) string {
+		return strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(label, "{{ $labels."), " }}"))
+	})
+}

@@ -1,0 +1,121 @@
+package telemetry_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// description is what is known of a metric before anything is measured.
+type description struct {
+	name, kind, help string
+	labels           []string
+}
+
+// described returns all metrics of lockstep's own in the order of their names.
+func described() []description {
+	var all []description
+	for _, c := range telemetry.NewMetrics("").Own() {
+		descs := make(chan *prometheus.Desc, 1)
+		go func() {
+			defer close(descs)
+			c.Describe(descs)
+		}()
+		for d := range descs {
+			all = append(all, describe(d, kindOf(c)))
+		}
+	}
+	slices.SortFunc(all, func(a, b description) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+func kindOf(c prometheus.Collector) string {
+	switch c.(type) {
+	case *prometheus.CounterVec, prometheus.Counter:
+		return "counter"
+	case *prometheus.HistogramVec:
+		return "histogram"
+	case *prometheus.SummaryVec:
+		return "summary"
+	}
+	return "gauge"
+}
+
+// written is how the library writes a Desc, which has no other way to be read.
+var written = regexp.MustCompile(`^Desc\{fqName: ("(?:[^"\\]|\\.)*"), help: ("(?:[^"\\]|\\.)*"), unit: "", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+
+func describe(d *prometheus.Desc, kind string) description {
+	parts := written.FindStringSubmatch(d.String())
+	if parts == nil {
+		return description{name: d.String(), kind: kind}
+	}
+	found := description{name: unquote(parts[1]), kind: kind, help: unquote(parts[2])}
+	if parts[3] != "" {
+		found.labels = strings.Split(parts[3], ",")
+	}
+	return found
+}
+
+func unquote(text string) string {
+	plain, err := strconv.Unquote(text)
+	if err != nil {
+		return text
+	}
+	return plain
+}
+
+// table is the generated part of docs/metrics.md.
+func table() string {
+	var b strings.Builder
+	b.WriteString("| metric | kind | labels | meaning |\n|---|---|---|---|\n")
+	for _, d := range described() {
+		var labels []string
+		for _, l := range d.labels {
+			labels = append(labels, "`"+l+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.name, d.kind, strings.Join(labels, ", "), strings.ReplaceAll(d.help, "|", "\\|"))
+	}
+	return b.String()
+}
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
+	const file, begins = "../../docs/metrics.md", "<!-- from internal/telemetry by make generate -->\n\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, is, found := strings.Cut(string(text), begins)
+	if !found {
+		t.Fatalf("%s has no line %s", file, begins)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begins+table()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if is != table() {
+		t.Errorf("%s is out of date, run make generate", file)
+	}
+}
+
+// A help text is a sentence: it begins with a capital or a number, and ends.
+func TestHelpTextsAreSentences(t *testing.T) {
+	for _, d := range described() {
+		if !regexp.MustCompile(`^[A-Z0-9].*\.$`).MatchString(d.help) {
+			t.Errorf("%s: %q is no sentence", d.name, d.help)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// observe records a duration, with the trace that it belongs to.
+func observe(span trace.SpanContext, in prometheus.Observer, took time.Duration) {
+	traced, ok := in.(prometheus.ExemplarObserver)
+	if !ok || !span.IsSampled() {
+		in.Observe(took.Seconds())
+		return
+	}
+	traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": span.TraceID().String()})
+}

@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// cacheMetrics is about what is known of the cluster. A watch says at least every
+// minute up to which version it has told everything, so a cache whose version stands
+// still has lost its watch.
+type cacheMetrics struct{ *cacheAges }
+
+func newCacheMetrics() cacheMetrics {
+	return cacheMetrics{&cacheAges{
+		advanced: prometheus.NewDesc("lockstep_cache_advanced_timestamp_seconds",
+			"Unix time at which a scrape saw the cache at another version of the cluster than the scrape before; watches tell a new one about every minute.",
+			[]string{"cache"}, nil),
+		now: time.Now, seen: map[string]cacheAge{},
+	}}
+}
+
+func (c cacheMetrics) all() []prometheus.Collector { return []prometheus.Collector{c.cacheAges} }
+
+// ObserveCaches says how to learn the versions of caches by their names; those that
+// are not filled yet have none.
+func (m *Metrics) ObserveCaches(versions func() map[string]string) {
+	m.caches.mu.Lock()
+	defer m.caches.mu.Unlock()
+	m.caches.versions = versions
+}
+
+// cacheAges compares versions at each scrape.
+type cacheAges struct {
+	advanced *prometheus.Desc
+	now      func() time.Time
+
+	mu       sync.Mutex
+	versions func() map[string]string
+	seen     map[string]cacheAge
+}
+
+type cacheAge struct {
+	version string
+	since   time.Time
+}
+
+// Describe implements prometheus.Collector.
+func (c *cacheAges) Describe(into chan<- *prometheus.Desc) { into <- c.advanced }
+
+// Collect implements prometheus.Collector.
+func (c *cacheAges) Collect(into chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.versions == nil {
+		return
+	}
+	for name, version := range c.versions() {
+		if version == "" {
+			continue
+		}
+		if c.seen[name].version != version {
+			c.seen[name] = cacheAge{version, c.now()}
+		}
+		into <- prometheus.MustNewConstMetric(c.advanced, prometheus.GaugeValue, unix(c.seen[name].since), name)
+	}
+}

@@ -1,0 +1,19 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// eventMetrics is about Events, which are lost before anything else is.
+type eventMetrics struct{ writes *prometheus.CounterVec }
+
+func newEventMetrics() eventMetrics {
+	return eventMetrics{writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lockstep_event_writes_total",
+		Help: "Attempts to write an Event: written; dropped, since the API server refused it; unanswered, which is tried twelve times within two minutes " +
+			"and then dropped; or withheld from a namespace that is not managed.",
+	}, []string{"result"})}
+}
+
+func (e eventMetrics) all() []prometheus.Collector { return []prometheus.Collector{e.writes} }
+
+// EventWritten counts an attempt to write an Event. Results are a closed set of words.
+func (m *Metrics) EventWritten(result string) { m.events.writes.WithLabelValues(result).Inc() }

@@ -1,0 +1,62 @@
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// mostNamespaces bounds the series by namespace; those beyond it share one.
+const mostNamespaces = 500
+
+// namespaceWaits says for how long the groups of each namespace wait for a worker.
+type namespaceWaits struct {
+	took *prometheus.SummaryVec
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func newNamespaceWaits() *namespaceWaits {
+	return &namespaceWaits{
+		took: prometheus.NewSummaryVec(prometheus.SummaryOpts{
+			Name: "lockstep_namespace_queue_duration_seconds",
+			Help: "How long groups of the namespace waited for a worker; those of namespaces beyond the first 500 have an empty namespace.",
+		}, []string{"namespace"}),
+		known: map[string]bool{},
+	}
+}
+
+// NamespaceWaited records for how long a group of a namespace waited for a worker.
+func (m *Metrics) NamespaceWaited(namespace string, took time.Duration) {
+	w := m.queue.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.known[namespace]:
+	case len(w.known) < mostNamespaces:
+		w.known[namespace] = true
+	default:
+		namespace = ""
+	}
+	w.took.WithLabelValues(namespace).Observe(took.Seconds())
+}
+
+// ForgetNamespace removes what is said of a namespace that is managed no more.
+func (m *Metrics) ForgetNamespace(namespace string) {
+	w := m.queue.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.known, namespace)
+	w.took.DeleteLabelValues(namespace)
+}
+
+// ForgetNamespaces removes what is said of all namespaces: another process works now.
+func (m *Metrics) ForgetNamespaces() {
+	w := m.queue.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.known)
+	w.took.Reset()
+}
