@@ -26,6 +26,7 @@ type Hold struct {
 	GivenUp     map[string]time.Time // when lockstep gave up a decrease of its own that failed, by zone
 	Agreed      map[string]Agreement // which pods agreed to leave after a delay, by zone
 	Trace       string               // W3C traceparent of the rollout
+	Rollouts    Rollouts             // for people; to be read only, since snapshots share it
 	Unreadable  string               // why the intents could not be read; such a hold is respected
 }
 
