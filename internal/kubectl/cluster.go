@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -29,20 +28,13 @@ type cluster struct {
 // actor is written on a Lease, for people.
 const actor = "kubectl-lockstep"
 
-func connect(flags clientcmd.ClientConfig, version string, warn func(string)) (*cluster, error) {
-	config, err := flags.ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
-	}
-	namespace, _, err := flags.Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
-	}
+func connect(config *rest.Config, namespace, version string, warn func(string)) (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = actor + "/" + version
 	config.QPS = -1 // the API server's fairness is the only limit
 	config.WarningHandler = rest.NoWarnings{}
 	c := &cluster{namespace: namespace, config: config, warn: warn}
+	var err error
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}

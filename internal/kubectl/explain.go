@@ -27,7 +27,7 @@ func (a *app) explain() *cobra.Command {
 		Example: `  kubectl lockstep explain               # all of them
   kubectl lockstep explain PodFailing
   kubectl lockstep explain LS-103`,
-		Args: atMost(1, "explain CODE, like explain PodFailing or explain LS-103"),
+		Args: oneOrNone("explain CODE, like explain PodFailing or explain LS-103"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return codes(), cobra.ShellCompDirectiveNoFileComp
 		},

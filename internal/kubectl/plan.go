@@ -44,7 +44,7 @@ answered. A step that asks or tells pods something may have been taken already.`
 		Example: `  kubectl lockstep plan ingester
   kubectl lockstep plan -f snapshot.txt
   kubectl lockstep snapshot ingester | kubectl lockstep plan -f -`,
-		Args:              atMost(1, "plan GROUP, or plan -f FILE"),
+		Args:              oneOrNone("plan GROUP, or plan -f FILE"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
@@ -37,12 +39,13 @@ type app struct {
 	version string
 	now     func() time.Time
 	flags   connection
+	dial    func(clientcmd.ClientConfig) (*rest.Config, error)
 	form    string
 }
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
-	a := &app{streams: streams, style: screen.StyleOf(streams.Out, os.Getenv), version: version, now: time.Now}
+	a := &app{streams: streams, style: screen.StyleOf(streams.Out, os.Getenv), version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
 	return a.run(ctx, args)
 }
 
@@ -84,7 +87,7 @@ would be refused; 2 from hold: somebody else holds the group.`,
 	root.SetOut(a.streams.Out)
 	root.SetErr(a.streams.Err)
 	a.flags.add(root.PersistentFlags())
-	root.AddCommand(a.status(), a.why(), a.plan(), a.explain())
+	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history())
 	return root
 }
 
@@ -103,7 +106,16 @@ func (a *app) answers(command *cobra.Command) *cobra.Command {
 }
 
 func (a *app) connect() (*cluster, error) {
-	return connect(a.flags.config(), a.version, a.warn)
+	flags := a.flags.config()
+	config, err := a.dial(flags)
+	if err != nil {
+		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
+	}
+	namespace, _, err := flags.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
+	}
+	return connect(config, namespace, a.version, a.warn)
 }
 
 func (a *app) warn(text string) { fmt.Fprintln(a.streams.Err, "warning: "+screen.Clean(text)) }
@@ -128,19 +140,20 @@ func (a *app) write(text string) error {
 	return nil
 }
 
-// exactly asks for so many arguments, by what they are.
-func exactly(n int, what string) cobra.PositionalArgs {
+// one asks for one argument, by what is accepted.
+func one(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) != 1 {
 			return fmt.Errorf("accepted: %s; %s -h has examples", what, c.CommandPath())
 		}
 		return nil
 	}
 }
 
-func atMost(n int, what string) cobra.PositionalArgs {
+// oneOrNone is one where none is accepted too.
+func oneOrNone(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) > n {
+		if len(args) > 1 {
 			return fmt.Errorf("accepted: %s; %s -h has examples", what, c.CommandPath())
 		}
 		return nil

@@ -20,7 +20,7 @@ func (a *app) status() *cobra.Command {
 		Example: `  kubectl lockstep status                # every group of the namespace
   kubectl lockstep status ingester -w    # one of them, drawn anew whenever it changes
   kubectl lockstep status -A -o json     # all namespaces, for a program`,
-		Args:              atMost(1, "status [GROUP]"),
+		Args:              oneOrNone("status [GROUP]"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {

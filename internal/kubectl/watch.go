@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -142,14 +143,18 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 	if a.style.Bars {
 		show = a.draw
 	}
-	for {
+	var shown []groupView
+	for first := true; ; first = false {
 		var views []groupView
 		for _, s := range seen.snapshots(w) {
 			views = append(views, viewOf(s))
 		}
-		if err := show(views); err != nil {
-			return err
+		if first || !reflect.DeepEqual(views, shown) {
+			if err := show(views); err != nil {
+				return err
+			}
 		}
+		shown = views
 		select {
 		case <-ctx.Done():
 			return nil

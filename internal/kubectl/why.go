@@ -55,7 +55,7 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 		Example: `  kubectl lockstep why ingester
   kubectl lockstep why pod/ingester-zone-a-3
   kubectl lockstep why ingester -o json`,
-		Args:              exactly(1, "why GROUP, or why POD"),
+		Args:              one("why GROUP, or why POD"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {

@@ -42,6 +42,9 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
 		return err
 	}
 	v := podViewOf(s, name)
+	if v.Zone == "" {
+		return fmt.Errorf("pod %s/%s is no pod of a zone any more: try again", c.namespace, name)
+	}
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
@@ -58,9 +61,7 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
 func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, error) {
 	pod, err := c.client.CoreV1().Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		if unknown := c.unknownGroup(ctx, c.group(name)); unknown != nil {
-			return plan.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, unknown)
-		}
+		return plan.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
 	}
 	if err != nil {
 		return plan.Snapshot{}, allowed(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
@@ -132,6 +133,11 @@ func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
 	return answer
 }
 
+// saysAsMuch tells whether an eviction is refused for what the zone waits for.
+func (a answerView) saysAsMuch(w waitView) bool {
+	return a.Because != nil && a.Because.short() == w.short()
+}
+
 func (a *app) tellPod(v podView) error {
 	p := a.page()
 	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Pod), screen.Text("of zone "+v.Zone+" of "+v.Group))
@@ -155,10 +161,13 @@ func (a *app) tellPod(v podView) error {
 		p.Line(screen.In(screen.Good, "An eviction would be granted."))
 	default:
 		p.Line(screen.In(screen.Slow, "An eviction would be refused:"), screen.In(urgency(*v.Eviction.Because), v.Eviction.Because.short()),
-			screen.Text(v.Eviction.Tally), screen.In(screen.Faint, v.Eviction.Because.ID))
+			screen.In(screen.Faint, v.Eviction.Because.ID))
+		if v.Eviction.Tally != "" {
+			p.Line(screen.Text("  Down is " + v.Eviction.Tally + "."))
+		}
 		addMeaning(p, v.Eviction.Because.Sentence, v.Eviction.Because.ToDo)
 	}
-	if v.ZoneWaits != nil {
+	if v.ZoneWaits != nil && !v.Eviction.saysAsMuch(*v.ZoneWaits) {
 		p.Line()
 		addWait(p, *v.ZoneWaits)
 	}

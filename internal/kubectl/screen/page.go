@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -129,7 +130,7 @@ func broken(text string, room int) []string {
 	}
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if line != "" && Width(line)+1+Width(word) > room {
 			lines, line = append(lines, line), ""
 		}
@@ -139,4 +140,19 @@ func broken(text string, room int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// Stretch returns a bar of something that lasted from one time to another within a
+// whole.
+func Stretch(from, to, whole time.Duration) Piece {
+	const length = 20
+	at := func(t time.Duration) int {
+		if whole <= 0 {
+			return 0
+		}
+		return min(length, max(0, int(length*t/whole)))
+	}
+	first := min(at(from), length-1)
+	last := max(at(to), first+1)
+	return Piece{text: strings.Repeat("·", first) + strings.Repeat("█", last-first) + strings.Repeat("·", length-last), colour: Busy}
 }
