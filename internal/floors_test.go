@@ -41,7 +41,16 @@ var outside = []string{
 var house = map[string]room{
 	"cmd/lockstep": {floor: 7, uses: outside, knows: []string{"internal/config", "internal/operator"}},
 
+	"cmd/kubectl-lockstep": {floor: 7, uses: []string{}, knows: []string{"internal/kubectl"}},
+
 	"internal/operator": {floor: 6, uses: outside},
+	// What people type shows what the operator sees and plans, and reads and writes
+	// snapshots as text.
+	"internal/kubectl": {floor: 6, uses: append([]string{
+		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
+	}, outside...), knows: []string{
+		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture",
+	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
 	"internal/controller/budget":   {floor: 5, uses: outside},

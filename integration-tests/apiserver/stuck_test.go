@@ -134,7 +134,11 @@ var plights = map[string]plight{
 
 	"InvalidMaxUnavailable": {zone: "zone-a", remark: true, bring: having(maxUnavailable("0%"))},
 	"ReplicasForced":        {zone: "zone-a", remark: true, bring: having(forced("1"))},
-	"InvalidForceReplicas":  {zone: "zone-a", remark: true, bring: having(forced("many"))},
+	"InvalidPausedUntil": {zone: "zone-a", remark: true, bring: having(func(s *appsv1.StatefulSet) {
+		paused(true)(s)
+		set(&s.Annotations, "lockstep.dev/paused-until", "tomorrow")
+	})},
+	"InvalidForceReplicas": {zone: "zone-a", remark: true, bring: having(forced("many"))},
 }
 
 // notPlights are the other reasons for which something waits, and why they are not

@@ -46,9 +46,15 @@ type Zone struct {
 	Budget   int
 	Apart    time.Duration // at least, between its decreases and those of others
 	Paused   bool
+	Until    time.Time // when the pause is over; zero: when somebody ends it
 	OnDelete bool
 	Revision string // the update revision
 	Gone     bool
+}
+
+// stands tells whether a zone is paused at a time.
+func (z *Zone) stands(now time.Time) bool {
+	return z.Paused && (z.Until.IsZero() || now.Before(z.Until))
 }
 
 // Pods returns the names of the pods that a zone asks for.

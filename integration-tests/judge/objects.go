@@ -19,6 +19,7 @@ const (
 	groupLabel               = "rollout-group"
 	maxUnavailableAnnotation = "rollout-max-unavailable"
 	pausedAnnotation         = "grafana.com/rollout-paused"
+	pausedUntilAnnotation    = "lockstep.dev/paused-until"
 	holdLabel                = "lockstep.dev/hold"
 	groupAnnotation          = "lockstep.dev/group"
 	intentsAnnotation        = "lockstep.dev/intents"
@@ -58,6 +59,9 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 		Paused:   s.Annotations[pausedAnnotation] == "true",
 		OnDelete: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Revision: s.Status.UpdateRevision,
+	}
+	if until, err := time.Parse(time.RFC3339, s.Annotations[pausedUntilAnnotation]); err == nil && state.Paused {
+		state.Until = until.UTC()
 	}
 	if s.Spec.Ordinals != nil {
 		state.Start = int(s.Spec.Ordinals.Start)

@@ -55,7 +55,7 @@ func TestAZoneIsReadAsWhatItIs(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "n", Name: "zone-a", UID: "u",
 			Labels:      map[string]string{"rollout-group": "g"},
-			Annotations: map[string]string{"rollout-max-unavailable": "50%", "grafana.com/rollout-paused": "true"},
+			Annotations: map[string]string{"rollout-max-unavailable": "50%", "grafana.com/rollout-paused": "true", "lockstep.dev/paused-until": "2026-01-05T14:00:00+02:00"},
 		},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(5)), MinReadySeconds: 3, Ordinals: &appsv1.StatefulSetOrdinals{Start: 2},
@@ -65,7 +65,7 @@ func TestAZoneIsReadAsWhatItIs(t *testing.T) {
 	}
 	want := Zone{
 		Name: "zone-a", UID: "u", Group: "g", Grouped: true, Replicas: 5, Start: 2, MinReady: 3 * time.Second,
-		Budget: 2, Paused: true, OnDelete: true, Revision: "r",
+		Budget: 2, Paused: true, Until: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), OnDelete: true, Revision: "r",
 	}
 	if got := *told(t, set, watch.Added).Zone; got != want {
 		t.Errorf("got %+v, want %+v", got, want)

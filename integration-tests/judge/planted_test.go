@@ -191,6 +191,13 @@ var plantedTakedowns = map[string]planted{
 		story: newStory().zone("zone-1", stops).later(3*time.Second).rolls("zone-1", "zone-1-0"),
 		want:  []string{"3 zone-1-0 was deleted, which belongs to a paused zone"},
 	},
+	"3: a pod of a zone whose pause lasts goes": {
+		story: newStory().zone("zone-1", func(z *Zone) { z.Paused, z.Until = true, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }).later(3*time.Second).rolls("zone-1", "zone-1-0"),
+		want:  []string{"3 zone-1-0 was deleted, which belongs to a paused zone"},
+	},
+	"a pod of a zone whose pause is over goes": {
+		story: newStory().zone("zone-1", func(z *Zone) { z.Paused, z.Until = true, time.Unix(1, 0) }).later(3*time.Second).rolls("zone-1", "zone-1-0"),
+	},
 	"a pod of a zone that was paused this moment goes": {
 		story: newStory().note("zone-1", "zone-1-0").zone("zone-1", stops).delete("zone-1-0"),
 	},

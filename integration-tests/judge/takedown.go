@@ -71,7 +71,7 @@ func (c *court) tryPod(t taking) {
 		{5, "belongs to no group", func(z dated) bool { return z.Grouped }},
 		{5, "was not outdated", func(z dated) bool { return z.Revision != "" && z.Revision != p.Revision }},
 		{5, "is beyond spec.replicas", func(z dated) bool { return z.Start <= ordinal && ordinal < z.Start+z.Replicas }},
-		{3, "belongs to a paused zone", func(z dated) bool { return !z.Paused }},
+		{3, "belongs to a paused zone", func(z dated) bool { return !z.stands(t.now) }},
 	} {
 		if !slices.ContainsFunc(t.states, claim.fits) {
 			c.object(claim.guarantee, t.zone(), "%s was deleted, which %s", p.Name, claim.what)

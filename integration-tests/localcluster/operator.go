@@ -53,6 +53,15 @@ const operatorStartTimeout = 30 * time.Second
 // does it here, so that what other builds and tests compiled is used again, with the
 // tag that make build has. Progress may be nil.
 func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
+	return build(ctx, progress, "the operator", "lockstep")
+}
+
+// BuildPlugin builds cmd/kubectl-lockstep in the same way.
+func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
+	return build(ctx, progress, "the plugin of kubectl", "kubectl-lockstep")
+}
+
+func build(ctx context.Context, progress io.Writer, what, name string) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -64,12 +73,12 @@ func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program := room.path("lockstep")
-	show := startProgress(progress, "building the operator")
-	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/lockstep"}, nil, show.step)
+	program := room.path(name)
+	show := startProgress(progress, "building "+what)
+	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, nil, show.step)
 	show.end(err)
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("build operator: %w", err), room.remove())
+		return "", errors.Join(fmt.Errorf("build %s: %w", what, err), room.remove())
 	}
 	return program, nil
 }

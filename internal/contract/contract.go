@@ -12,6 +12,8 @@ const (
 	GroupLabel               = "rollout-group"
 	MaxUnavailableAnnotation = "rollout-max-unavailable"
 	PausedAnnotation         = "grafana.com/rollout-paused"
+	PausedUntilAnnotation    = "lockstep.dev/paused-until"
+	PausedReasonAnnotation   = "lockstep.dev/paused-reason"
 
 	// MinBetweenName is an annotation or, as it used to be, a label.
 	MinBetweenName       = "grafana.com/min-time-between-zones-downscale"
@@ -139,6 +141,8 @@ var words = []Word{
 	{GroupLabel, "StatefulSet", "label", you, "name of the group, any value", "not managed", "an empty value forms a group with an empty name, and a Warning Event says so"},
 	{MaxUnavailableAnnotation, "StatefulSet", "annotation", you, "a positive whole number, or a percentage `1%` to `100%` of `spec.replicas`, rounded down, at least one pod", "1", "1, and a Warning Event says so"},
 	{PausedAnnotation, "StatefulSet", "annotation", you, "`true`", "not paused", "anything but `true` is not paused"},
+	{PausedUntilAnnotation, "StatefulSet", "annotation", you, "when the pause is over, RFC 3339", "it lasts until `grafana.com/rollout-paused` is removed", "as if it were absent, and a Warning Event says so"},
+	{PausedReasonAnnotation, "StatefulSet", "annotation", you, "why the zone is paused, for people: `kubectl lockstep` shows it", "-", "-"},
 	{LeaderAnnotation, "StatefulSet", "annotation", you, "name of another StatefulSet of the group: the zone has as many replicas as that one", "the zone follows nobody", "the zone keeps its replicas, and what it waits for says so: no such StatefulSet in the group, or leaders that go round in a circle"},
 	{AfterLeaderAnnotation, "StatefulSet", "annotation", you, "`true`: the zone grows only once its leader has as many pods as it grows to, all of them available", "it grows with its leader", "like absent"},
 	{ForceAnnotation, "StatefulSet", "annotation", you, "a whole number from 0 to 2147483647: the zone has so many replicas, whatever its leader asks for; an Event and a metric say so while it stands", "nothing is forced", "nothing is forced, and a Warning Event says so"},

@@ -35,5 +35,21 @@ func Downscaled(annotations map[string]string) plan.Moment {
 	return plan.Moment{Time: at.UTC()}
 }
 
+// PausedUntil reads when the pause of a zone is over.
+func PausedUntil(annotations map[string]string) plan.Moment {
+	text, present := annotations[PausedUntilAnnotation]
+	if !present {
+		return plan.Moment{}
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.IsZero() {
+		return plan.Moment{Invalid: PausedUntilAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
+	}
+	return plan.Moment{Time: at.UTC()}
+}
+
+// FormatPausedUntil returns the value that PausedUntil reads.
+func FormatPausedUntil(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
 // FormatDownscaled returns the value that Downscaled reads.
 func FormatDownscaled(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -340,7 +340,7 @@ func strategyIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision)
 
 func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
 	for _, d := range deletes {
-		if z, _ := s.Zone(d.Zone); z.Paused {
+		if z, _ := s.Zone(d.Zone); z.PausedAt(s.Now) {
 			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -453,7 +454,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 // formats cannot carry: parts of a microsecond (of a millisecond in intents).
 func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		record := fixture.Legal().Draw(rt, "group").Hold
+		record := draw.Legal().Draw(rt, "group").Hold
 		record.Own, record.Exists, record.Unreadable = true, true, ""
 		if !record.Holder.Free() {
 			record.Since = record.Renewed // its holder takes it by this write

@@ -132,6 +132,9 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		z.Start = int(set.Spec.Ordinals.Start)
 	}
 	z.Observed = set.Status.ObservedGeneration >= set.Generation && set.Status.UpdateRevision != ""
+	if z.Paused {
+		z.PausedUntil = contract.PausedUntil(set.Annotations)
+	}
 	ready := min(set.Status.UpdatedReplicas, set.Status.ReadyReplicas)
 	z.Counting = z.UpdateRevision != z.CurrentRevision && int(ready) < z.Replicas
 	return z

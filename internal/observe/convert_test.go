@@ -149,16 +149,22 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a pod that is not counted as Ready yet":   {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }, func(z *plan.Zone) { z.Counting = true }},
 		"a pod that is not counted as updated yet": {func(s *appsv1.StatefulSet) { s.Status.UpdatedReplicas = 1 }, func(z *plan.Zone) { z.Counting = true }},
 		"pods that nobody has to count":            {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas, s.Status.CurrentRevision = 0, "new" }, func(z *plan.Zone) { z.CurrentRevision = "new" }},
-		"paused":                                   {annotated(contract.PausedAnnotation, "true"), func(z *plan.Zone) { z.Paused = true }},
-		"a number of pods at a time":               {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
-		"a percentage of pods at a time":           {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
-		"nonsense instead of a number":             {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
-		"a leader":                                 {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
-		"a reference to mirror":                    {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
-		"a leader that is waited for":              {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
-		"replicas that are forced":                 {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
-		"nonsense that is forced":                  {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
-		"a label against shrinking":                {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
+		"paused for a while": {func(s *appsv1.StatefulSet) {
+			s.Annotations = map[string]string{contract.PausedAnnotation: "true", contract.PausedUntilAnnotation: "2026-01-05T14:00:00+02:00"}
+		}, func(z *plan.Zone) {
+			z.Paused, z.PausedUntil = true, plan.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
+		}},
+		"the end of no pause":            {annotated(contract.PausedUntilAnnotation, "never"), func(*plan.Zone) {}},
+		"paused":                         {annotated(contract.PausedAnnotation, "true"), func(z *plan.Zone) { z.Paused = true }},
+		"a number of pods at a time":     {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
+		"a percentage of pods at a time": {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
+		"nonsense instead of a number":   {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
+		"a leader":                       {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
+		"a reference to mirror":          {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
+		"a leader that is waited for":    {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
+		"replicas that are forced":       {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
+		"nonsense that is forced":        {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
+		"a label against shrinking":      {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
 		"a delay": {delayed("app"), func(z *plan.Zone) {
 			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},

@@ -210,7 +210,7 @@ func firstOf(refusals ...Refusal) Refusal {
 func (b *board) chooseTurn() string {
 	first := ""
 	for _, z := range b.standings {
-		if !canRoll(z.Zone) {
+		if !b.canRoll(z.Zone) {
 			continue
 		}
 		unfinished := len(z.candidates) > 0 || !z.whole()
@@ -222,7 +222,7 @@ func (b *board) chooseTurn() string {
 		}
 	}
 	for _, z := range b.standings {
-		if len(z.candidates) > 0 && canRoll(z.Zone) && !z.whole() {
+		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.whole() {
 			return z.Name
 		}
 	}
@@ -230,4 +230,4 @@ func (b *board) chooseTurn() string {
 }
 
 // canRoll tells whether a rollout of the zone can go on at all.
-func canRoll(z Zone) bool { return z.OnDelete && !z.Paused && !z.Deleting }
+func (b *board) canRoll(z Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -159,7 +160,7 @@ func agree(s plan.Snapshot, told, granted int) bool {
 // What is told of a budget is what whoever evicts would be told.
 func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = drawBudgets(t)
 		show(t, s)
 		report := plan.ReportBudgets(s.Budgets, []plan.Snapshot{s})[0]
@@ -194,7 +195,7 @@ func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 
 func TestTellingOfBudgetsChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Odd().Draw(t, "snapshot")
+		s := draw.Odd().Draw(t, "snapshot")
 		s.Budgets = drawBudgets(t)
 		before := plan.Notation(plan.Group(s))
 		first := plan.ReportBudgets(s.Budgets, []plan.Snapshot{s})

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -15,11 +16,11 @@ import (
 // Whoever may be evicted may be so by rules that count anew, and so may whoever is
 // next, until nobody may any more; what the hold says then is safe to plan on.
 func TestEvictionsAreSafe(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, fixture.Legal().Draw(t, "snapshot")) })
+	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, draw.Legal().Draw(t, "snapshot")) })
 }
 
 func TestEvictionsAreSafeInOddSnapshots(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, fixture.Odd().Draw(t, "snapshot")) })
+	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, draw.Odd().Draw(t, "snapshot")) })
 }
 
 func mustEvictSafely(t *rapid.T, s plan.Snapshot) {
@@ -51,7 +52,7 @@ func mayGo(t *rapid.T, s plan.Snapshot, ask plan.EvictRequest) (plan.Permit, hol
 
 func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Odd().Draw(t, "snapshot")
+		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
 		_, pod := drawPod(t, s)
 		if pod == nil {
@@ -84,7 +85,7 @@ func doubled(intents []plan.Intent) bool {
 
 func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = nil
 		show(t, s)
 		_, pod := drawPod(t, s)
@@ -103,7 +104,7 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 // reached when nobody evicts any more.
 func TestProgressBesideEvictions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = usable(s.Budgets)
 		w := fixture.NewWorld(s)
 		show(t, w.Snapshot())

@@ -154,7 +154,7 @@ func (b *board) yields(z standing) bool {
 // goesOn tells whether outdated pods are left and nothing but other zones and
 // budgets keeps them from being replaced.
 func (b *board) goesOn(z standing) bool {
-	return len(z.candidates) > 0 && canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
+	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
 // wait says what an unfinished zone waits for, if anything.
@@ -163,6 +163,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
+	ends := because.Until
 	because = z.foremost(because)
 	if z.reports() {
 		because = firstOf(because, b.contested(z.Mirror))
@@ -171,7 +172,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if len(replacements) > 0 || because.None() || idle {
 		return nil
 	}
-	because.Until = earlier(earlier(earlier(because.Until, z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
+	because.Until = earlier(earlier(earlier(earlier(because.Until, ends), z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
 	return []Action{Wait{Zone: z.Name, Because: because}}
 }
 

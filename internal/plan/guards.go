@@ -68,9 +68,9 @@ func wrongUpdateStrategy(b *board, _ disruption) Refusal {
 	return Refusal{}
 }
 
-func paused(_ *board, d disruption) Refusal {
-	if d.zone.Paused {
-		return Refusal{Code: reason.Paused}
+func paused(b *board, d disruption) Refusal {
+	if d.zone.PausedAt(b.Now) {
+		return Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}
 	}
 	return Refusal{}
 }

@@ -62,3 +62,15 @@ func (l Labels) MarshalText() ([]byte, error) {
 	lines := strings.TrimSuffix(l.shared.Value(), "\n")
 	return []byte(strings.ReplaceAll(lines, "\n", ",")), nil
 }
+
+// UnmarshalText reads what MarshalText writes.
+func (l *Labels) UnmarshalText(text []byte) error {
+	labels := map[string]string{}
+	for pair := range strings.SplitSeq(string(text), ",") {
+		if key, value, _ := strings.Cut(pair, "="); key != "" {
+			labels[key] = value
+		}
+	}
+	*l = LabelsOf(labels)
+	return nil
+}

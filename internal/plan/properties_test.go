@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -30,7 +31,7 @@ func init() {
 
 func TestSafety(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
 		mustBeSafe(t, s)
 	})
@@ -38,7 +39,7 @@ func TestSafety(t *testing.T) {
 
 func TestSafetyOfOddSnapshots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Odd().Draw(t, "snapshot")
+		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
 		mustBeSafe(t, s)
 	})
@@ -46,7 +47,7 @@ func TestSafetyOfOddSnapshots(t *testing.T) {
 
 func TestDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Odd().Draw(t, "snapshot")
+		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
 		first := plan.Notation(plan.Group(s))
 		for range 5 { // maps are walked in another order each time
@@ -59,7 +60,7 @@ func TestDeterministic(t *testing.T) {
 
 func TestDeterministicWhateverTheOrderOfIntents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
 		want := sortedLines(plan.Group(s))
 		s.Hold.Intents = rapid.Permutation(s.Hold.Intents).Draw(t, "intents")
@@ -71,7 +72,7 @@ func TestDeterministicWhateverTheOrderOfIntents(t *testing.T) {
 
 func TestLeavesNoTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Odd().Draw(t, "snapshot")
+		s := draw.Odd().Draw(t, "snapshot")
 		before := fixture.Clone(s)
 		hold.Cover(s, plan.Group(s))
 		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
@@ -82,7 +83,7 @@ func TestLeavesNoTrace(t *testing.T) {
 
 func TestNoStutter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := fixture.NewWorld(fixture.Legal().Draw(t, "snapshot"))
+		w := fixture.NewWorld(draw.Legal().Draw(t, "snapshot"))
 		show(t, w.Snapshot())
 		done, _ := w.Round()
 		for _, again := range plan.Group(w.Snapshot()) {
@@ -108,7 +109,7 @@ func same(a plan.Action) func(plan.Action) bool {
 
 func TestExplainedSilence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
 		steps := plan.Group(s)
 		if silent, goal := len(steps) == 0, fixture.AtGoal(s); silent != goal {
@@ -119,7 +120,7 @@ func TestExplainedSilence(t *testing.T) {
 
 func TestCaution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
 		before := takedowns(plan.Group(s))
 		z, p := drawPod(t, s)
@@ -147,7 +148,7 @@ func drawPod(t *rapid.T, s plan.Snapshot) (string, *plan.Pod) {
 // nothing new may be done, so that nobody has to look in between.
 func TestWakesInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		if s.Hold.Holder.Operation() == plan.Rollout {
 			s.Hold.Renewed = s.Now // renewed anyway
 		}
@@ -178,7 +179,7 @@ func TestWakesInTime(t *testing.T) {
 // and pods that become Ready the goal is reached, and safely.
 func TestProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = usable(s.Budgets)
 		w := fixture.NewWorld(s)
 		show(t, w.Snapshot())
@@ -191,7 +192,7 @@ func TestProgress(t *testing.T) {
 // when a good one is given.
 func TestRepairable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = usable(s.Budgets)
 		w := fixture.NewWorld(s)
 		show(t, w.Snapshot())
@@ -231,7 +232,7 @@ func mustReachGoal(t *rapid.T, w *fixture.World) {
 // is looked at live first must already be safe as it was.
 func TestSafetyBeforeTheLook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixture.Legal().Draw(t, "snapshot")
+		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
 		s.Live = false
 		steps := plan.Group(s)

@@ -18,6 +18,11 @@ func Remarks(s Snapshot) []Wait {
 				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,
 			}})
 		}
+		if z.Paused && z.PausedUntil.Invalid != "" && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
+				Code: reason.InvalidPausedUntil, Detail: z.PausedUntil.Invalid,
+			}})
+		}
 		if z.Forced.Given && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.ReplicasForced, Detail: strconv.Itoa(z.Forced.Replicas) + " replicas",

@@ -80,6 +80,7 @@ type Zone struct {
 	Deleting        bool
 	OnDelete        bool
 	Paused          bool
+	PausedUntil     Moment // when the pause is over; none: when somebody ends it
 	MaxUnavailable  Budget
 	MinReady        time.Duration   // minReadySeconds
 	MinBetween      Span            // at least so long between a downscale of another zone and one of this
@@ -159,6 +160,12 @@ func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Ad
 // Available tells whether the pod is Ready and has been so for minReady.
 func (p Pod) Available(minReady time.Duration, now time.Time) bool {
 	return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))
+}
+
+// PausedAt tells whether the zone stands still at a time. A pause whose end cannot be
+// read lasts until somebody ends it.
+func (z Zone) PausedAt(now time.Time) bool {
+	return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))
 }
 
 // Owns tells whether the ordinal is one that the spec asks for.

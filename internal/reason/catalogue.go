@@ -61,7 +61,7 @@ var catalogue = []Entry{
 	{PartitionNotWhole, 132, Wait, "in other zones as many pods of the same partition are down as its budget allows", "Usually nothing; look at the pods of the partition if it lasts."},
 	{PartitionTooFresh, 133, Wait, "a pod of the same partition in another zone has not been Ready for as long as its budget asks for", nothing},
 
-	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on. A paused zone that is not whole still blocks the others."},
+	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on, or wait until lockstep.dev/paused-until where that is there. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
 	{StaleHold, 203, Attention, "the group's hold has expired and cannot be taken over: it has open intents, or its zone is not whole", "Bring the named zone to health. Never delete a Lease that has intents."},
 	{HoldUnreadable, 204, Attention, "the group's Lease carries intents in a form that this version does not know, or that are damaged; they are respected", "Run the version that wrote them, or repair the annotation lockstep.dev/intents by hand."},
@@ -92,6 +92,7 @@ var catalogue = []Entry{
 	{EvictionUnreadable, 229, Attention, "a review shows no eviction of a pod", "See what the webhook configurations call lockstep for."},
 	{NothingCovered, 230, Attention, "the ZoneAwarePodDisruptionBudget covers no pod of any StatefulSet", "Correct its selector: it has to match labels of pods."},
 	{SeveralGroups, 231, Attention, "the ZoneAwarePodDisruptionBudget covers pods of several groups, or of a group and of StatefulSets without one, each of which is judged by itself", "Make a ZoneAwarePodDisruptionBudget for each group, or leave it if that is what is meant."},
+	{InvalidPausedUntil, 241, Attention, "the annotation lockstep.dev/paused-until is no time; the zone stays paused", "Correct it to a time like 2026-01-05T12:00:00Z, or remove it."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -110,6 +110,7 @@ const (
 	EvictionUnreadable    Code = "EvictionUnreadable"
 	NothingCovered        Code = "NothingCovered"
 	SeveralGroups         Code = "SeveralGroups"
+	InvalidPausedUntil    Code = "InvalidPausedUntil"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

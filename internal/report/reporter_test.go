@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/report"
@@ -392,7 +393,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 // group and has a code of the catalogue.
 func TestEveryEventIsAboutAZoneOfTheGroup(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := fixture.Odd().Draw(rt, "group")
+		s := draw.Odd().Draw(rt, "group")
 		r := newRoom()
 		r.Group(s, plan.Group(s), nil)
 		for _, e := range r.events {

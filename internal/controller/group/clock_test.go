@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -23,7 +24,7 @@ var jumps = []time.Duration{
 
 func TestNoClockMakesAPlanBreakARuleOrSpin(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := world{cached: fixture.Odd().Draw(rt, "cached")}
+		w := world{cached: draw.Odd().Draw(rt, "cached")}
 		w.cached.Key = store
 		w.cached.Now = w.cached.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "off by"))
 		w.live = fixture.Clone(w.cached)

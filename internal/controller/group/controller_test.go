@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
@@ -357,7 +358,7 @@ func TestOneLineForEachPlan(t *testing.T) {
 // that disrupts was made from a live read unless this process has the hold.
 func TestNothingUnjudgedIsCarriedOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := world{cached: fixture.Odd().Draw(rt, "cached")}
+		w := world{cached: draw.Odd().Draw(rt, "cached")}
 		w.live = fixture.Clone(w.cached)
 		w.live.Live = true
 		w.live.Key, w.cached.Key = store, store

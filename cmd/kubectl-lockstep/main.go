@@ -1,0 +1,22 @@
+// Command kubectl-lockstep is a plugin of kubectl: kubectl lockstep status, why, plan
+// and so on. kubectl finds it by its name in the PATH.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl"
+)
+
+// version is set at build time.
+var version = "devel"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	code := kubectl.Run(ctx, os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, version)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What only people need who type stays out of the operator.
+func TestTheOperatorLinksNothingOfThePlugin(t *testing.T) {
+	text, err := os.ReadFile("deps.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"github.com/spf13/cobra", "github.com/mattn/go-runewidth", "lockstep/internal/kubectl", "lockstep/internal/fixture"} {
+		if strings.Contains(string(text), module) {
+			t.Errorf("%s is linked into the operator", module)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package contract_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+)
+
+func TestPausedUntilIsATimeOrSaysWhatIsAccepted(t *testing.T) {
+	noon := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-01-05T12:00:00Z":           noon,
+		"2026-01-05T14:00:00+02:00":      noon,
+		contract.FormatPausedUntil(noon): noon,
+		"2h":                             {},
+		"":                               {},
+		"0001-01-01T00:00:00Z":           {},
+		"2026-01-05":                     {},
+	} {
+		got := contract.PausedUntil(map[string]string{contract.PausedUntilAnnotation: text})
+		if !got.Time.Equal(want) {
+			t.Errorf("%q: got %s, want %s", text, got.Time, want)
+		}
+		if (got.Invalid != "") != want.IsZero() || (want.IsZero() && !strings.Contains(got.Invalid, "accepted are times like 2026-01-05T12:00:00Z")) {
+			t.Errorf("%q: what is wrong is %q", text, got.Invalid)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package hold
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Manual is the operation under which people hold a group.
+const Manual plan.Operation = "manual"
+
+// longestManual bounds what of a person's reason becomes part of a holder.
+const longestManual = 50
+
+// ManualFor returns the holder that a person is for a reason: what of it can be part
+// of a name, in small letters. The second result is false where nothing can.
+func ManualFor(why string) (plan.Holder, bool) {
+	var b strings.Builder
+	for _, r := range strings.ToLower(why) {
+		switch {
+		case b.Len() >= longestManual:
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	name := strings.Trim(b.String(), "-")
+	return Manual.For(name), name != ""
+}
+
+// Take returns the record by which a person takes a hold for a time, or says who has
+// it. What people hold already they take over only as the same holder, which prolongs
+// it, or after its time.
+func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (plan.Hold, plan.Refusal) {
+	over := h.Holder.Foreign() && h.Expired(now)
+	switch {
+	case h.Unreadable != "":
+		return h, plan.Refusal{Code: reason.HoldUnreadable}
+	case !h.Holder.Free() && h.Holder != holder && !over:
+		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
+	case len(h.Intents) > 0:
+		return h, plan.Refusal{Code: reason.PodAboutToLeave, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
+	case !h.Decrease.None():
+		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.Decrease.Zone}
+	}
+	next := h
+	next.Exists, next.Own = true, false
+	if h.Holder != holder {
+		next.Holder = holder
+		next.Transitions++
+	}
+	next.Renewed, next.Duration = now, lasts
+	return next, plan.Refusal{}
+}
+
+// untilOf returns when somebody from outside holds no more by himself. Operations of
+// lockstep's end with an event.
+func untilOf(h plan.Hold) time.Time {
+	if h.Holder.Foreign() {
+		return h.ExpiresAt()
+	}
+	return time.Time{}
+}
+
+// GiveBack returns the record of a hold that a person gives back. The second result
+// is false for one that is not his to give: free, or of an operation of lockstep's.
+// One from outside that is not called manual is given back by force.
+func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
+	if !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
+		return h, false
+	}
+	next := h
+	next.Own = false
+	next.Holder, next.Since = "", time.Time{}
+	next.Renewed, next.Duration = time.Time{}, 0
+	return next, true
+}

@@ -1,0 +1,86 @@
+package hold_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func TestAReasonBecomesPartOfAHolder(t *testing.T) {
+	for why, want := range map[string]plan.Holder{
+		"maintenance":                    "manual/maintenance",
+		"Node upgrade, see #1234 ":       "manual/node-upgrade-see-1234",
+		"../../rollout/zone-a":           "manual/rollout-zone-a",
+		"\x1b[2Jüber\nall":               "manual/2j-ber-all",
+		strings.Repeat("very long ", 20): "manual/" + plan.Holder(strings.Repeat("very-long-", 5)[:49]),
+	} {
+		if got, ok := hold.ManualFor(why); !ok || got != want {
+			t.Errorf("%q: got %q, %t, want %q", why, got, ok, want)
+		}
+	}
+	for _, why := range []string{"", " ", "…", "日本"} {
+		if got, ok := hold.ManualFor(why); ok {
+			t.Errorf("%q: got %q, want none", why, got)
+		}
+	}
+}
+
+func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
+	const mine = plan.Holder("manual/upgrade")
+	for held, want := range map[string]reason.Code{
+		"":                                       "",
+		"hold free transitions=3\n":              "",
+		"hold manual/upgrade\n":                  "",
+		"hold manual/other renewed 2m ago\n":     "",
+		"hold manual/other\n":                    reason.GroupHeld,
+		"hold rollout/zone-a\n":                  reason.GroupHeld,
+		"hold downscale/zone-a renewed 1h ago\n": reason.GroupHeld,
+		"hold free\n noted zone-a-0\n":           reason.PodAboutToLeave,
+		"hold free\n decrease zone-a from 2 to 1 admitted\n": reason.ZoneShrinking,
+		"hold free unreadable=damaged\n":                     reason.HoldUnreadable,
+	} {
+		t.Run(held, func(t *testing.T) {
+			before := fixture.MustParse(held).Hold
+			got, refusal := hold.Take(before, mine, fixture.Now(), time.Hour)
+			if refusal.Code != want {
+				t.Fatalf("refused because %s, want %q", refusal, want)
+			}
+			if !refusal.None() {
+				return
+			}
+			if got.Holder != mine || !got.ExpiresAt().Equal(fixture.Now().Add(time.Hour)) {
+				t.Errorf("held by %q until %s", got.Holder, got.ExpiresAt())
+			}
+			if changed := got.Transitions - before.Transitions; (changed == 1) != (before.Holder != mine) {
+				t.Errorf("%d changes of the holder are counted", changed)
+			}
+			if got.UID != before.UID || got.Version != before.Version {
+				t.Error("the write would not be compared with what was read")
+			}
+		})
+	}
+}
+
+func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
+	for holder, want := range map[string]struct{ plain, forced bool }{
+		"manual/upgrade": {true, true},
+		"backup/weekly":  {false, true},
+		"rollout/zone-a": {false, false},
+		"downscale/a":    {false, false},
+		"eviction/a":     {false, false},
+		"free":           {false, false},
+	} {
+		for force, want := range map[bool]bool{false: want.plain, true: want.forced} {
+			before := fixture.MustParse("hold " + holder + "\n noted zone-a-0\n").Hold
+			got, ok := hold.GiveBack(before, force)
+			if ok != want || got.Holder.Free() != (want || holder == "free") || len(got.Intents) != 1 {
+				t.Errorf("%s, by force %t: got %t and %q with %d intents, want %t", holder, force, ok, got.Holder, len(got.Intents), want)
+			}
+		}
+	}
+}

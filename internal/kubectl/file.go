@@ -1,0 +1,65 @@
+package kubectl
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// longestFile is how much of a file is read.
+const longestFile = 32 << 20
+
+// readSnapshot reads a snapshot from a file, - for the standard input.
+func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
+	in := a.streams.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return plan.Snapshot{}, err
+		}
+		defer func() { _ = file.Close() }() // only read
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, longestFile+1))
+	switch {
+	case err != nil:
+		return plan.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
+	case len(text) > longestFile:
+		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is no snapshot", name, longestFile)
+	}
+	s, err := parseSnapshot(text)
+	if err != nil {
+		return s, fmt.Errorf("read %s: %w\naccepted: what kubectl lockstep snapshot prints, as text or as JSON, and what the operator's /debug/groups/NAMESPACE/GROUP answers", name, err)
+	}
+	return s, nil
+}
+
+func parseSnapshot(text []byte) (plan.Snapshot, error) {
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return plan.Snapshot{}, errors.New("it is empty")
+	}
+	if text[0] != '{' {
+		scenario, err := fixture.Parse(string(text))
+		return scenario.Snapshot, err
+	}
+	var record struct { // what /debug/groups shows
+		Snapshot json.RawMessage `json:"snapshot"`
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		return plan.Snapshot{}, err
+	}
+	if record.Snapshot != nil {
+		text = record.Snapshot
+	}
+	var s plan.Snapshot
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&s)
+	return s, err
+}

@@ -1,0 +1,48 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// groupNames returns the groups of a namespace, in natural order.
+func (c *cluster) groupNames(ctx context.Context, namespace string) ([]string, error) {
+	sets, err := c.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: contract.GroupLabel})
+	if err != nil {
+		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", namespace, err))
+	}
+	var names []string
+	for i := range sets.Items {
+		names = append(names, sets.Items[i].Labels[contract.GroupLabel])
+	}
+	slices.SortFunc(names, plan.CompareNatural)
+	return slices.Compact(names), nil
+}
+
+// unknownGroup says that a group does not exist, and which do.
+func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
+	names, err := c.groupNames(ctx, key.Namespace)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("there is no group %q in namespace %q, and no other: no StatefulSet there has the label %s", key.Group, key.Namespace, contract.GroupLabel)
+	}
+	return fmt.Errorf("there is no group %q in namespace %q; accepted: %s", key.Group, key.Namespace, few(names))
+}
+
+// few lists names as far as anybody reads them.
+func few(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,120 @@
+package kubectl
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// rolloutView is a rollout as -o json and -o yaml show it.
+type rolloutView struct {
+	Since   time.Time    `json:"since"`
+	Until   *time.Time   `json:"until,omitempty"` // not there: it is under way
+	TraceID string       `json:"traceID,omitempty"`
+	Zones   []rolledView `json:"zones"`
+}
+
+type rolledView struct {
+	Zone     string     `json:"zone"`
+	From     string     `json:"from"`
+	To       string     `json:"to"`
+	Since    time.Time  `json:"since"`
+	Until    *time.Time `json:"until,omitempty"`
+	Replaced int        `json:"replaced"`
+}
+
+func (a *app) history() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "history GROUP",
+		Short: "Show the rollouts of a group of late, and the one under way",
+		Example: `  kubectl lockstep history ingester
+  kubectl lockstep history ingester -o json`,
+		Args:              one("history GROUP"),
+		ValidArgsFunction: a.completeGroups,
+	}
+	command.RunE = func(c *cobra.Command, args []string) error {
+		cluster, err := a.connect()
+		if err != nil {
+			return err
+		}
+		_, name := split(args[0])
+		s, err := cluster.existing(c.Context(), cluster.group(name))
+		if err != nil {
+			return err
+		}
+		views := rolloutsOf(s.Hold.Rollouts)
+		if a.form != formTable {
+			return a.answer(views)
+		}
+		return a.tellHistory(s.Key, views)
+	}
+	return a.answers(command)
+}
+
+// rolloutsOf returns rollouts, the newest first.
+func rolloutsOf(r plan.Rollouts) []rolloutView {
+	all := r.Finished
+	if !r.Current.Since.IsZero() {
+		all = append([]plan.RolledGroup{r.Current}, all...)
+	}
+	views := []rolloutView{}
+	for _, g := range all {
+		v := rolloutView{Since: g.Since.UTC(), Until: moment(g.Until), TraceID: traceID(g.Trace), Zones: []rolledView{}}
+		for _, z := range g.Zones {
+			v.Zones = append(v.Zones, rolledView{z.Name, z.From, z.To, z.Since.UTC(), moment(z.Until), z.Replaced})
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+func (a *app) tellHistory(key plan.Key, rollouts []rolloutView) error {
+	p, now := a.page(), a.now()
+	if len(rollouts) == 0 {
+		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Group), screen.Text("has no rollout that its Lease remembers"))
+	}
+	for i, r := range rollouts {
+		if i > 0 {
+			p.Line()
+		}
+		end, how := now, screen.In(screen.Busy, "under way")
+		if r.Until != nil {
+			end, how = *r.Until, screen.In(screen.Good, "done")
+		}
+		line := []screen.Piece{screen.In(screen.Strong, screen.Clock(r.Since)), how, screen.Text("in " + screen.Span(end.Sub(r.Since)))}
+		if r.TraceID != "" {
+			line = append(line, screen.In(screen.Faint, "trace "+r.TraceID))
+		}
+		p.Line(line...)
+		addRolled(p, r, end)
+	}
+	return a.print(p)
+}
+
+// addRolled adds a line for each zone, with a bar from its begin to its end within the
+// rollout.
+func addRolled(p *screen.Page, r rolloutView, end time.Time) {
+	headings := []string{"ZONE", "PODS", "TOOK", "FROM", "TO"}
+	if p.Style.Bars {
+		headings = []string{"ZONE", "PODS", "TOOK", "WHEN", "FROM", "TO"}
+	}
+	var rows [][]screen.Piece
+	for _, z := range r.Zones {
+		last := end
+		if z.Until != nil {
+			last = *z.Until
+		}
+		row := []screen.Piece{screen.Text(z.Zone), screen.Text(fmt.Sprint(z.Replaced)), screen.Text(screen.Span(last.Sub(z.Since)))}
+		if p.Style.Bars {
+			row = append(row, screen.Stretch(z.Since.Sub(r.Since), last.Sub(r.Since), end.Sub(r.Since)))
+		}
+		rows = append(rows, append(row, screen.Text(z.From), screen.Text(z.To)))
+	}
+	if len(rows) > 0 {
+		p.Table(2, headings, rows)
+	}
+}

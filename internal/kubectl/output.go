@@ -1,0 +1,102 @@
+package kubectl
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+)
+
+// Forms in which an answer can be asked for.
+const (
+	formTable = ""
+	formJSON  = "json"
+	formYAML  = "yaml"
+)
+
+// checkForm objects to a form that does not exist.
+func checkForm(form string) error {
+	switch form {
+	case formTable, formJSON, formYAML:
+		return nil
+	}
+	return fmt.Errorf("-o %s is unknown; accepted: json, yaml, or nothing for a table", form)
+}
+
+// encoded returns an answer as JSON or YAML that a terminal only prints: what it
+// would obey is escaped.
+func encoded(form string, answer any) (string, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(answer); err != nil {
+		return "", fmt.Errorf("encode answer: %w", err)
+	}
+	if form == formJSON {
+		return escaped(b.String()), nil
+	}
+	var plain any
+	decoder := json.NewDecoder(&b)
+	decoder.UseNumber()
+	if err := decoder.Decode(&plain); err != nil {
+		return "", fmt.Errorf("encode answer: %w", err)
+	}
+	text, err := yaml.Marshal(cleaned(plain))
+	if err != nil {
+		return "", fmt.Errorf("encode answer: %w", err)
+	}
+	return string(text), nil
+}
+
+// escaped writes what is not printed as JSON escapes it.
+func escaped(document string) string {
+	var b strings.Builder
+	for _, r := range document {
+		switch {
+		case r == '\n' || strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r < 1<<16:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			high, low := (r-1<<16)>>10+0xd800, (r-1<<16)&0x3ff+0xdc00
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
+}
+
+// cleaned returns a document whose texts are fit for a screen. YAML has no escapes
+// where a text is not quoted.
+func cleaned(document any) any {
+	switch d := document.(type) {
+	case string:
+		if utf8.ValidString(d) && strings.IndexFunc(d, unprinted) < 0 {
+			return d
+		}
+		return screen.Clean(d)
+	case []any:
+		for i := range d {
+			d[i] = cleaned(d[i])
+		}
+	case map[string]any:
+		fit := make(map[string]any, len(d))
+		for key, value := range d {
+			fit[screen.Clean(key)] = cleaned(value)
+		}
+		return fit
+	case json.Number:
+		if n, err := d.Int64(); err == nil {
+			return n
+		}
+	}
+	return document
+}
+
+func unprinted(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }

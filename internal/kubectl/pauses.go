@@ -1,0 +1,56 @@
+package kubectl
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// pauseView is a zone that somebody has paused.
+type pauseView struct {
+	Zone   string     `json:"zone"`
+	Reason string     `json:"reason,omitempty"`
+	Until  *time.Time `json:"until,omitempty"`
+	Over   bool       `json:"over"` // its end has come, and it keeps nobody any more
+}
+
+// pauses returns the zones of a group that are paused, and what their annotations say
+// of it.
+func (c *cluster) pauses(ctx context.Context, s plan.Snapshot) []pauseView {
+	var all []pauseView
+	for _, z := range s.Zones {
+		if !z.Paused {
+			continue
+		}
+		v := pauseView{Zone: z.Name, Until: moment(z.PausedUntil.Time), Over: !z.PausedAt(s.Now)}
+		if set, err := c.client.AppsV1().StatefulSets(s.Key.Namespace).Get(ctx, z.Name, metav1.GetOptions{}); err == nil {
+			v.Reason = set.Annotations[contract.PausedReasonAnnotation]
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func addPauses(p *screen.Page, pauses []pauseView, now time.Time) {
+	if len(pauses) > 0 {
+		p.Line()
+	}
+	for _, v := range pauses {
+		text := v.Zone + " is paused"
+		switch {
+		case v.Over:
+			text = v.Zone + " was paused until " + screen.Clock(*v.Until) + ", which is over"
+		case v.Until != nil:
+			text += " until " + screen.Clock(*v.Until) + ", for " + screen.Span(v.Until.Sub(now))
+		}
+		if v.Reason != "" {
+			text += ": " + v.Reason
+		}
+		p.Line(screen.Text(text))
+	}
+}

@@ -1,0 +1,111 @@
+package kubectl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// planView is what the operator would do next.
+type planView struct {
+	Namespace string     `json:"namespace"`
+	Group     string     `json:"group"`
+	Steps     []stepView `json:"steps"`
+	Hold      string     `json:"hold"` // what would become of it
+}
+
+type stepView struct {
+	Step string `json:"step"`
+	Code string `json:"code"`
+	ID   string `json:"id"`
+}
+
+func (a *app) plan() *cobra.Command {
+	var file string
+	command := &cobra.Command{
+		Use:   "plan GROUP",
+		Short: "Show what the operator would do next",
+		Long: `Show what the operator would do next, by the operator's own planner: from one look at
+the cluster, or from a file. Nothing is changed.
+
+A file is a snapshot as JSON, as the operator's /debug/groups/NAMESPACE/GROUP and
+kubectl lockstep snapshot -o json give it, or in the notation of kubectl lockstep
+snapshot. - reads it from the standard input.
+
+What only the operator knows is not in a look: what it has asked pods, and what they
+answered. A step that asks or tells pods something may have been taken already.`,
+		Example: `  kubectl lockstep plan ingester
+  kubectl lockstep plan -f snapshot.txt
+  kubectl lockstep snapshot ingester | kubectl lockstep plan -f -`,
+		Args:              oneOrNone("plan GROUP, or plan -f FILE"),
+		ValidArgsFunction: a.completeGroups,
+	}
+	command.RunE = func(c *cobra.Command, args []string) error {
+		if (len(args) == 1) == (file != "") {
+			return fmt.Errorf("accepted: either plan GROUP, or plan -f FILE")
+		}
+		s, err := a.situation(c, args, file)
+		if err != nil {
+			return err
+		}
+		v := planOf(s)
+		if a.form != formTable {
+			return a.answer(v)
+		}
+		return a.tellPlan(v)
+	}
+	command.Flags().StringVarP(&file, "filename", "f", "", "plan from a snapshot in this file, - for the standard input")
+	return a.answers(command)
+}
+
+// situation returns the snapshot to plan from.
+func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snapshot, error) {
+	if file != "" {
+		return a.readSnapshot(file)
+	}
+	cluster, err := a.connect()
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	return cluster.existing(c.Context(), cluster.group(args[0]))
+}
+
+func planOf(s plan.Snapshot) planView {
+	steps := plan.Group(s)
+	decision := hold.Cover(s, steps)
+	if decision.Verdict == hold.Look { // by caches: a look that shows the same comes first
+		s.Live = true
+		steps = plan.Group(s)
+		decision = hold.Cover(s, steps)
+	}
+	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Group, Hold: fixture.Decision(decision), Steps: []stepView{}}
+	for _, step := range steps {
+		entry, _ := reason.Explain(step.Reason())
+		v.Steps = append(v.Steps, stepView{step.String(), string(entry.Code), entry.ID()})
+	}
+	return v
+}
+
+func (a *app) tellPlan(v planView) error {
+	p := a.page()
+	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Group))
+	if len(v.Steps) == 0 {
+		p.Line(screen.In(screen.Good, "  nothing: the goal is reached"))
+	}
+	for _, step := range v.Steps {
+		colour := screen.Busy
+		if strings.HasPrefix(step.Step, "wait ") {
+			colour = screen.Plain
+		}
+		p.Line(screen.Text(" "), screen.In(colour, step.Step), screen.In(screen.Faint, step.ID))
+	}
+	p.Line(screen.Text("  hold: " + v.Hold))
+	return a.print(p)
+}

@@ -1,0 +1,161 @@
+package kubectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitWaits  = 2 // the answer is that something is waited for, or held by somebody else
+)
+
+// errWaits is the end of a command whose answer is that something is waited for.
+var errWaits = errors.New("something is waited for")
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// app is one call of the command line.
+type app struct {
+	streams Streams
+	style   screen.Style
+	version string
+	now     func() time.Time
+	flags   connection
+	dial    func(clientcmd.ClientConfig) (*rest.Config, error)
+	form    string
+}
+
+// Run carries out a command line and returns the exit code.
+func Run(ctx context.Context, args []string, streams Streams, version string) int {
+	a := &app{streams: streams, style: screen.StyleOf(streams.Out, os.Getenv), version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
+	return a.run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errWaits):
+		return exitWaits
+	default:
+		for line := range strings.Lines("error: " + err.Error()) {
+			fmt.Fprintln(a.streams.Err, screen.Clean(strings.TrimSuffix(line, "\n")))
+		}
+		return exitFailed
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-lockstep",
+		Short: "See and steer rollouts of groups of StatefulSets",
+		Long: `See and steer rollouts of groups of StatefulSets, which lockstep rolls zone by zone.
+
+A group is all StatefulSets of a namespace with one value of the label rollout-group;
+each of them is a zone. What is shown is what lockstep's own planner says of what the
+cluster shows now.
+
+Exit codes: 0 fine; 1 an error; 2 from why: something is waited for, or an eviction
+would be refused; 2 from hold: somebody else holds the group.`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lockstep"},
+		Version:           a.version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetIn(a.streams.In)
+	root.SetOut(a.streams.Out)
+	root.SetErr(a.streams.Err)
+	a.flags.add(root.PersistentFlags())
+	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history())
+	return root
+}
+
+// answers adds -o to a command.
+func (a *app) answers(command *cobra.Command) *cobra.Command {
+	command.Flags().StringVarP(&a.form, "output", "o", "", "json or yaml; a table without it")
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formJSON, formYAML}, cobra.ShellCompDirectiveNoFileComp))
+	run := command.RunE
+	command.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkForm(a.form); err != nil {
+			return err
+		}
+		return run(c, args)
+	}
+	return command
+}
+
+func (a *app) connect() (*cluster, error) {
+	flags := a.flags.config()
+	config, err := a.dial(flags)
+	if err != nil {
+		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
+	}
+	namespace, _, err := flags.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
+	}
+	return connect(config, namespace, a.version, a.warn)
+}
+
+func (a *app) warn(text string) { fmt.Fprintln(a.streams.Err, "warning: "+screen.Clean(text)) }
+
+func (a *app) page() *screen.Page { return &screen.Page{Style: a.style} }
+
+func (a *app) print(p *screen.Page) error { return a.write(p.String()) }
+
+// answer writes an answer in the form that was asked for.
+func (a *app) answer(answer any) error {
+	text, err := encoded(a.form, answer)
+	if err != nil {
+		return err
+	}
+	return a.write(text)
+}
+
+func (a *app) write(text string) error {
+	if _, err := io.WriteString(a.streams.Out, text); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return nil
+}
+
+// one asks for one argument, by what is accepted.
+func one(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("accepted: %s; %s -h has examples", what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// oneOrNone is one where none is accepted too.
+func oneOrNone(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("accepted: %s; %s -h has examples", what, c.CommandPath())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,88 @@
+package kubectl
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/metadata"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/reference"
+)
+
+// patience is how long is waited for resources whose replicas zones take over. What
+// is not read by then is said to be unseen.
+const patience = 5 * time.Second
+
+// book knows resources whose replicas zones take over.
+func (c *cluster) book(namespace string) (*reference.Book, error) {
+	objects, err := metadata.NewForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	return reference.New(reference.Options{Client: c.client, Metadata: objects, Namespace: namespace, Log: quiet}), nil
+}
+
+// scales reads resources, and returns what ends that.
+func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Reference) (*reference.Book, func(), error) {
+	book, err := c.book(namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	changed := make(chan struct{}, 1)
+	book.Listen(func(string, plan.Reference) { notify(changed) })
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		book.Run(ctx)
+	}()
+	for _, r := range wanted {
+		book.Want(namespace, r, true)
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for !read(book, namespace, wanted) {
+		select {
+		case <-changed:
+			continue
+		case <-limit.C:
+		case <-ctx.Done():
+		}
+		break
+	}
+	return book, func() { stop(); <-ended }, nil
+}
+
+func read(book *reference.Book, namespace string, wanted []plan.Reference) bool {
+	for _, r := range wanted {
+		if known, _ := book.Scale(namespace, r); known.Trouble.Code == reason.ReferenceUnseen {
+			return false
+		}
+	}
+	return true
+}
+
+// references returns the resources that zones of a group take over replicas from.
+func references(s plan.Snapshot) []plan.Reference {
+	var all []plan.Reference
+	for _, z := range s.Zones {
+		if !z.Mirror.Reference.None() {
+			all = append(all, z.Mirror.Reference)
+		}
+	}
+	return all
+}
+
+// notify says that there is something new, to who has not looked since the last time.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,107 @@
+package kubectl
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+)
+
+var update = flag.Bool("update", false, "write what is shown now into testdata")
+
+// scene is a cluster and somebody who types. Time stands still unless somebody waits.
+type scene struct {
+	*testing.T
+	server *apiServer
+	style  screen.Style
+	in     string
+}
+
+// in lets a test play in a cluster that shows situations, in the notation of fixture.
+func inScene(t *testing.T, situations []string, play func(*scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scene{T: t, server: newServer()}
+		for _, text := range situations {
+			s.server.show(t, fixture.At(fixture.MustParse(text), time.Now()))
+		}
+		play(s)
+	})
+}
+
+// said collects what is written while it is written.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// types carries out a command line.
+func (s *scene) types(args ...string) (code int, out, errs string) {
+	s.Helper()
+	var stdout, stderr said
+	code = s.begins(s.Context(), &stdout, &stderr, args...)
+	return code, stdout.String(), stderr.String()
+}
+
+func (s *scene) begins(ctx context.Context, stdout, stderr *said, args ...string) int {
+	a := &app{
+		streams: Streams{In: strings.NewReader(s.in), Out: stdout, Err: stderr}, style: s.style, version: "v0.0.0-test", now: time.Now,
+		dial: func(clientcmd.ClientConfig) (*rest.Config, error) { return s.server.config(), nil },
+	}
+	a.flags.overrides.Context.Namespace = "team"
+	return a.run(ctx, append([]string{"--namespace=team", "--kubeconfig=/dev/null"}, args...))
+}
+
+// succeeds carries out a command line that has to succeed.
+func (s *scene) succeeds(args ...string) string {
+	s.Helper()
+	code, out, errs := s.types(args...)
+	if code != exitOK || errs != "" {
+		s.Fatalf("%v: exit code %d: %s", args, code, errs)
+	}
+	return out
+}
+
+// golden compares text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}

@@ -1,0 +1,148 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func (a *app) status() *cobra.Command {
+	var watch, all bool
+	command := &cobra.Command{
+		Use:   "status [GROUP]",
+		Short: "Show how groups stand, zone by zone",
+		Example: `  kubectl lockstep status                # every group of the namespace
+  kubectl lockstep status ingester -w    # one of them, drawn anew whenever it changes
+  kubectl lockstep status -A -o json     # all namespaces, for a program`,
+		Args:              oneOrNone("status [GROUP]"),
+		ValidArgsFunction: a.completeGroups,
+	}
+	command.RunE = func(c *cobra.Command, args []string) error {
+		if all && len(args) > 0 {
+			return fmt.Errorf("-A shows all groups; accepted: either -A, or GROUP with -n NAMESPACE")
+		}
+		if watch && a.form != formTable {
+			return fmt.Errorf("-w does not go with -o %s; accepted: one of them", a.form)
+		}
+		cluster, err := a.connect()
+		if err != nil {
+			return err
+		}
+		return a.showStatus(c.Context(), cluster, wanted{args, all}, watch)
+	}
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups of all namespaces")
+	return a.answers(command)
+}
+
+// wanted says which groups to show.
+type wanted struct {
+	names []string // none: every group
+	all   bool     // of every namespace
+}
+
+func (w wanted) includes(key plan.Key) bool {
+	return key.Rolled() && (len(w.names) == 0 || slices.Contains(w.names, key.Group))
+}
+
+func (a *app) showStatus(ctx context.Context, c *cluster, w wanted, watch bool) error {
+	if watch {
+		return a.follow(ctx, c, w)
+	}
+	snapshots, err := c.groups(ctx, w)
+	if err != nil {
+		return err
+	}
+	views := []groupView{}
+	for _, s := range snapshots {
+		views = append(views, viewOf(s))
+	}
+	switch {
+	case a.form != formTable && len(w.names) == 1:
+		return a.answer(views[0])
+	case a.form != formTable:
+		return a.answer(views)
+	case len(views) == 0 && w.all:
+		return a.write("There are no groups.\n")
+	case len(views) == 0:
+		return a.write(fmt.Sprintf("There are no groups in namespace %s.\n", screen.Clean(c.namespace)))
+	}
+	p := a.page()
+	for _, v := range views {
+		addGroup(p, v, a.now())
+	}
+	return a.print(p)
+}
+
+// groups reads the groups that are wanted.
+func (c *cluster) groups(ctx context.Context, w wanted) ([]plan.Snapshot, error) {
+	if len(w.names) == 1 {
+		s, err := c.existing(ctx, c.group(w.names[0]))
+		return []plan.Snapshot{s}, err
+	}
+	seen, end, err := c.watch(ctx, w, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return seen.snapshots(w), nil
+}
+
+var colourOf = map[string]screen.Colour{
+	string(plan.Settled): screen.Good, string(plan.Rolling): screen.Busy, string(plan.Shrinking): screen.Busy,
+	string(plan.Evicting): screen.Busy, string(plan.Held): screen.Slow, string(plan.Recovering): screen.Slow,
+	string(plan.Blocked): screen.Slow,
+}
+
+// addGroup adds a group: a line about it, then one for each zone.
+func addGroup(p *screen.Page, v groupView, now time.Time) {
+	if len(p.Lines()) > 0 {
+		p.Line()
+	}
+	p.Line(headline(v, now)...)
+	var rows [][]screen.Piece
+	for _, z := range v.Zones {
+		waits := screen.Text("")
+		if z.Waits != nil {
+			waits = screen.In(urgency(*z.Waits), z.Waits.short())
+		}
+		rows = append(rows, []screen.Piece{
+			screen.Text(z.Name), p.Style.Bar(z.Done, z.Replicas), screen.Text(fmt.Sprintf("%d/%d", z.Ready, z.Replicas)),
+			screen.Text(fmt.Sprintf("%d/%d", z.Down, z.Budget)), screen.In(colourOf[z.Activity], z.Activity), waits,
+		})
+	}
+	if len(rows) > 0 {
+		p.Table(2, []string{"ZONE", "UPDATED", "READY", "DOWN", "ACTIVITY", "WAITS FOR"}, rows)
+	}
+	for _, r := range v.Remarks {
+		p.Line(screen.Text("  note:"), screen.In(urgency(r), r.Zone+" "+r.short()))
+	}
+}
+
+// headline says what goes on in a group, who holds it and since when.
+func headline(v groupView, now time.Time) []screen.Piece {
+	line := []screen.Piece{screen.In(screen.Strong, v.Namespace+"/"+v.Group), screen.In(colourOf[v.Activity], v.Activity)}
+	if v.Holder != "" {
+		line = append(line, screen.Text("held by "+v.Holder))
+		if v.Since != nil {
+			line = append(line, screen.Text("for "+screen.Span(now.Sub(*v.Since))))
+		}
+	}
+	if v.TraceID != "" {
+		line = append(line, screen.In(screen.Faint, "trace "+v.TraceID))
+	}
+	return line
+}
+
+func urgency(w waitView) screen.Colour {
+	if w.Person {
+		return screen.Bad
+	}
+	return screen.Plain
+}

@@ -1,0 +1,111 @@
+package kubectl
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// groupView is a group as -o json and -o yaml show it.
+type groupView struct {
+	Namespace string     `json:"namespace"`
+	Group     string     `json:"group"`
+	Activity  string     `json:"activity"`
+	Holder    string     `json:"holder,omitempty"`
+	Since     *time.Time `json:"since,omitempty"` // when the holder took the group
+	TraceID   string     `json:"traceID,omitempty"`
+	Zones     []zoneView `json:"zones"`
+	Waits     []waitView `json:"waits,omitempty"`
+	Remarks   []waitView `json:"remarks,omitempty"`
+}
+
+type zoneView struct {
+	Name     string    `json:"name"`
+	Activity string    `json:"activity"`
+	Replicas int       `json:"replicas"`
+	Ready    int       `json:"ready"`
+	Updated  int       `json:"updated"`
+	Done     int       `json:"done"` // updated and ready
+	Outdated int       `json:"outdated"`
+	Down     int       `json:"down"`
+	Budget   int       `json:"budget"`
+	Revision string    `json:"revision,omitempty"`
+	Waits    *waitView `json:"waits,omitempty"`
+}
+
+// waitView is something that is waited for, with what the catalogue says of it.
+type waitView struct {
+	Zone     string     `json:"zone,omitempty"` // that waits
+	Code     string     `json:"code"`
+	ID       string     `json:"id"`
+	For      string     `json:"forZone,omitempty"` // that is waited for
+	Pod      string     `json:"pod,omitempty"`
+	Detail   string     `json:"detail,omitempty"`
+	Until    *time.Time `json:"until,omitempty"`
+	Person   bool       `json:"needsPerson"`
+	Sentence string     `json:"sentence"`
+	ToDo     string     `json:"toDo"`
+}
+
+func viewOf(s plan.Snapshot) groupView {
+	status := plan.Describe(s, plan.Group(s))
+	v := groupView{
+		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
+		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
+		Zones: []zoneView{},
+	}
+	for _, z := range status.Zones {
+		zone := zoneView{
+			Name: z.Name, Activity: string(z.Activity), Replicas: z.Replicas, Ready: z.Ready, Updated: z.Updated,
+			Done: z.Done, Outdated: z.Outdated, Down: z.Down, Budget: z.Budget, Revision: z.Revision,
+		}
+		if !z.Waits.None() {
+			zone.Waits = new(waitViewOf("", z.Waits))
+		}
+		v.Zones = append(v.Zones, zone)
+	}
+	for _, w := range status.Waits {
+		v.Waits = append(v.Waits, waitViewOf(w.Zone, w.Because))
+	}
+	for _, w := range status.Remarks {
+		v.Remarks = append(v.Remarks, waitViewOf(w.Zone, w.Because))
+	}
+	return v
+}
+
+func waitViewOf(zone string, r plan.Refusal) waitView {
+	entry, _ := reason.Explain(r.Code)
+	return waitView{
+		Zone: zone, Code: string(r.Code), ID: entry.ID(), For: r.Zone, Pod: r.Pod, Detail: r.Detail, Until: moment(r.Until),
+		Person: entry.Kind == reason.Attention, Sentence: entry.Sentence, ToDo: entry.ToDo,
+	}
+}
+
+// short returns the wait as one says it: PodStarting zone-a-1 (1 of at most 1 down).
+func (w waitView) short() string {
+	r := plan.Refusal{Code: reason.Code(w.Code), Zone: w.For, Pod: w.Pod, Detail: w.Detail}
+	if w.Until != nil {
+		return r.String() + " until " + w.Until.Format(time.RFC3339)
+	}
+	return r.String()
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}
+
+// traceID returns the trace of a W3C traceparent, "" where there is none.
+func traceID(traceparent string) string {
+	parts := strings.Split(traceparent, "-")
+	const length = 32
+	if len(parts) != 4 || len(parts[1]) != length {
+		return ""
+	}
+	return parts[1]
+}

@@ -1,0 +1,184 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// whyView is the answer to why a group stands where it does.
+type whyView struct {
+	groupView
+	Noted    []notedView `json:"noted,omitempty"`
+	Queue    []queueView `json:"queue,omitempty"`
+	Paused   []pauseView `json:"paused,omitempty"`
+	OptedIn  *bool       `json:"optedIn,omitempty"` // whether the namespace has the label; not there: nobody may know
+	Readable string      `json:"unreadable,omitempty"`
+	Events   []eventView `json:"events,omitempty"`
+}
+
+// notedView is a pod that the hold notes.
+type notedView struct {
+	Pod   string    `json:"pod"`
+	Zone  string    `json:"zone"`
+	Cause string    `json:"cause"`
+	Since time.Time `json:"since"`
+}
+
+// queueView is an operation that was refused and waits for its turn.
+type queueView struct {
+	Operation string    `json:"operation"`
+	Zone      string    `json:"zone"`
+	Since     time.Time `json:"since"`
+}
+
+func (a *app) why() *cobra.Command {
+	var selector string
+	command := &cobra.Command{
+		Use:   "why GROUP|POD",
+		Short: "Say what a group or a pod waits for, who holds it and what to do",
+		Long: `Say what a group or a pod waits for, who holds it and what to do.
+
+Of a group: every wait, with what the catalogue of reasons says of it, what the hold
+notes, who is next, and Events of late. Of a pod: its zone, what is noted about it,
+and what an eviction of it would be answered now.
+
+The exit code is 2 where something is waited for, or the eviction would be refused.`,
+		Example: `  kubectl lockstep why ingester
+  kubectl lockstep why pod/ingester-zone-a-3
+  kubectl lockstep why ingester -o json`,
+		Args:              one("why GROUP, or why POD"),
+		ValidArgsFunction: a.completeGroups,
+	}
+	command.RunE = func(c *cobra.Command, args []string) error {
+		opted, err := labels.Parse(selector)
+		if err != nil {
+			return fmt.Errorf("--namespaces-selector: %w; accepted: a label selector like %s", err, contract.OptInSelector)
+		}
+		cluster, err := a.connect()
+		if err != nil {
+			return err
+		}
+		kind, name := split(args[0])
+		if kind != podKind {
+			s, err := cluster.look(c.Context(), cluster.group(name))
+			if err != nil {
+				return err
+			}
+			if exists(s) {
+				return a.whyGroup(c.Context(), cluster, s, opted)
+			}
+		}
+		if kind == groupKind {
+			return cluster.unknownGroup(c.Context(), cluster.group(name))
+		}
+		return a.whyPod(c.Context(), cluster, name)
+	}
+	command.Flags().StringVar(&selector, "namespaces-selector", contract.OptInSelector, "which namespaces the operator works in, as its flag -namespaces.selector says")
+	return a.answers(command)
+}
+
+// Kinds that a name can be told to be of.
+const (
+	groupKind = "group"
+	podKind   = "pod"
+	zoneKind  = "zone"
+)
+
+var kinds = map[string]string{
+	"group": groupKind, "pod": podKind, "pods": podKind, "po": podKind,
+	"zone": zoneKind, "statefulset": zoneKind, "statefulsets": zoneKind, "sts": zoneKind,
+}
+
+// split takes apart KIND/NAME. No group, pod or StatefulSet has a slash in its name.
+func split(argument string) (kind, name string) {
+	if before, after, found := strings.Cut(argument, "/"); found && kinds[before] != "" {
+		return kinds[before], after
+	}
+	return "", argument
+}
+
+func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
+	v := whyView{groupView: viewOf(s), Readable: s.Hold.Unreadable}
+	for _, i := range s.Hold.Intents {
+		if s.Fate(i).Counts() {
+			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})
+		}
+	}
+	for _, w := range s.Hold.Waiting {
+		v.Queue = append(v.Queue, queueView{string(w.Operation), w.Zone, w.Since})
+	}
+	v.Paused = c.pauses(ctx, s)
+	if in, known := c.optedIn(ctx, s.Key.Namespace, opted); known {
+		v.OptedIn = &in
+	}
+	v.Events = c.events(ctx, s)
+	if err := a.tellWhy(v, opted); err != nil {
+		return err
+	}
+	if len(v.Waits) > 0 {
+		return errWaits
+	}
+	return nil
+}
+
+func (a *app) tellWhy(v whyView, opted labels.Selector) error {
+	if a.form != formTable {
+		return a.answer(v)
+	}
+	p, now := a.page(), a.now()
+	p.Line(headline(v.groupView, now)...)
+	if v.OptedIn != nil && !*v.OptedIn {
+		p.Line()
+		p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
+			"Namespace %s does not match %s: lockstep works here only if it runs for this namespace alone (-kubernetes.namespace).", v.Namespace, opted)))
+	}
+	if len(v.Waits) == 0 {
+		p.Line()
+		p.Line(screen.In(screen.Good, nothingAwaited(v.groupView)))
+	}
+	for _, w := range append(v.Waits, v.Remarks...) {
+		p.Line()
+		addWait(p, w)
+	}
+	addNoted(p, v, now)
+	addPauses(p, v.Paused, now)
+	addEvents(p, v.Events, now)
+	return a.print(p)
+}
+
+func nothingAwaited(v groupView) string {
+	if v.Activity == string(plan.Settled) {
+		return "Nothing is waited for: every zone is whole and runs the revision that it should."
+	}
+	return "Nothing is waited for: the next step can be taken."
+}
+
+func addWait(p *screen.Page, w waitView) {
+	p.Line(screen.In(screen.Strong, w.Zone), screen.In(urgency(w), w.short()), screen.In(screen.Faint, w.ID))
+	addMeaning(p, w.Sentence, w.ToDo)
+}
+
+func addNoted(p *screen.Page, v whyView, now time.Time) {
+	if v.Readable != "" {
+		p.Line()
+		p.Line(screen.In(screen.Bad, "The hold cannot be read: "+v.Readable))
+	}
+	if len(v.Noted)+len(v.Queue) > 0 {
+		p.Line()
+	}
+	for _, n := range v.Noted {
+		p.Line(screen.Text(fmt.Sprintf("Noted in the hold: %s of %s, %s, %s ago", n.Pod, n.Zone, n.Cause, screen.Span(now.Sub(n.Since)))))
+	}
+	for _, q := range v.Queue {
+		p.Line(screen.Text(fmt.Sprintf("Waits for its turn: %s in %s, for %s", q.Operation, q.Zone, screen.Span(now.Sub(q.Since)))))
+	}
+}

@@ -1,0 +1,175 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// podView is the answer to why a pod stands where it does.
+type podView struct {
+	Namespace string     `json:"namespace"`
+	Pod       string     `json:"pod"`
+	Group     string     `json:"group"`
+	Zone      string     `json:"zone"`
+	State     string     `json:"state"`
+	Why       string     `json:"why,omitempty"`
+	Revision  string     `json:"revision"`
+	Wanted    string     `json:"wantedRevision"`
+	Outdated  bool       `json:"outdated"`
+	Noted     *notedView `json:"noted,omitempty"`
+	Eviction  answerView `json:"eviction"`
+	ZoneWaits *waitView  `json:"zoneWaits,omitempty"`
+}
+
+// answerView is what an eviction would be answered.
+type answerView struct {
+	Allowed bool      `json:"allowed"`
+	Budget  string    `json:"budget,omitempty"` // that covers the pod
+	Because *waitView `json:"because,omitempty"`
+	Tally   string    `json:"tally,omitempty"`
+	Freely  bool      `json:"freely"` // the pod is down, so nothing is lost
+}
+
+func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
+	s, err := c.groupOfPod(ctx, name)
+	if err != nil {
+		return err
+	}
+	v := podViewOf(s, name)
+	if v.Zone == "" {
+		return fmt.Errorf("pod %s/%s is no pod of a zone any more: try again", c.namespace, name)
+	}
+	if a.form != formTable {
+		err = a.answer(v)
+	} else {
+		err = a.tellPod(v)
+	}
+	if err == nil && !v.Eviction.Allowed {
+		return errWaits
+	}
+	return err
+}
+
+// groupOfPod reads the group that a pod belongs to, or those which the budget covers
+// that covers it.
+func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, error) {
+	pod, err := c.client.CoreV1().Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return plan.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
+	}
+	if err != nil {
+		return plan.Snapshot{}, allowed(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "StatefulSet" {
+		return plan.Snapshot{}, fmt.Errorf("pod %s/%s belongs to no StatefulSet, so lockstep has nothing to do with it", c.namespace, name)
+	}
+	seen, err := c.open(c.namespace, nil, nil)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	set, err := seen.LiveSet(ctx, c.namespace, owner.Name)
+	if err != nil {
+		return plan.Snapshot{}, allowed(err)
+	}
+	if set.Held {
+		return c.look(ctx, set.Key)
+	}
+	return c.covering(ctx, name, owner.Name)
+}
+
+// covering reads what the budget covers that covers a pod of a StatefulSet without a
+// group.
+func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot, error) {
+	for _, b := range c.budgets(ctx, c.namespace).Budgets(c.namespace) {
+		s, err := c.look(ctx, plan.Key{Namespace: c.namespace, Group: b.Name, Covered: true})
+		if err != nil {
+			return s, err
+		}
+		if found, exists := s.Pod(pod); exists && len(plan.Covering([]plan.DisruptionBudget{b}, found)) > 0 {
+			return s, nil
+		}
+	}
+	return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has no label rollout-group, asks for no preparation, and no budget covers the pod: lockstep has nothing to do with it", c.namespace, set)
+}
+
+func podViewOf(s plan.Snapshot, name string) podView {
+	v := podView{Namespace: s.Key.Namespace, Pod: name, Group: s.Key.Group}
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			if pod.Name == name {
+				v.Zone, v.State, v.Why, v.Revision = z.Name, pod.Phase.String(), pod.Why, pod.Revision
+				v.Wanted, v.Outdated = z.UpdateRevision, z.Outdated(pod)
+				v.Eviction = answerOf(s, pod)
+			}
+		}
+	}
+	for _, i := range s.Hold.Intents {
+		if i.Pod == name && s.Fate(i).Counts() {
+			v.Noted = &notedView{i.Pod, i.Zone, string(i.Cause), i.Since}
+		}
+	}
+	for _, w := range plan.Describe(s, plan.Group(s)).Waits {
+		if w.Zone == v.Zone && v.Zone != "" {
+			v.ZoneWaits = new(waitViewOf(w.Zone, w.Because))
+			break
+		}
+	}
+	return v
+}
+
+func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
+	permit := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
+	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.Noted()}
+	if !permit.Allowed() {
+		answer.Because = new(waitViewOf(permit.Zone, permit.Because))
+	}
+	return answer
+}
+
+// saysAsMuch tells whether an eviction is refused for what the zone waits for.
+func (a answerView) saysAsMuch(w waitView) bool {
+	return a.Because != nil && a.Because.short() == w.short()
+}
+
+func (a *app) tellPod(v podView) error {
+	p := a.page()
+	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Pod), screen.Text("of zone "+v.Zone+" of "+v.Group))
+	state := v.State
+	if v.Why != "" {
+		state += " (" + v.Why + ")"
+	}
+	revision := "of the revision that it should have, " + v.Revision
+	if v.Outdated {
+		revision = "of revision " + v.Revision + ", and should have " + v.Wanted
+	}
+	p.Line(screen.Text("It is " + state + ", " + revision + "."))
+	if v.Noted != nil {
+		p.Line(screen.Text(fmt.Sprintf("The hold notes it: %s, %s ago.", v.Noted.Cause, screen.Span(a.now().Sub(v.Noted.Since)))))
+	}
+	p.Line()
+	switch {
+	case v.Eviction.Freely:
+		p.Line(screen.In(screen.Good, "An eviction would be granted at once: the pod is down, so nothing is lost."))
+	case v.Eviction.Allowed:
+		p.Line(screen.In(screen.Good, "An eviction would be granted."))
+	default:
+		p.Line(screen.In(screen.Slow, "An eviction would be refused:"), screen.In(urgency(*v.Eviction.Because), v.Eviction.Because.short()),
+			screen.In(screen.Faint, v.Eviction.Because.ID))
+		if v.Eviction.Tally != "" {
+			p.Line(screen.Text("  Down is " + v.Eviction.Tally + "."))
+		}
+		addMeaning(p, v.Eviction.Because.Sentence, v.Eviction.Because.ToDo)
+	}
+	if v.ZoneWaits != nil && !v.Eviction.saysAsMuch(*v.ZoneWaits) {
+		p.Line()
+		addWait(p, *v.ZoneWaits)
+	}
+	return a.print(p)
+}

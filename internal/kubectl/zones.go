@@ -1,0 +1,63 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// zones returns the zones that an argument names: those of a group, or a single one.
+func (c *cluster) zones(ctx context.Context, argument string) ([]string, error) {
+	kind, name := split(argument)
+	if kind == podKind {
+		return nil, fmt.Errorf("%q is a pod; accepted: a group, or zone/NAME", argument)
+	}
+	if kind != zoneKind {
+		zones, err := c.zonesOf(ctx, name)
+		if err != nil || len(zones) > 0 {
+			return zones, err
+		}
+	}
+	if kind == groupKind {
+		return nil, c.unknownGroup(ctx, c.group(name))
+	}
+	set, err := c.client.AppsV1().StatefulSets(c.namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err) && kind == zoneKind:
+		return nil, fmt.Errorf("there is no StatefulSet %q in namespace %q", name, c.namespace)
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no StatefulSet %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
+	case err != nil:
+		return nil, allowed(fmt.Errorf("read StatefulSet %s/%s: %w", c.namespace, name, err))
+	}
+	if _, grouped := set.Labels[contract.GroupLabel]; !grouped {
+		return nil, fmt.Errorf("StatefulSet %q has no label %s, so it is no zone of a group", name, contract.GroupLabel)
+	}
+	return []string{name}, nil
+}
+
+// zonesOf returns the zones of a group in natural order.
+func (c *cluster) zonesOf(ctx context.Context, group string) ([]string, error) {
+	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{group})
+	if err != nil {
+		return nil, nil //nolint:nilerr // what cannot be the value of a label is no group
+	}
+	sets, err := c.client.AppsV1().StatefulSets(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*inGroup).String()})
+	if err != nil {
+		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", c.namespace, err))
+	}
+	var names []string
+	for i := range sets.Items {
+		names = append(names, sets.Items[i].Name)
+	}
+	slices.SortFunc(names, plan.CompareNatural)
+	return names, nil
+}
