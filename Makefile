@@ -67,7 +67,7 @@ help:
 
 ##@ See it work
 
-demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running
+demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger
 	cd $(SUITES) && $(GO) run ./demo
 
 bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-long', '-help'

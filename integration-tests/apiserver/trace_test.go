@@ -47,6 +47,27 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 		"lockstep.decision": "denied", "lockstep.reason": "GroupHeld", "lockstep.holder": "rollout/zone-a", "k8s.namespace.name": s.name,
 	})
 	s.wantLink(j, trace, "reconcile group", map[string]string{"lockstep.holder": "rollout/zone-b"})
+
+	second.Kill()
+	s.exportsAgain(j)
+	if again := s.tracedIn(j); len(again) != len(trace) {
+		t.Errorf("there are %d spans after they were exported again, %d before:\n%s", len(again), len(trace), told(again))
+	}
+}
+
+// exportsAgain starts an operator that does not know what was exported, and waits until
+// it has exported what it found in the Lease and then some.
+func (s *scene) exportsAgain(j jaeger) {
+	s.t.Helper()
+	began := time.Now()
+	s.startTraced(j.environment(100*time.Millisecond), impatient...)
+	s.eventually("the next operator exports", func(present) error {
+		all, err := j.named("reconcile group")
+		if err == nil && !slices.ContainsFunc(all, func(sp span) bool { return sp.start().After(began) }) {
+			err = errors.New("not yet")
+		}
+		return err
+	})
 }
 
 // startTraced starts an operator with variables in its environment.

@@ -32,7 +32,7 @@ const (
 
 // startKeptOperator starts the operator in a session of its own. localcluster ends
 // its operators with us, so this one is started here.
-func startKeptOperator(ctx context.Context, program, dir, kubeconfig string) (*operator, error) {
+func startKeptOperator(ctx context.Context, program, dir, kubeconfig string, env []string) (*operator, error) {
 	kept := filepath.Join(dir, keptProgram)
 	if err := copyProgram(program, kept); err != nil {
 		return nil, fmt.Errorf("keep operator: %w", err)
@@ -50,7 +50,7 @@ func startKeptOperator(ctx context.Context, program, dir, kubeconfig string) (*o
 	// The context must not end it: it is to outlive us.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), kept,
 		"-kubernetes.config-file="+kubeconfig, "-log.format=json", fmt.Sprintf("-server.port=%d", port))
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}, env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -4,6 +4,7 @@
 //
 //	go run ./demo            roll, print a table, end everything
 //	DEMO_KEEP=1 go run ./demo   the same, but cluster and operator stay
+//	DEMO_JAEGER=1 go run ./demo   the same, with a Jaeger that has the traces as well
 //	go run ./demo stop DIR   end what DEMO_KEEP=1 left in DIR
 //
 // The judge looks on (package judge): from watches and the audit log it says what
@@ -34,6 +35,7 @@ const usage = `usage:
   go run ./demo stop DIR  end what DEMO_KEEP=1 left running in DIR
 
 DEMO_KEEP=1  leaves cluster and operator running at the end
+DEMO_JAEGER=1  starts a Jaeger beside it, and says where it has the traces
 NO_COLOR=1   draws without colours
 `
 

@@ -19,15 +19,15 @@ type operator struct {
 
 // startOperator builds the operator and starts it as the user of a kubeconfig. One
 // that is kept outlives this process.
-func startOperator(ctx context.Context, out io.Writer, dir, kubeconfig string, keep bool) (*operator, error) {
+func startOperator(ctx context.Context, out io.Writer, dir, kubeconfig string, env []string, keep bool) (*operator, error) {
 	program, err := localcluster.BuildOperator(ctx, out)
 	if err != nil {
 		return nil, err
 	}
 	if keep {
-		return startKeptOperator(ctx, program, dir, kubeconfig)
+		return startKeptOperator(ctx, program, dir, kubeconfig, env)
 	}
-	started, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{Kubeconfig: kubeconfig, Program: program})
+	started, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{Kubeconfig: kubeconfig, Program: program, Env: env})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ const (
 	patience      = 3 * time.Minute        // for the rollout
 	setUpPatience = time.Minute            // for the first pods to be Ready
 	afterwards    = 2 * time.Second        // watched on after the goal, when nothing may happen any more
+	tracePatience = 5 * time.Second        // for the last spans
 	redraw        = 100 * time.Millisecond // at the latest
 )
 
@@ -24,6 +25,7 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 	defer func() {
 		if err == nil && keep {
 			sayKept(out, s)
+			err = s.endTraces()
 			return
 		}
 		if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
@@ -55,6 +57,7 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 		return nil, err
 	}
 	p.printResult()
+	p.printTraces(ctx, s)
 	return p.court.violations, nil
 }
 
@@ -230,16 +233,40 @@ func (p *play) judge() error {
 	return nil
 }
 
-func (p *play) printResult() {
-	printLines := func(lines []line) {
-		for _, l := range lines {
-			fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // whole: a terminal wraps
+// printTraces draws the trace of each rollout and, where Jaeger has them as well, says
+// where to look and waits until somebody has.
+func (p *play) printTraces(ctx context.Context, s *stage) {
+	spans := s.traces.await(ctx, len(optedIn), tracePatience)
+	if len(spans) == 0 {
+		return
+	}
+	fmt.Fprintln(p.out, "What the operator told of it as traces: when a zone or a pod began, how long it took.")
+	p.printLines(tree(spans, p.style.symbols))
+	if s.jaeger == nil {
+		return
+	}
+	for _, root := range spans {
+		if root.parent == "" {
+			fmt.Fprintf(p.out, "Jaeger has the trace of %s at %s/api/traces/%s\n", root.namespace, s.jaeger.Query(), root.trace)
 		}
-		fmt.Fprintln(p.out)
+	}
+	if p.screen != nil {
+		fmt.Fprintln(p.out, "Jaeger ends with this demo: press Ctrl-C for that")
+		<-ctx.Done()
+	}
+}
+
+func (p *play) printLines(lines []line) {
+	for _, l := range lines {
+		fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // whole: a terminal wraps
 	}
 	fmt.Fprintln(p.out)
-	printLines(table(p.world, p.measures, p.court.violations))
+}
+
+func (p *play) printResult() {
+	fmt.Fprintln(p.out)
+	p.printLines(table(p.world, p.measures, p.court.violations))
 	fmt.Fprintln(p.out, p.style.paint(line{{tableNotes, faint}}, len(tableNotes)))
 	fmt.Fprintln(p.out)
-	printLines(result(p.world, p.measures, p.court.violations))
+	p.printLines(result(p.world, p.measures, p.court.violations))
 }

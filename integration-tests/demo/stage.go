@@ -69,6 +69,8 @@ type stage struct {
 	cluster  *localcluster.Cluster
 	client   kubernetes.Interface
 	operator *operator
+	traces   *collector
+	jaeger   *localcluster.Jaeger // nil: nobody asked for it
 	keep     bool
 }
 
@@ -101,8 +103,24 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (*stage, error) {
 	if err != nil {
 		return s, err
 	}
-	s.operator, err = startOperator(ctx, out, cluster.Dir(), kubeconfig, keep)
+	if err := s.collectTraces(ctx, out); err != nil {
+		return s, err
+	}
+	s.operator, err = startOperator(ctx, out, cluster.Dir(), kubeconfig, s.traces.environment(), keep)
 	return s, err
+}
+
+// collectTraces starts what takes the operator's spans.
+func (s *stage) collectTraces(ctx context.Context, out io.Writer) (err error) {
+	onward := ""
+	if os.Getenv("DEMO_JAEGER") == "1" {
+		if s.jaeger, err = localcluster.StartJaeger(ctx, out); err != nil {
+			return err
+		}
+		onward = s.jaeger.OTLP()
+	}
+	s.traces, err = startCollector(onward)
+	return err
 }
 
 // strike ends everything that was started, also after ctx has ended.
@@ -113,8 +131,21 @@ func (s *stage) strike(ctx context.Context) error {
 	if s.operator != nil {
 		failures = append(failures, s.operator.stop(ctx))
 	}
+	failures = append(failures, s.endTraces())
 	if s.cluster != nil {
 		failures = append(failures, s.cluster.Stop())
+	}
+	return errors.Join(failures...)
+}
+
+// endTraces ends what takes the operator's spans.
+func (s *stage) endTraces() error {
+	var failures []error
+	if s.traces != nil {
+		failures = append(failures, s.traces.end())
+	}
+	if s.jaeger != nil {
+		failures = append(failures, s.jaeger.End())
 	}
 	return errors.Join(failures...)
 }

@@ -169,6 +169,25 @@ finished 0..43
 	}))
 }
 
+// Another StatefulSet of the same name is another zone.
+func TestAZoneThatIsMadeAnewBeginsAnew(t *testing.T) {
+	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1", "")
+	same(t, `
+finished 0..9
+  zone-a 1->2 0..3 replaced 1
+  zone-a 1->2 3..9 replaced 2
+`, run(t, w, func(second int) {
+		if second == 3 {
+			w.Zone("zone-a", func(z *plan.Zone) {
+				z.UID = "another"
+				for i := range z.Pods {
+					z.Pods[i].Revision = "1"
+				}
+			})
+		}
+	}))
+}
+
 func TestTheLastRolloutsAreRememberedTheNewestFirst(t *testing.T) {
 	w := world("zone-a rev=1 current=1\n zone-a-0 ready@1", "")
 	rollouts := history.MaxFinished + 2

@@ -57,7 +57,7 @@ func (r *rollout) begin(zone string) {
 		r.Since = since
 	}
 	from := z.CurrentRevision
-	if last := r.last(zone); last != nil {
+	if last := r.last(z); last != nil {
 		unknown := !z.Observed || z.UpdateRevision == ""
 		if !last.Over() && (unknown || last.To == z.UpdateRevision) {
 			return
@@ -75,9 +75,9 @@ func (r *rollout) begin(zone string) {
 }
 
 // last returns the latest way of a zone to a revision, nil for none.
-func (r *rollout) last(zone string) *plan.RolledZone {
+func (r *rollout) last(z plan.Zone) *plan.RolledZone {
 	for i := range slices.Backward(r.Zones) {
-		if r.Zones[i].Name == zone {
+		if r.Zones[i].Name == z.Name && r.Zones[i].UID == z.UID {
 			return &r.Zones[i]
 		}
 	}
@@ -138,7 +138,9 @@ func replaced(i plan.Intent, successor plan.Pod) plan.RolledPod {
 func (r *rollout) endZones(rolling string) {
 	for i := range r.Zones {
 		z := &r.Zones[i]
-		if now, exists := r.seen.Zone(z.Name); !z.Over() && z.Name != rolling && (!exists || r.done(now)) {
+		now, exists := r.seen.Zone(z.Name)
+		gone := !exists || now.UID != z.UID
+		if !z.Over() && (gone || z.Name != rolling && r.done(now)) {
 			z.Until = r.endOf(*z)
 		}
 	}

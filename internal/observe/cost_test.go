@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -23,5 +24,13 @@ func BenchmarkPodEvent(b *testing.B) {
 				h.OnUpdate(was, is)
 			}
 		})
+	}
+}
+
+// A cluster has a hundred thousand of these. Memory is handed out in steps: 16 bytes
+// more are what a single field costs beyond this.
+func TestWhatIsKeptOfAPodIsSmall(t *testing.T) {
+	if size := reflect.TypeFor[podRecord]().Size(); size > 176 {
+		t.Errorf("%d bytes", size)
 	}
 }

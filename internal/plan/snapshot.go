@@ -106,12 +106,12 @@ type Pod struct {
 	UID        string
 	Version    Version
 	Revision   string
-	Phase      Phase
 	ReadySince time.Time // when Phase is Ready
 	Created    Stamp
 	Why        string // the waiting reason of a container, when Phase is Failing
 	IP         string // empty until it runs, and once it has ended for good
-	OnHost     bool   // it has its node's address
+	Phase      Phase
+	OnHost     bool // it has its node's address
 	Labels     Labels
 }
 
@@ -133,7 +133,7 @@ type Force struct {
 }
 
 // Phase is the part of a pod's state that decisions depend on.
-type Phase int
+type Phase uint8 // small: every pod that is cached has one
 
 const (
 	// Starting: the pod exists and is not Ready.
