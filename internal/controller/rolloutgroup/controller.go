@@ -74,10 +74,14 @@ func New(o Options) *Controller {
 	return c
 }
 
-// lookAtAll looks at every object and at every group.
+// lookAtAll looks at every object and at every group, also where a request was in
+// vain: that may be since the kind was about to go.
 func (c *Controller) lookAtAll() {
 	c.mu.Lock()
 	names := slices.AppendSeq(c.Book.names(), maps.Keys(c.accounts))
+	for _, a := range c.accounts {
+		a.quiet = quiet{}
+	}
 	c.mu.Unlock()
 	for _, n := range names {
 		c.Soon(n, 0)

@@ -224,6 +224,24 @@ func TestTheKindMayComeLateGoAndComeBack(t *testing.T) {
 	})
 }
 
+// While its CRD ends, objects of a kind go and are forbidden to come.
+func TestWhatWasForbiddenWhileTheKindWentIsTriedWhenItComesBack(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", whole)
+		g.wants("a group appears", updated, created)
+		time.Sleep(time.Minute)
+		g.refuse(http.StatusForbidden, http.MethodPost)
+		g.take(called("ingester"))
+		time.Sleep(time.Second)
+		g.serve(false)
+		g.refuse(0, http.MethodPost)
+		time.Sleep(time.Minute)
+		g.serve(true)
+		time.Sleep(time.Second)
+		g.wants("it comes back", updated, created)
+	})
+}
+
 func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		code int32
