@@ -128,10 +128,10 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
 	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
 	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait: whole seconds, longer than it takes to call them, less than 2m")
-	count(&s.status.groups, "status.groups", 100, 500, "groups that roll at once, with and without RolloutGroups that show them")
+	count(&s.status.groups, "status.groups", 100, 500, "groups that roll at once, shown in RolloutGroups, and as many that are not")
 	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces they are spread over")
 	count(&s.status.pods, "status.pods", 1, 1, "pods in each of three zones")
-	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of all of them with and as many without, after one each that is not counted")
+	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both, after one that is not counted")
 	return long
 }
 

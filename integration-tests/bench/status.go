@@ -6,11 +6,9 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 )
 
 // The goals for groups that are shown while they all roll.
@@ -19,107 +17,73 @@ const (
 	mostShownPerSecond = 1
 )
 
-var (
-	rolloutGroups = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "rolloutgroups"}
-	definitions   = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-)
+// unshownName names the one who may not show groups. To take the kind away instead
+// would keep the API server busy for longer than a rollout takes.
+const unshownName = "unshown"
 
-// statuses measures many groups of lockstep that roll at the same time, with
-// RolloutGroups that show them and without, in turn.
+// statuses measures many groups of lockstep that roll at the same time, shown in
+// RolloutGroups by one operator and not by another one, in turn.
 func (b *bench) statuses(ctx context.Context) ([]row, error) {
 	return b.inArena(ctx, "status", func(ctx context.Context, a *arena) ([]row, error) {
-		client, err := dynamic.NewForConfig(a.cluster.AdminConfig())
-		if err != nil {
-			return nil, fmt.Errorf("make client: %w", err)
-		}
-		r := a.racers[1]
-		namespaces, err := a.makeNamespaces(ctx, r, min(a.settings.status.namespaces, a.settings.status.groups))
+		shown := a.racers[1]
+		unshown, err := a.enlistUnshown(ctx, shown)
 		if err != nil {
 			return nil, err
 		}
-		groups := newGroups(namespaces, r.name, "store-", a.settings.status.groups, a.settings.status.pods)
-		if err := a.makeGroups(ctx, groups); err != nil {
-			return nil, err
-		}
-		if err := a.start(ctx, r, namespaces...); err != nil {
-			return nil, err
-		}
-		g := gallery{a, client, groups}
-		shown, unshown, err := g.inTurn(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return statusRows(len(groups), 3*a.settings.status.pods, shown, unshown), nil
-	})
-}
-
-// gallery is groups that are shown, or not.
-type gallery struct {
-	*arena
-	client dynamic.Interface
-	groups []*group
-}
-
-// inTurn rolls all groups, with what shows them and without, each first every other
-// time.
-func (g gallery) inTurn(ctx context.Context, r *racer) (shown, unshown series, err error) {
-	for run := range g.settings.status.runs + 1 {
-		for i := range 2 {
-			show := (run+i)%2 == 0
-			if err := g.show(ctx, show); err != nil {
-				return nil, nil, err
-			}
-			result, err := g.roll(ctx, r, g.groups, nil)
+		a.racers = append(a.racers, unshown) // so that it ends with the others
+		sizes, groups := a.settings.status, map[string][]*group{}
+		for _, r := range []*racer{shown, unshown} {
+			namespaces, err := a.makeNamespaces(ctx, r, min(sizes.namespaces, sizes.groups))
 			if err != nil {
-				return nil, nil, fmt.Errorf("roll, shown %t: %w", show, err)
+				return nil, err
 			}
-			g.say("%d groups at once, run %d of %d, shown %-5t %s, CPU %s", len(g.groups), run, g.settings.status.runs, show, seconds(result.total), seconds(result.cpu))
-			switch {
-			case run == 0:
-			case show:
-				shown = append(shown, result)
-			default:
-				unshown = append(unshown, result)
+			groups[r.name] = newGroups(namespaces, r.name, "store-", sizes.groups, sizes.pods)
+			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
+				return nil, err
+			}
+			if err := a.start(ctx, r, namespaces...); err != nil {
+				return nil, err
 			}
 		}
-	}
-	return shown, unshown, nil
-}
-
-// show installs the kind and waits until every group is shown as settled, or takes
-// the kind away.
-func (g gallery) show(ctx context.Context, show bool) error {
-	if !show {
-		err := g.client.Resource(definitions).Delete(ctx, rolloutGroups.GroupResource().String(), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("remove the kind: %w", err)
+		all, err := a.inTurn(ctx, fmt.Sprintf("%d groups at once", sizes.groups), []*racer{shown, unshown}, groups, sizes.runs)
+		if err != nil {
+			return nil, err
 		}
-		return g.await(ctx, "RolloutGroups left", 0, func() (int, error) { return g.count(ctx, func(string) bool { return true }) })
-	}
-	if err := g.cluster.Apply(ctx, manifests+"/crds/lockstep.dev_rolloutgroups.yaml"); err != nil {
-		return err
-	}
-	return g.await(ctx, "groups shown", len(g.groups), func() (int, error) {
-		return g.count(ctx, func(activity string) bool { return activity == "Settled" })
+		return statusRows(sizes.groups, 3*sizes.pods, all[shown.name], all[unshownName]), nil
 	})
 }
 
-// count returns how many RolloutGroups have such an activity.
-func (g gallery) count(ctx context.Context, such func(activity string) bool) (int, error) {
-	list, err := g.client.Resource(rolloutGroups).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if apierrors.IsNotFound(err) {
-		return 0, nil
+// enlistUnshown makes an account with all permissions of lockstep but those for
+// RolloutGroups.
+func (a *arena) enlistUnshown(ctx context.Context, like *racer) (*racer, error) {
+	const home, account = namespacePrefix + unshownName + "-home", "operator"
+	if err := a.makeNamespace(ctx, home, nil); err != nil {
+		return nil, err
 	}
+	if _, err := a.client.CoreV1().ServiceAccounts(home).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{}); err != nil {
+		return nil, fmt.Errorf("make account of %s: %w", unshownName, err)
+	}
+	roles := a.client.RbacV1()
+	all, err := roles.ClusterRoles().Get(ctx, lockstepAccount, metav1.GetOptions{})
 	if err != nil {
-		return 0, fmt.Errorf("list RolloutGroups: %w", err)
+		return nil, fmt.Errorf("read permissions: %w", err)
 	}
-	n := 0
-	for _, o := range list.Items {
-		if activity, _, _ := unstructured.NestedString(o.Object, "status", "activity"); such(activity) {
-			n++
-		}
+	most := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: home}, Rules: slices.DeleteFunc(all.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, "lockstep.dev")
+	})}
+	if _, err := roles.ClusterRoles().Create(ctx, most, metav1.CreateOptions{}); err != nil {
+		return nil, fmt.Errorf("make permissions of %s: %w", unshownName, err)
 	}
-	return n, nil
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: home},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: home},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: home, Name: account}},
+	}
+	if _, err := roles.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return nil, fmt.Errorf("give %s its permissions: %w", unshownName, err)
+	}
+	r := &racer{name: unshownName, command: like.command + " -operator.namespace=" + home + " -namespaces.selector={selector}"}
+	return r, a.admit(ctx, r, home, account)
 }
 
 func statusRows(groups, pods int, shown, unshown series) []row {
