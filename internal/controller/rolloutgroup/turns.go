@@ -6,13 +6,10 @@ import (
 )
 
 const (
-	// restTimes is how many times as long as a write takes nothing is written after
-	// it, whichever group it is for: the more the API server has to do, the less it is
-	// told, and what is told takes a small part of its time.
-	restTimes = 4
-	// leastRest bounds how often something is written where writes take no time,
+	// After a write nothing is written for as long as it took, whichever group it is
+	// for: the more the API server has to do, the less it is told. leastRest bounds how often something is written where writes take no time,
 	// mostRest how seldom where they take long.
-	leastRest, mostRest = 10 * time.Millisecond, time.Second
+	leastRest, mostRest = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
 // turns lets one write after the other be made. Make one with newTurns.
@@ -44,6 +41,6 @@ func (t turns) take(ctx context.Context) (done func(), taken bool) {
 	began := time.Now()
 	return func() {
 		now := time.Now()
-		t.next <- now.Add(min(max(restTimes*now.Sub(began), leastRest), mostRest))
+		t.next <- now.Add(min(max(now.Sub(began), leastRest), mostRest))
 	}, true
 }
