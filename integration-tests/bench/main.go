@@ -99,11 +99,12 @@ func scenarios() []scenario {
 		{[]string{"webhooks"}, (*bench).webhookDecisions},
 		{[]string{"evictions"}, (*bench).evictions},
 		{[]string{"scaling"}, (*bench).scaling},
+		{[]string{"status"}, (*bench).statuses},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status"}
 }
 
 // run measures what was chosen and returns what could be measured.

@@ -14,6 +14,7 @@ type rollout struct {
 	cpu   time.Duration // of the operator
 	steps []step
 	deeds []deed
+	shown map[string][]time.Time // by RolloutGroup: when the API server received a status
 }
 
 // roll changes the templates of groups of a racer at once and waits until every
@@ -98,7 +99,11 @@ func (a *arena) measure(result *rollout, w *witness, r *racer) error {
 		return err
 	}
 	mine := map[string][]request{} // by namespace
+	result.shown = map[string][]time.Time{}
 	for _, q := range requests {
+		if q.user == r.user && q.resource == "rolloutgroups/status" {
+			result.shown[q.namespace+"/"+q.name] = append(result.shown[q.namespace+"/"+q.name], q.at)
+		}
 		if q.user == r.user && q.code < 300 && (q.resource == "pods" || q.resource == "leases") {
 			mine[q.namespace] = append(mine[q.namespace], q)
 		}

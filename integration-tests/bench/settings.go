@@ -30,6 +30,7 @@ type settings struct {
 	webhooks webhookSizes
 	evict    evictionSizes
 	scale    scaleSizes
+	status   statusSizes
 }
 
 type rolloutSizes struct{ runs, pods int }
@@ -71,6 +72,8 @@ type scaleSizes struct {
 	changes, idle, delayed int
 	delay                  time.Duration
 }
+
+type statusSizes struct{ runs, groups, namespaces, pods int }
 
 // flags declares every flag, with its short default, and returns the defaults
 // of -long.
@@ -125,6 +128,10 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
 	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
 	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait: whole seconds, longer than it takes to call them, less than 2m")
+	count(&s.status.groups, "status.groups", 100, 500, "groups that roll at once, shown in RolloutGroups, and as many that are not")
+	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces they are spread over")
+	count(&s.status.pods, "status.pods", 1, 1, "pods in each of three zones")
+	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both, after one that is not counted")
 	return long
 }
 
@@ -165,6 +172,7 @@ func (s *settings) check() error {
 		"webhooks.runs": s.webhooks.runs, "webhooks.rate": s.webhooks.rate, "webhooks.patches": s.webhooks.patches,
 		"evictions.pods": s.evict.pods, "evictions.runs": s.evict.runs, "evictions.rate": s.evict.rate, "evictions.joins": s.evict.joins, "evictions.takes": s.evict.takes,
 		"scaling.changes": s.scale.changes, "scaling.idle": s.scale.idle, "scaling.delayed": s.scale.delayed, "scaling.delay": int(s.scale.delay.Seconds()),
+		"status.runs": s.status.runs, "status.groups": s.status.groups, "status.namespaces": s.status.namespaces, "status.pods": s.status.pods,
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))

@@ -33,7 +33,7 @@ func (o *Operator) newShowcase() *showcase {
 	})
 	s.loop = loop.New(loop.Options[rolloutgroup.Name]{ // without spans: a rollout takes many of these
 		Name:      rolloutGroupLoop,
-		Workers:   4,
+		Workers:   2,
 		Reconcile: s.controller.Reconcile,
 		Namespace: func(n rolloutgroup.Name) string { return n.Namespace },
 		Log:       o.log,

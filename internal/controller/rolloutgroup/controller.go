@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -19,12 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-const (
-	// Pace is the least time between two writes for a group.
-	Pace = time.Second
-	// What is told of all groups together must cost less than what is done.
-	writesPerSecond, writesAtOnce = 100, 50
-)
+// Pace is the least time between two writes for a group.
+const Pace = time.Second
 
 type observer interface {
 	Managed(namespace string) bool
@@ -45,7 +40,7 @@ type Options struct {
 // names may run concurrently.
 type Controller struct {
 	Options
-	turns *rate.Limiter
+	turns turns // of all groups together
 
 	mu       sync.Mutex
 	accounts map[Name]*account
@@ -68,16 +63,20 @@ type written struct {
 
 // New returns a Controller, which hears of every change in its Book.
 func New(o Options) *Controller {
-	c := &Controller{Options: o, turns: rate.NewLimiter(writesPerSecond, writesAtOnce), accounts: map[Name]*account{}}
+	c := &Controller{Options: o, turns: newTurns(), accounts: map[Name]*account{}}
 	o.Book.changed = func(n Name) { o.Soon(n, 0) }
 	o.Book.filled = c.lookAtAll
 	return c
 }
 
-// lookAtAll looks at every object and at every group.
+// lookAtAll looks at every object and at every group, also where a request was in
+// vain: that may be since the kind was about to go.
 func (c *Controller) lookAtAll() {
 	c.mu.Lock()
 	names := slices.AppendSeq(c.Book.names(), maps.Keys(c.accounts))
+	for _, a := range c.accounts {
+		a.quiet = quiet{}
+	}
 	c.mu.Unlock()
 	for _, n := range names {
 		c.Soon(n, 0)
@@ -178,12 +177,14 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	if _, changed := c.news(n, o); exists && !changed {
 		return loop.Done()
 	}
-	if !c.turn(ctx, n) {
+	done, taken := c.turns.take(ctx)
+	if !taken {
 		return loop.Done()
 	}
+	defer done()
 	a := c.remembered(n)
-	if a.latest == nil {
-		return loop.Now() // it was forgotten meanwhile
+	if a.latest == nil || !c.Observer.Managed(n.Namespace) {
+		return loop.Now() // it has changed meanwhile
 	}
 	if !exists {
 		made, err := c.create(ctx, n, a.latest.snapshot.Key.Group)
@@ -202,11 +203,6 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	}
 	c.wrote(n, written{o.uid, version, status})
 	return loop.Done()
-}
-
-// turn waits until one more write is in order, and returns whether it still is.
-func (c *Controller) turn(ctx context.Context, n Name) bool {
-	return c.turns.Wait(ctx) == nil && c.Observer.Managed(n.Namespace)
 }
 
 // news returns what the object should say, and whether it says something else.

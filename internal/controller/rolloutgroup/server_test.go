@@ -47,6 +47,7 @@ type server struct {
 	writes  []string
 	reads   int
 	refused int // requests to change something
+	slow    time.Duration
 }
 
 // reader is a watch of RolloutGroups, or of the CRD.
@@ -168,6 +169,9 @@ func (s *server) says(n Name, fields ...string) string {
 
 // RoundTrip implements http.RoundTripper.
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	if q.Method != http.MethodGet {
+		time.Sleep(s.slow)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	definition := strings.Contains(q.URL.Path, definitions.Resource)

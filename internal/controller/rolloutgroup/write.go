@@ -90,8 +90,13 @@ func (c *Controller) write(ctx context.Context, n Name, uid types.UID, status v1
 
 // remove deletes an object whose group is gone.
 func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome {
-	if !c.turn(ctx, n) {
+	done, taken := c.turns.take(ctx)
+	if !taken {
 		return loop.Done()
+	}
+	defer done()
+	if !c.Observer.Managed(n.Namespace) {
+		return loop.Now() // it has changed meanwhile
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
