@@ -46,8 +46,10 @@ var house = map[string]room{
 	"internal/controller/group":    {floor: 5, uses: outside},
 	"internal/controller/budget":   {floor: 5, uses: outside},
 	"internal/controller/cabundle": {floor: 5, uses: outside},
-	"internal/admission":           {floor: 5, uses: outside},
-	"internal/server":              {floor: 5, uses: outside},
+
+	"internal/controller/rolloutgroup": {floor: 5, uses: outside},
+	"internal/admission":               {floor: 5, uses: outside},
+	"internal/server":                  {floor: 5, uses: outside},
 
 	"internal/observe": {floor: 4, uses: outside},
 	"internal/act":     {floor: 4, uses: outside},

@@ -253,8 +253,8 @@ type ownCluster struct {
 	client  dynamic.Interface
 }
 
-func TestBudgetsInAClusterWithoutTheirKind(t *testing.T) {
-	t.Parallel()
+func newOwnCluster(t *testing.T) *ownCluster {
+	t.Helper()
 	c := &ownCluster{T: t, cluster: localcluster.For(t, localcluster.Options{})}
 	var err error
 	if c.admin, err = kubernetes.NewForConfig(c.cluster.AdminConfig()); err != nil {
@@ -263,6 +263,12 @@ func TestBudgetsInAClusterWithoutTheirKind(t *testing.T) {
 	if c.client, err = dynamic.NewForConfig(c.cluster.AdminConfig()); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func TestBudgetsInAClusterWithoutTheirKind(t *testing.T) {
+	t.Parallel()
+	c := newOwnCluster(t)
 	c.apply(home, "operator/namespace.yaml", "operator/serviceaccount.yaml", "rbac/cluster.yaml", "rbac/home.yaml")
 	operators := map[string]*localcluster.Operator{"team": c.operate(home), "single": nil}
 	for namespace := range operators {

@@ -44,13 +44,14 @@ func TestARolloutADownscaleAndAStormOfEvictionsAllFinish(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := storms[name]
 			o.evictions, o.pods, o.clients, o.limit = 300, 30, 20, 2
-			if everyFault() { // one after the other
+			switch {
+			case everyFault(): // one after the other
 				o.evictions, o.pods, o.clients, o.limit = 10000, 300, 50, 5
-			} else {
-				t.Parallel()
-			}
-			if o.late { // every step takes seconds
+			case o.late: // every step takes seconds
 				o.pods, o.clients = o.pods/3, o.clients/2
+			}
+			if !everyFault() {
+				t.Parallel()
 			}
 			o.isSurvived(t, seed)
 		})

@@ -31,11 +31,12 @@ var inReserve = map[string]string{
 	"list customresourcedefinitions.apiextensions.k8s.io":               "the same",
 	"list replicatemplates.rollout-operator.grafana.com":                "the same",
 	"list zoneawarepoddisruptionbudgets.rollout-operator.grafana.com":   "the same",
+	"list rolloutgroups.lockstep.dev":                                   "the same",
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
-	"get statefulsets.apps": "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
-	"get pods":              "for a noted pod that is no pod of its group any more, which no test brings about at will",
-	"patch pods":            "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
+	"get statefulsets.apps":                                             "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
+	"get pods":                                                          "for a noted pod that is no pod of its group any more, which no test brings about at will",
+	"patch pods":                                                        "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
 }
 
 // ofEverybody is granted to every service account by Kubernetes itself.

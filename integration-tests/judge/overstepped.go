@@ -6,6 +6,7 @@ import "slices"
 var mayWrite = []string{
 	"delete pods", "patch pods", "patch statefulsets", "patch statefulsets/status",
 	"patch replicatemplates/status", "patch zoneawarepoddisruptionbudgets/status",
+	"create rolloutgroups", "delete rolloutgroups", "patch rolloutgroups/status",
 	"create leases", "update leases", "delete leases",
 	"create events", "patch events",
 	"create secrets", "update secrets", // the webhooks' certificate

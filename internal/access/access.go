@@ -32,12 +32,13 @@ const (
 	answerWithin = 5 * time.Second
 )
 
-// Options say what is asked. All but Changed are required.
+// Options say what is asked. All but Asks and Changed are required.
 type Options struct {
 	Client  kubernetes.Interface
 	Needs   []permission.Need
-	Managed string // the one managed namespace; empty: the whole cluster
-	Home    string // the operator's own namespace
+	Asks    func(permission.Need) bool // whether a need is one at present; nil: all are
+	Managed string                     // the one managed namespace; empty: the whole cluster
+	Home    string                     // the operator's own namespace
 	Alarm   *Alarm
 	Log     logrus.FieldLogger
 	Changed func(missing int) // how many permissions are missing now
@@ -56,6 +57,9 @@ type Review struct {
 func New(o Options) *Review {
 	if o.Changed == nil {
 		o.Changed = func(int) {}
+	}
+	if o.Asks == nil {
+		o.Asks = func(permission.Need) bool { return true }
 	}
 	return &Review{options: o}
 }
@@ -137,6 +141,9 @@ func (r *Review) questions() []authorizationv1.ResourceAttributes {
 	for _, need := range r.options.Needs {
 		if need.Scope == permission.Cluster && r.options.Managed != "" {
 			continue // of no use to an operator of one namespace
+		}
+		if !r.options.Asks(need) {
+			continue
 		}
 		resource, subresource, _ := strings.Cut(need.Resource, "/")
 		for _, verb := range need.Verbs {

@@ -172,6 +172,30 @@ func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
 	})
 }
 
+// What only serves a kind that is not installed is not asked for.
+func TestAPermissionThatNobodyNeedsNowIsNotMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		theAuthority := &authority{withheld: []string{"delete pods"}}
+		wanted := func(need permission.Need) bool { return need.Resource != "pods" }
+		log, lines := logtest.NewNullLogger()
+		review := access.New(access.Options{
+			Client: apitest.Client(t, theAuthority), Needs: needs, Asks: wanted, Home: "home", Alarm: access.NewAlarm(), Log: log,
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { review.Run(ctx) })
+		synctest.Wait()
+		if err := review.Missing(); err != nil || len(lines.AllEntries()) > 0 {
+			t.Errorf("complains of %v", err)
+		}
+		if asked := theAuthority.questions(); len(asked) == 0 || slices.ContainsFunc(asked, func(q authorizationv1.ResourceAttributes) bool { return q.Resource == "pods" }) {
+			t.Errorf("asked %v", asked)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
 func TestAnOperatorWithAllPermissionsIsSilent(t *testing.T) {
 	inOffice(t, "", nil, func(o *office) {
 		o.questions()

@@ -2,7 +2,6 @@ package admission_test
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -216,28 +215,9 @@ func lawfulPin(t *testing.T, patch []byte) {
 // Every member of a review in turn is taken out or replaced by something odd.
 func TestAnOddReviewOfAnEvictionIsNeverAllowed(t *testing.T) {
 	h, _ := evicting(barredWorld())
-	odd := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
 	options := bound("zone-b-0", "10")
 	options.DryRun = []string{metav1.DryRunAll}
-	var whole map[string]any
-	if err := json.Unmarshal(eviction(t, "zone-b-0", options), &whole); err != nil {
-		t.Fatal(err)
-	}
-	tried := 0
-	everywhere(whole, func(parent map[string]any, key string) {
-		was := parent[key]
-		for _, value := range odd {
-			parent[key] = value
-			lawfulEviction(t, h, encode(t, whole))
-			tried++
-		}
-		delete(parent, key)
-		lawfulEviction(t, h, encode(t, whole))
-		parent[key] = was
-	})
-	if tried < 200 {
-		t.Errorf("%d reviews", tried)
-	}
+	oddly(t, eviction(t, "zone-b-0", options), func(body []byte) { lawfulEviction(t, h, body) })
 }
 
 func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {

@@ -230,29 +230,32 @@ func ambiguous(text []byte) bool {
 // Every member of a review in turn is taken out or replaced by something odd.
 func TestAnOddReviewIsNeverAllowed(t *testing.T) {
 	all := guards()
+	for _, review := range [][]byte{update(t, set(3, barred), set(2, barred)), update(t, scale(3), scale(0)), update(t, deployment(1), deployment(0))} {
+		oddly(t, review, func(odd []byte) { lawful(t, all, odd) })
+	}
+}
+
+// oddly tries a review with every member in turn taken out or replaced.
+func oddly(t *testing.T, review []byte, try func([]byte)) {
+	t.Helper()
 	odd := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
+	var whole map[string]any
+	if err := json.Unmarshal(review, &whole); err != nil {
+		t.Fatal(err)
+	}
 	tried := 0
-	try := func(review map[string]any) {
-		lawful(t, all, encode(t, review))
-		tried++
-	}
-	for _, seed := range [][]byte{update(t, set(3, barred), set(2, barred)), update(t, scale(3), scale(0)), update(t, deployment(1), deployment(0))} {
-		var whole map[string]any
-		if err := json.Unmarshal(seed, &whole); err != nil {
-			t.Fatal(err)
+	everywhere(whole, func(parent map[string]any, key string) {
+		was := parent[key]
+		for _, value := range odd {
+			parent[key] = value
+			try(encode(t, whole))
+			tried++
 		}
-		everywhere(whole, func(parent map[string]any, key string) {
-			was := parent[key]
-			for _, value := range odd {
-				parent[key] = value
-				try(whole)
-			}
-			delete(parent, key)
-			try(whole)
-			parent[key] = was
-		})
-	}
-	if tried < 1000 {
+		delete(parent, key)
+		try(encode(t, whole))
+		parent[key] = was
+	})
+	if tried < 200 {
 		t.Errorf("%d reviews", tried)
 	}
 }

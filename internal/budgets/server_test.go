@@ -45,20 +45,16 @@ type server struct {
 	served  bool
 	defined *metav1.PartialObjectMetadata
 	objects map[string]map[string]any // by namespace/name
-	readers map[*reader]bool
+	readers apitest.Watchers[place]
 	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
 	streams bool             // a watch may begin with all that exists
 }
 
-// reader is a watch.
-type reader struct {
-	resource, namespace string
-	tell                chan metav1.WatchEvent
-	end                 context.CancelFunc
-}
+// place is where an object is.
+type place struct{ resource, namespace string }
 
 func newServer() *server {
-	return &server{version: first, objects: map[string]map[string]any{}, readers: map[*reader]bool{}, refuses: map[string]int32{}}
+	return &server{version: first, objects: map[string]map[string]any{}, refuses: map[string]int32{}}
 }
 
 // withKind is a server that knows the kind.
@@ -124,11 +120,7 @@ func (s *server) interrupt() {
 }
 
 func (s *server) end(resource string) {
-	for r := range s.readers {
-		if r.resource == resource {
-			r.end()
-		}
-	}
+	s.readers.End(func(name string) bool { return name == resource })
 }
 
 // put makes a budget, or changes it, by its spec.
@@ -177,11 +169,7 @@ func (s *server) take(namespace, name string) {
 }
 
 func (s *server) tell(what watch.EventType, resource, namespace string, object runtime.Object) {
-	for r := range s.readers {
-		if r.resource == resource && (r.namespace == "" || r.namespace == namespace) {
-			r.tell <- apitest.Event(what, object)
-		}
-	}
+	s.readers.Tell(place{resource, namespace}, apitest.Event(what, object))
 }
 
 // refuse answers a verb on the budgets with a code; 0: no more.
@@ -278,25 +266,19 @@ func parse(path string) (resource, namespace string) {
 }
 
 func (s *server) watch(q *http.Request, resource, namespace string, stream bool) *http.Response {
-	ctx, end := context.WithCancel(q.Context())
-	r := &reader{resource, namespace, make(chan metav1.WatchEvent, 100), end}
+	var first []metav1.WatchEvent
 	if stream {
 		for _, o := range s.of(namespace) {
-			r.tell <- apitest.Event(watch.Added, &unstructured.Unstructured{Object: o})
+			first = append(first, apitest.Event(watch.Added, &unstructured.Unstructured{Object: o}))
 		}
-		r.tell <- apitest.Event(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{
+		first = append(first, apitest.Event(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{
 				"resourceVersion": strconv.Itoa(s.version), "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
 			},
-		}})
+		}}))
 	}
-	s.readers[r] = true
-	return apitest.Watch(ctx, r.tell, func() {
-		end()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.readers, r)
-	})
+	within := func(p place) bool { return p.resource == resource && (namespace == "" || p.namespace == namespace) }
+	return s.readers.Watch(q, resource, within, first...)
 }
 
 // desk is a book at work.

@@ -31,11 +31,11 @@ type apiServer struct {
 	version int
 	secret  *corev1.Secret
 	writes  int
-	watches map[chan metav1.WatchEvent]bool
+	watches apitest.Watchers[*corev1.Secret]
 }
 
 func newServer() *apiServer {
-	return &apiServer{version: 100, watches: map[chan metav1.WatchEvent]bool{}}
+	return &apiServer{version: 100}
 }
 
 const (
@@ -71,9 +71,7 @@ func (a *apiServer) store(next *corev1.Secret) {
 	a.writes++
 	before := a.secret
 	a.secret = next
-	for told := range a.watches {
-		told <- event(before, next)
-	}
+	a.watches.Tell(next, event(before, next))
 }
 
 // event is what a watch tells of a change.
@@ -150,14 +148,9 @@ func (a *apiServer) answer(r *http.Request, sent *corev1.Secret) *http.Response 
 
 // watch tells what becomes of the Secret until the request ends.
 func (a *apiServer) watch(r *http.Request) *http.Response {
-	told := make(chan metav1.WatchEvent, 1000)
-	a.watches[told] = true
+	var first []metav1.WatchEvent
 	if a.secret != nil && r.URL.Query().Get("resourceVersion") != strconv.Itoa(a.version) {
-		told <- event(nil, a.secret)
+		first = append(first, event(nil, a.secret))
 	}
-	return apitest.Watch(r.Context(), told, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.watches, told)
-	})
+	return a.watches.Watch(r, name, func(*corev1.Secret) bool { return true }, first...)
 }

@@ -74,6 +74,12 @@ const (
 	ActorAnnotation      = "lockstep.dev/last-actor"
 )
 
+// Words on RolloutGroups.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedBy      = "lockstep"
+)
+
 // Words on pods.
 const (
 	// WithdrawnAnnotation is changed to void a delete that is no longer wanted.
@@ -169,5 +175,6 @@ var words = []Word{
 	{RotateAnnotation, "Secret", "annotation", you, "any value that it did not have before: the webhooks' certificate is rotated", "-", "-"},
 	{RotatedAnnotation, "Secret", "annotation", us, "the value of `lockstep.dev/rotate` that was answered last", "-", "-"},
 	{RotationSinceAnnotation, "Secret", "annotation", us, "when the wait of the rotation's present phase began", "it begins now", "it begins now"},
+	{ManagedByLabel, "RolloutGroup", "label", us, "`lockstep`: lockstep made the object, writes it and removes it", "-", "the object is left alone"},
 	{WithdrawnAnnotation, "Pod", "annotation", us, "changed to void a delete that is no longer wanted", "-", "-"},
 }

@@ -33,6 +33,23 @@ func LeaseName(key plan.Key) string {
 	if objectName.MatchString(key.Group) && len(name) <= longestName {
 		return name
 	}
-	sum := sha256.Sum256([]byte(key.Group))
-	return prefix + "." + hex.EncodeToString(sum[:])[:hashCharCount]
+	return prefix + "." + hashOf(key.Group)
+}
+
+// hashedName is what StatusName makes of a group that no object can be named after.
+var hashedName = regexp.MustCompile(`^group\.[0-9a-f]{32}$`)
+
+// StatusName returns the name of the object that shows how a group stands: that of
+// the group where an object can have it, a hash of it elsewhere. No two groups of a
+// namespace share one.
+func StatusName(group string) string {
+	if objectName.MatchString(group) && !hashedName.MatchString(group) && len(group) <= longestName {
+		return group
+	}
+	return "group." + hashOf(group)
+}
+
+func hashOf(group string) string {
+	sum := sha256.Sum256([]byte(group))
+	return hex.EncodeToString(sum[:])[:hashCharCount]
 }

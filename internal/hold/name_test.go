@@ -89,3 +89,39 @@ func TestAStatefulSetThatStandsAloneHasALeaseOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestAStatusIsNamedAfterItsGroupWhereItCanBe(t *testing.T) {
+	for group, want := range map[string]string{
+		"store":                                  "store",
+		"store-2.blue":                           "store-2.blue",
+		"":                                       "group.e3b0c44298fc1c149afbf4c8996fb924",
+		"group.e3b0c44298fc1c149afbf4c8996fb924": "group.3a666db7cfdab969c28c99fdd86b785e",
+	} {
+		if got := hold.StatusName(group); got != want {
+			t.Errorf("group %q: got %s, want %s", group, got, want)
+		}
+	}
+}
+
+func TestNoTwoGroupsShareAStatus(t *testing.T) {
+	group := rapid.OneOf(
+		rapid.StringMatching(`[a-zA-Z0-9_.\-]{0,6}`),
+		rapid.StringMatching(`group\.[0-9a-f]{32}`),
+		rapid.StringMatching(`[a-z]{230,260}`),
+		rapid.String(),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := group.Draw(t, "a"), group.Draw(t, "b")
+		for _, name := range []string{hold.StatusName(a), hold.StatusName(b)} {
+			if len(name) > 253 || !objectName.MatchString(name) {
+				t.Fatalf("%q is no object name", name)
+			}
+		}
+		if a != b && hold.StatusName(a) == hold.StatusName(b) {
+			t.Fatalf("%q and %q share %s", a, b, hold.StatusName(a))
+		}
+		if name := hold.StatusName(a); hold.StatusName(name) == name && name != a {
+			t.Fatalf("%s is the name of the status of %q and of a group called so", name, a)
+		}
+	})
+}

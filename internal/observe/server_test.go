@@ -28,18 +28,11 @@ type library struct {
 	mu      sync.Mutex
 	objects []runtime.Object
 	asked   []string
-	readers map[*reader]bool
-}
-
-// reader is a watch.
-type reader struct {
-	resource string
-	selector labels.Selector
-	tell     chan metav1.WatchEvent
+	readers apitest.Watchers[runtime.Object] // each is named by its resource
 }
 
 func newLibrary(objects ...runtime.Object) *library {
-	return &library{objects: objects, readers: map[*reader]bool{}}
+	return &library{objects: objects}
 }
 
 func (l *library) client(tb testing.TB) kubernetes.Interface {
@@ -52,23 +45,12 @@ func (l *library) add(object runtime.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.objects = append(l.objects, object)
-	for r := range l.readers {
-		if r.resource == resourceOf(object) && r.selector.Matches(labelsOf(object)) {
-			r.tell <- apitest.Event(watch.Added, object)
-		}
-	}
+	l.readers.Tell(object, apitest.Event(watch.Added, object))
 }
 
 // watched tells whether somebody watches a resource.
 func (l *library) watched(resource string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for r := range l.readers {
-		if r.resource == resource {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.readers.Names(), resource)
 }
 
 // requests returns what it was asked: "list team/pods set=zone-a".
@@ -125,13 +107,7 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 
 // watch tells of what is added until the request ends.
 func (l *library) watch(q *http.Request, resource string, selector labels.Selector) *http.Response {
-	r := &reader{resource, selector, make(chan metav1.WatchEvent, 10)}
-	l.readers[r] = true
-	return apitest.Watch(q.Context(), r.tell, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.readers, r)
-	})
+	return l.readers.Watch(q, resource, func(o runtime.Object) bool { return resourceOf(o) == resource && selector.Matches(labelsOf(o)) })
 }
 
 // parse reads /api/v1/namespaces/NAMESPACE/RESOURCE/NAME and the like.

@@ -34,7 +34,7 @@ func (o *Operator) tellPods() *hook.Messages {
 func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
-			o.log.WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": d.Zone}).
+			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": d.Zone}).
 				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")
 		}
 	}})

@@ -28,12 +28,13 @@ type clients struct {
 	clock    *certs.Clock         // the API server's, as all of them see it
 }
 
-// foreign are clients for resources that people choose. That one of them is
+// foreign are clients for resources that people choose, or that need not exist. That one of them is
 // forbidden says nothing about the permissions that lockstep needs, so nobody is
 // alarmed.
 type foreign struct {
 	client   kubernetes.Interface
 	metadata metadata.Interface
+	dynamic  dynamic.Interface
 }
 
 const (
@@ -83,8 +84,15 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 		}
 		*one.into = client
 	}
-	if made.dynamic, err = dynamic.NewForConfig(unlimited); err != nil {
-		return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
+	for _, one := range []struct {
+		into   *dynamic.Interface
+		config *rest.Config
+	}{{&made.dynamic, unlimited}, {&made.foreign.dynamic, chosen}} {
+		client, err := dynamic.NewForConfig(one.config)
+		if err != nil {
+			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
+		}
+		*one.into = client
 	}
 	return made, nil
 }

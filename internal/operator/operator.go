@@ -61,6 +61,7 @@ type Operator struct {
 	underway   *underway
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling    atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
+	showing    atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
 }
 
 // groupLoop names the loop over groups in logs, spans and metrics.
@@ -92,7 +93,7 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 	}
 	o.access = access.New(access.Options{
 		Client: o.clients.work, Needs: needed(c), Managed: c.Kubernetes.Namespace, Home: c.Operator.Namespace,
-		Alarm: refused, Log: log, Changed: o.metrics.PermissionsMissing,
+		Asks: o.asks, Alarm: refused, Log: log, Changed: o.metrics.PermissionsMissing,
 	})
 	if err := o.assemble(); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (o *Operator) assemble() error {
 	o.controller = &group.Controller{
 		Observer: o.observer,
 		Executor: o.executor,
-		Reporter: o.reporter,
+		Reporter: voices{o.reporter, o.showing.Load},
 		Holds:    o.holds,
 		Told:     o.messages,
 		Asked:    o.asking,
@@ -288,6 +289,10 @@ func (o *Operator) work(ctx context.Context) {
 	}
 	if !o.config.DryRun {
 		loops.Go(func() { o.tellOfBudgets(ctx) })
+		showing := o.newShowcase()
+		o.showing.Store(showing)
+		defer o.showing.Store(nil)
+		loops.Go(func() { o.show(ctx, showing) })
 	}
 	o.workOnGroups(ctx)
 }

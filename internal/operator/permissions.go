@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/permission"
@@ -47,7 +48,7 @@ func needed(c config.Config) []permission.Need {
 // Permissions is everything that the operator asks of the API server, the
 // certificate of the webhooks apart. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
-	return slices.Concat(observe.Permissions(), budgets.Permissions(), reference.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions(), budget.Permissions())
+	return slices.Concat(observe.Permissions(), budgets.Permissions(), reference.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions(), budget.Permissions(), rolloutgroup.Permissions())
 }
 
 // CertificatePermissions is what a generated certificate needs beside that.

@@ -24,6 +24,8 @@ var catalogue = []Entry{
 	{PodPinned, 19, Deed, "an eviction was bound to the very pod that is judged", "Nothing."},
 	{GroupCovered, 20, Deed, "the ZoneAwarePodDisruptionBudget covers pods of one group", "Nothing."},
 	{BudgetAlone, 21, Deed, "no other ZoneAwarePodDisruptionBudget covers a pod that this one covers", "Nothing."},
+	{GroupSettled, 22, Deed, "every pod of the group is Ready at the revision that its zone asks for, and nothing is waited for", "Nothing."},
+	{HoldFree, 23, Deed, "no operation holds the group", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},

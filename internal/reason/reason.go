@@ -36,6 +36,8 @@ const (
 	PodPinned          Code = "PodPinned"
 	GroupCovered       Code = "GroupCovered"
 	BudgetAlone        Code = "BudgetAlone"
+	GroupSettled       Code = "GroupSettled"
+	HoldFree           Code = "HoldFree"
 )
 
 // Codes for waits that end by themselves.

@@ -39,13 +39,13 @@ type server struct {
 	kinds   map[string][]metav1.APIResource // by the path of their API version
 	groups  map[string][]string             // versions, the preferred one first
 	objects map[string]object               // by the path to them, without any namespaces
-	readers map[*reader]bool
-	refuses map[string]int32         // codes by what is asked, or its beginning
-	says    string                   // with a refusal
-	behind  map[string]object        // what is answered once in place of an object
-	slow    map[string]chan struct{} // until when what is asked has to wait
-	takes   time.Duration            // to answer for one scale
-	counts  string                   // the version of every scale, where it is not that of its object
+	readers apitest.Watchers[string]        // of paths; each is named by the path to its resource
+	refuses map[string]int32                // codes by what is asked, or its beginning
+	says    string                          // with a refusal
+	behind  map[string]object               // what is answered once in place of an object
+	slow    map[string]chan struct{}        // until when what is asked has to wait
+	takes   time.Duration                   // to answer for one scale
+	counts  string                          // the version of every scale, where it is not that of its object
 }
 
 type object struct {
@@ -53,17 +53,10 @@ type object struct {
 	replicas, status int32
 }
 
-// reader is a watch.
-type reader struct {
-	resource string // the path to it
-	tell     chan metav1.WatchEvent
-	end      context.CancelFunc
-}
-
 func newServer() *server {
 	return &server{
 		version: 100, kinds: map[string][]metav1.APIResource{}, groups: map[string][]string{}, objects: map[string]object{},
-		readers: map[*reader]bool{}, refuses: map[string]int32{}, behind: map[string]object{},
+		refuses: map[string]int32{}, behind: map[string]object{},
 	}
 }
 
@@ -99,12 +92,8 @@ func (s *server) remove() {
 	s.mu.Lock()
 	for _, v := range s.groups[group] {
 		delete(s.kinds, "/apis/"+group+"/"+v)
-		for r := range s.readers {
-			if strings.HasPrefix(r.resource, "/apis/"+group+"/") {
-				r.end()
-			}
-		}
 	}
+	s.readers.End(func(path string) bool { return strings.HasPrefix(path, "/apis/"+group+"/") })
 	delete(s.groups, group)
 	s.mu.Unlock()
 	s.take(crds + "//templates." + group)
@@ -119,9 +108,7 @@ func (s *server) interrupt(version int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version = version
-	for r := range s.readers {
-		r.end()
-	}
+	s.readers.End(func(string) bool { return true })
 }
 
 // reread lets an object say another number of replicas without any change of theirs.
@@ -160,11 +147,7 @@ func (s *server) take(path string) {
 }
 
 func (s *server) tell(what watch.EventType, path string, o object) {
-	for r := range s.readers {
-		if strings.HasPrefix(path, r.resource+"/") {
-			r.tell <- apitest.Event(what, metadataOf(path, o))
-		}
-	}
+	s.readers.Tell(path, apitest.Event(what, metadataOf(path, o)))
 }
 
 func metadataOf(path string, o object) *metav1.PartialObjectMetadata {
@@ -251,7 +234,7 @@ func (s *server) answer(q *http.Request, verb string) *http.Response {
 	case len(parts) == 8:
 		return s.scale(strings.Join(parts[:7], "/"))
 	case verb == "watch":
-		return s.watch(q, path)
+		return s.readers.Watch(q, path, func(at string) bool { return strings.HasPrefix(at, path+"/") })
 	}
 	list := &metav1.PartialObjectMetadataList{
 		TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
@@ -288,30 +271,9 @@ func (s *server) scale(path string) *http.Response {
 	})
 }
 
-func (s *server) watch(q *http.Request, resource string) *http.Response {
-	ctx, end := context.WithCancel(q.Context())
-	r := &reader{resource, make(chan metav1.WatchEvent, 10), end}
-	s.readers[r] = true
-	return apitest.Watch(ctx, r.tell, func() {
-		end()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.readers, r)
-	})
-}
-
 // watched returns the paths that are watched, but for that of CRDs.
 func (s *server) watched() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var paths []string
-	for r := range s.readers {
-		if r.resource != crds {
-			paths = append(paths, r.resource)
-		}
-	}
-	slices.Sort(paths)
-	return paths
+	return slices.DeleteFunc(s.readers.Names(), func(path string) bool { return path == crds })
 }
 
 // desk is a book at work.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,7 +107,7 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		switch {
 		case tellable(why.Code, s.Now.Sub(stands[z.UID].since)) && !sameStory(before, why):
 			told[z.UID] = why
-			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + describe(why)})
+			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + why.Sentence()})
 		case known:
 			told[z.UID] = before
 		}
@@ -149,7 +148,7 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 		standing[id] = true
 		if !m.seen[id] {
 			code := remark.Because.Code
-			news = append(news, event{remark.Zone, nil, severity(code), code, "Check", describe(remark.Because)})
+			news = append(news, event{remark.Zone, nil, severity(code), code, "Check", remark.Because.Sentence()})
 		}
 	}
 	m.seen = standing
@@ -184,24 +183,6 @@ func severity(code reason.Code) string {
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal
-}
-
-// describe spells a refusal as a sentence with what stands in the way.
-func describe(r plan.Refusal) string {
-	var about []string
-	if r.Zone != "" {
-		about = append(about, "zone "+r.Zone)
-	}
-	if r.Pod != "" {
-		about = append(about, "pod "+r.Pod)
-	}
-	if r.Detail != "" {
-		about = append(about, r.Detail)
-	}
-	if len(about) == 0 {
-		return sentence(r.Code)
-	}
-	return sentence(r.Code) + " (" + strings.Join(about, ", ") + ")"
 }
 
 func sentence(code reason.Code) string {

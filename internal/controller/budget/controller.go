@@ -115,11 +115,11 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 	switch {
 	case err == nil:
 		if !stands(answer, status) {
-			c.hush(o, namespace, errDropped)
+			c.hush(ctx, o, namespace, errDropped)
 		}
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		c.hush(o, namespace, err)
+		c.hush(ctx, o, namespace, err)
 		return nil
 	case apierrors.IsConflict(err):
 		err = reason.WithClass(reason.Moved, err)
@@ -143,8 +143,8 @@ func (c *Controller) rest(uid string, now time.Time) time.Duration {
 }
 
 // hush lets a budget be for a while that takes no status, or is gone.
-func (c *Controller) hush(o budgets.Object, namespace string, because error) {
-	c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).Debug("a budget takes no status")
+func (c *Controller) hush(ctx context.Context, o budgets.Object, namespace string, because error) {
+	c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).WithContext(ctx).Debug("a budget takes no status")
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

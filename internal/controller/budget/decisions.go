@@ -79,7 +79,7 @@ func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error)
 		return loop.Gone(), nil
 	}
 	if err := d.write(ctx, n, o, decision); err != nil {
-		d.Log.WithError(err).WithField("budget", n.String()).Debug("the last decision about a budget is not told")
+		d.Log.WithError(err).WithField("budget", n.String()).WithContext(ctx).Debug("the last decision about a budget is not told")
 	}
 	return loop.Done(), nil
 }

@@ -27,16 +27,14 @@ type registry struct {
 	objects  map[string]*configuration // by resource and name
 	patched  []string
 	refuses  func(*http.Request) *http.Response
-	watchers map[*watcher]bool
+	watchers apitest.Watchers[named]
 }
 
 // configuration is one of either kind: the fields that matter here are the same.
 type configuration = admissionregistrationv1.MutatingWebhookConfiguration
 
-type watcher struct {
-	resource, selector string
-	told               chan metav1.WatchEvent
-}
+// named is what a configuration is found by.
+type named struct{ resource, name string }
 
 const (
 	validating = "validatingwebhookconfigurations"
@@ -44,7 +42,7 @@ const (
 )
 
 func newRegistry() *registry {
-	return &registry{version: 100, objects: map[string]*configuration{}, watchers: map[*watcher]bool{}}
+	return &registry{version: 100, objects: map[string]*configuration{}}
 }
 
 // change lets somebody write a configuration, or delete it by returning false.
@@ -68,11 +66,7 @@ func (g *registry) store(resource string, object *configuration, keep bool) {
 		kind = watch.Deleted
 		delete(g.objects, resource+"/"+object.Name)
 	}
-	for w := range g.watchers {
-		if w.resource == resource && selects(w.selector, object.Name) {
-			w.told <- apitest.Event(kind, typed(resource, object))
-		}
-	}
+	g.watchers.Tell(named{resource, object.Name}, apitest.Event(kind, typed(resource, object)))
 }
 
 // bundles returns the bundles of a configuration, webhook by webhook.
@@ -181,19 +175,14 @@ func (g *registry) patch(resource, name string, sent []byte) *http.Response {
 }
 
 func (g *registry) watch(r *http.Request, resource, selector string) *http.Response {
-	w := &watcher{resource, selector, make(chan metav1.WatchEvent, 1000)}
-	g.watchers[w] = true
+	var first []metav1.WatchEvent
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	for key, object := range g.objects { // what changed since the list
 		if version, _ := strconv.Atoi(object.ResourceVersion); version > from && strings.HasPrefix(key, resource+"/") && selects(selector, object.Name) {
-			w.told <- apitest.Event(watch.Modified, typed(resource, object))
+			first = append(first, apitest.Event(watch.Modified, typed(resource, object)))
 		}
 	}
-	return apitest.Watch(r.Context(), w.told, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		delete(g.watchers, w)
-	})
+	return g.watchers.Watch(r, resource, func(n named) bool { return n.resource == resource && selects(selector, n.name) }, first...)
 }
 
 func typed(resource string, object *configuration) *configuration {

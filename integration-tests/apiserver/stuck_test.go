@@ -1,0 +1,282 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// plight is a way for a group to be stuck, and what is then to be named.
+type plight struct {
+	bring  func(*scene)
+	zone   string // that waits
+	pod    string // that stands in the way; empty: none
+	remark bool   // nothing waits: a person should know
+}
+
+const never = time.Hour
+
+// plights by the reason that everything has to name. In each of them nothing moves
+// until somebody helps.
+var plights = map[string]plight{
+	"PodMissing": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
+		s.create(zone("zone-a", 2, goneAfter(short)), zone("zone-b", 2))
+		s.changeAll(version(2))
+		s.awaitDeletion("zone-a-0")
+		s.forbidPods()
+	}},
+	"PodStarting": {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayNeverReady))},
+	"PodFailing":  {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayCrashLoop))},
+	"PodLeaving": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
+		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
+		s.changeAll(version(2))
+	}},
+	"PodNotYetStable": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2))
+		s.change("zone-a", minReady(3600), version(2))
+	}},
+	"OtherZoneNotWhole": {zone: "zone-a", pod: "zone-b-1", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2))
+		s.change("zone-b", version(2), plays(localcluster.PlayNeverReady), paused(true))
+		s.deletePod("zone-b-1")
+		s.isBroken("zone-b-1")
+		s.change("zone-a", version(2))
+	}},
+	"NotItsTurn": {zone: "zone-b", bring: stuckBy(plays(localcluster.PlayNeverReady))},
+	"GroupHeld": {zone: "zone-a", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2))
+		s.heldByHand(never)
+		s.changeAll(version(2))
+	}},
+	"SurplusPods": {zone: "zone-b", pod: "zone-b-1", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, goneAfter(never)))
+		s.change("zone-b", replicas(1))
+	}},
+	"DownscaleTooSoon": {zone: "zone-b", bring: func(s *scene) {
+		apart := noted(apartAnnotation, "2h")
+		s.create(zone("zone-a", 2, apart), zone("zone-b", 2, follows("zone-a"), apart))
+		s.change("zone-a", forced("1"))
+	}},
+	"LeaderNotReady": {zone: "zone-b", bring: func(s *scene) {
+		s.create(zone("zone-a", 1), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
+		s.change("zone-a", replicas(2), plays(localcluster.PlayNeverReady))
+	}},
+	"ReferenceMissing":     {zone: "zone-a", bring: having(mirrors("web"))},
+	"ReferenceKindUnknown": {zone: "zone-a", bring: having(mirrorsKind("Nothing", "example.com/v1", "web"))},
+	"InvalidReference":     {zone: "zone-a", bring: having(noted("grafana.com/rollout-mirror-replicas-from-resource-name", "web"))},
+	"PodNotAgreed": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
+		s.declines("zone-a-1")
+		s.template("web", 2)
+		s.create(zone("zone-a", 2, mirrors("web"), delays("1s")), zone("zone-b", 1))
+		s.asks("web", 1)
+	}},
+	"DownscaleDelayed": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
+		s.answersLike(nil)
+		s.template("web", 2)
+		s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
+		s.asks("web", 1)
+	}},
+	"PreparationFailed": {zone: "zone-b", bring: func(s *scene) {
+		s.declines("zone-b-1")
+		s.create(zone("zone-a", 2), zone("zone-b", 2, prepares, follows("zone-a")))
+		s.change("zone-a", forced("1"))
+	}},
+
+	"Paused": {zone: "zone-a", bring: stuckBy(paused(true))},
+	"WrongUpdateStrategy": {zone: "zone-a", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, strategy(appsv1.RollingUpdateStatefulSetStrategyType)))
+		s.change("zone-a", version(2))
+	}},
+	"StaleHold": {zone: "zone-b", pod: "zone-a-0", bring: func(s *scene) {
+		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
+		s.changeAll(version(2))
+		s.awaitDeletion("zone-a-0")
+		s.change("zone-a", paused(true))
+		s.editLease(func(l *coordinationv1.Lease) {
+			l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = new("manual/maintenance"), new(int32(1))
+			l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-time.Minute)}
+		})
+	}},
+	"HoldUnreadable": {zone: "zone-a", bring: func(s *scene) {
+		stuckBy(plays(localcluster.PlayNeverReady))(s)
+		s.awaitDeletion("zone-a-0")
+		s.editLease(func(l *coordinationv1.Lease) { l.Annotations[intentsAnnotation] = "{" })
+	}},
+	"InvalidDownscaleTime": {zone: "zone-a", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, noted(apartAnnotation, "often")))
+		s.change("zone-a", forced("1"))
+	}},
+	"InvalidPrepareCall": {zone: "zone-b", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a"), labelled("grafana.com/prepare-downscale", "true")))
+		s.change("zone-a", forced("1"))
+	}},
+	"DownscaleBarred": {zone: "zone-b", bring: func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a"), labelled("grafana.com/no-downscale", "true")))
+		s.change("zone-a", forced("1"))
+	}},
+	"LeaderUnknown": {zone: "zone-a", bring: having(follows("zone-x"))},
+	"LeaderInCycle": {zone: "zone-a", bring: having(follows("zone-a"))},
+	"InvalidDelay": {zone: "zone-a", bring: func(s *scene) {
+		s.template("web", 2)
+		s.create(zone("zone-a", 2, mirrors("web"), delays("often")), zone("zone-b", 2))
+	}},
+
+	"InvalidMaxUnavailable": {zone: "zone-a", remark: true, bring: having(maxUnavailable("0%"))},
+	"ReplicasForced":        {zone: "zone-a", remark: true, bring: having(forced("1"))},
+	"InvalidForceReplicas":  {zone: "zone-a", remark: true, bring: having(forced("many"))},
+}
+
+// notPlights are the other reasons for which something waits, and why they are not
+// driven here.
+var notPlights = map[string][]string{
+	"it passes before anybody could look": {"PodAboutToLeave", "OthersCameFirst", "PreparationUndone", "ReferenceUnseen"},
+	"only a webhook says so, to whoever asked": {
+		"ObjectMoved", "ParentUnknown", "CacheEmpty", "PodOnHostNetwork", "ObjectUnreadable", "ReplicasUnknown",
+		"EvictionUnderway", "PartitionNotWhole", "PartitionTooFresh", "EvictionsBarred", "SeveralBudgets",
+		"PartitionUnknown", "EvictionUnreadable",
+	},
+	"a condition of the budget says so": {"BudgetInvalid", "NothingCovered", "SeveralGroups"},
+	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {
+		"CacheBehind", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
+	},
+	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":         {"ReportContested", "ReportFailed", "PodNotTold"},
+	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods": {"TooManyIntents"},
+	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                              {"EmptyGroupName"},
+	"it stands in the way of other zones, which say OtherZoneNotWhole":               {"ZoneDeleting", "ZoneShrinking"},
+	"the API server refuses such an object":                                          {"ReplicasOutOfRange"},
+	"it must never happen":                                                           {"InvariantViolated"},
+}
+
+func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for code := range plights {
+		known[code] = true
+	}
+	for why, codes := range notPlights {
+		for _, code := range codes {
+			if known[code] {
+				t.Errorf("%s is known already, and said not to be: %s", code, why)
+			}
+			known[code] = true
+		}
+	}
+	for code, deed := range documentedReasons(t) {
+		if !deed && !known[code] {
+			t.Errorf("%s is neither driven nor said not to be", code)
+		}
+		delete(known, code)
+	}
+	if len(known) > 0 {
+		t.Errorf("these are no reasons: %q", sortedKeys(known))
+	}
+}
+
+// documentedReasons returns all reasons, and whether they are for deeds.
+func documentedReasons(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/reasons.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]bool{}
+	for _, entry := range strings.Split(string(text), "\n## ")[1:] {
+		code, about, _ := strings.Cut(entry, "\n")
+		_, kind, _ := strings.Cut(about, ", ")
+		reasons[code] = strings.HasPrefix(kind, "deed.")
+	}
+	return reasons
+}
+
+func TestWhateverAGroupIsStuckByEverythingSaysTheSame(t *testing.T) {
+	t.Parallel()
+	random, _ := seeded(t)
+	for _, code := range someOf(random, 6, slices.Sorted(maps.Keys(plights))) {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			s, p := managed(t), plights[code]
+			p.bring(s)
+			if p.remark {
+				s.awaitRemark(code, p.zone, true)
+			} else {
+				s.awaitWaiting(code, p.zone)
+				s.logsWait(code, p)
+			}
+			s.tellsOf(code, p)
+		})
+	}
+}
+
+// logsWait waits until a line of the log names code, zone and pod.
+func (s *scene) logsWait(code string, p plight) {
+	s.t.Helper()
+	want := strings.TrimSpace(fmt.Sprintf("wait %s because %s %s", p.zone, code, p.pod))
+	s.eventually("the log says: "+want, func(present) error {
+		for line := range strings.Lines(s.operator.Logs()) {
+			if strings.Contains(line, `"`+s.name+`"`) && strings.Contains(line, want) {
+				return nil
+			}
+		}
+		return errors.New("no line says so")
+	})
+}
+
+// tellsOf waits for an Event, which names the pod as well. A wait that usually passes
+// is told of after a minute.
+func (s *scene) tellsOf(code string, p plight) {
+	s.t.Helper()
+	s.patience = max(s.patience, 90*time.Second)
+	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
+		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Reason == code && e.Regarding.Name == p.zone && strings.Contains(e.Note, p.pod) {
+				return nil
+			}
+			seen = append(seen, fmt.Sprintf("%s on %s: %s", e.Reason, e.Regarding.Name, e.Note))
+		}
+		return fmt.Errorf("there is %q", seen)
+	})
+}
+
+// stuckBy lets a group of two zones begin a rollout that does not get far.
+func stuckBy(o option) func(*scene) {
+	return func(s *scene) {
+		s.create(zone("zone-a", 2), zone("zone-b", 2))
+		s.changeAll(version(2), o)
+	}
+}
+
+// having gives one of two zones something that is wrong.
+func having(o option) func(*scene) {
+	return func(s *scene) { s.create(zone("zone-a", 1, o), zone("zone-b", 1)) }
+}
+
+func labelled(key, value string) option {
+	return func(s *appsv1.StatefulSet) { set(&s.Labels, key, value) }
+}
+
+// heldByHand lets a person hold the group for a while.
+func (s *scene) heldByHand(d time.Duration) {
+	s.t.Helper()
+	s.changeAll(version(9))
+	s.settled() // so that there is a Lease
+	s.editLease(func(l *coordinationv1.Lease) {
+		l.Spec.HolderIdentity, l.Spec.RenewTime = new("manual/maintenance"), &metav1.MicroTime{Time: time.Now()}
+		l.Spec.LeaseDurationSeconds = new(int32(d / time.Second))
+	})
+}

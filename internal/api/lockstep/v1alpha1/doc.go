@@ -1,0 +1,9 @@
+// Package v1alpha1 has the API types that are lockstep's own. manifests/crds and the
+// deep copies are generated from it. Floor 2: data.
+//
+// +kubebuilder:object:generate=true
+// +groupName=lockstep.dev
+package v1alpha1
+
+// GroupName is the API group of these types.
+const GroupName = "lockstep.dev"

@@ -1,0 +1,85 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Watchers are the watches of a server that a test plays, which tells them of changes
+// to things of type T. The zero Watchers has none. Its methods may be called from any
+// goroutine.
+type Watchers[T any] struct {
+	mu  sync.Mutex
+	all map[*watcher[T]]bool
+}
+
+type watcher[T any] struct {
+	name  string
+	wants func(T) bool
+	tell  chan metav1.WatchEvent
+	end   context.CancelFunc
+}
+
+// ahead is how many events a watch may be behind before telling it of more blocks.
+const ahead = 1000
+
+// Watch returns the answer to a watch, which tells the first events, and then what is
+// told of things that it wants, until the request or the watch is ended. Of its name
+// End and Names speak.
+func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, first ...metav1.WatchEvent) *http.Response {
+	ctx, end := context.WithCancel(q.Context())
+	one := &watcher[T]{name, wants, make(chan metav1.WatchEvent, ahead), end}
+	for _, event := range first {
+		one.tell <- event
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[*watcher[T]]bool{}
+	}
+	w.all[one] = true
+	return Watch(ctx, one.tell, func() {
+		end()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.all, one)
+	})
+}
+
+// Tell tells every watch that wants a thing what happened to it.
+func (w *Watchers[T]) Tell(thing T, event metav1.WatchEvent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.all {
+		if one.wants(thing) {
+			one.tell <- event
+		}
+	}
+}
+
+// End ends the watches whose names are such.
+func (w *Watchers[T]) End(such func(name string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.all {
+		if such(one.name) {
+			one.end()
+		}
+	}
+}
+
+// Names returns what is watched, in the order of the alphabet.
+func (w *Watchers[T]) Names() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var names []string
+	for one := range w.all {
+		names = append(names, one.name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,127 @@
+package rolloutgroup
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Resource is what serves the objects.
+var Resource = schema.GroupVersionResource{Group: v1alpha1.GroupName, Version: "v1alpha1", Resource: "rolloutgroups"}
+
+// Name is that of an object in its namespace.
+type Name struct{ Namespace, Object string }
+
+// String returns namespace/name.
+func (n Name) String() string { return n.Namespace + "/" + n.Object }
+
+// object is what is kept of a RolloutGroup.
+type object struct {
+	uid        types.UID
+	version    plan.Version
+	generation int64
+	group      string
+	leaving    bool
+	status     func() v1alpha1.RolloutGroupStatus // reads it, once
+}
+
+// says returns the status of an object; one that does not exist says nothing.
+func (o object) says() v1alpha1.RolloutGroupStatus {
+	if o.status == nil {
+		return v1alpha1.RolloutGroupStatus{}
+	}
+	return o.status()
+}
+
+// BookOptions say what is watched. All are required but Namespace.
+type BookOptions struct {
+	Client    dynamic.Interface  // nobody is alarmed by what it is refused
+	Metadata  metadata.Interface // the same, for the CRD
+	Namespace string             // the only one that counts; empty: all, and the CRD is watched
+	Log       logrus.FieldLogger
+}
+
+// Book knows the RolloutGroups that lockstep made. Make one with NewBook and run it;
+// its other methods may be called from any goroutine.
+type Book struct {
+	options BookOptions
+	changed func(Name) // an object is another one, or gone
+	filled  func()     // all that exist are known
+	poked   chan struct{}
+
+	mu      sync.Mutex
+	objects map[Name]object
+	present bool // the kind exists, and what exists of it has been read
+	said    string
+}
+
+// NewBook returns a Book that knows nothing yet.
+func NewBook(o BookOptions) *Book {
+	return &Book{
+		options: o, changed: func(Name) {}, filled: func() {}, poked: make(chan struct{}, 1), objects: map[Name]object{},
+	}
+}
+
+// Present tells whether the kind exists and can be read.
+func (b *Book) Present() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.present
+}
+
+func (b *Book) object(n Name) (object, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o, exists := b.objects[n]
+	return o, exists
+}
+
+func (b *Book) names() []Name {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.objects))
+}
+
+// Run watches until ctx ends, and returns when everything that it began has stopped.
+func (b *Book) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	if b.options.Namespace == "" {
+		running.Go(func() { b.watchDefinition(ctx) })
+	}
+	b.follow(ctx)
+	running.Wait()
+}
+
+func nameOf(u *unstructured.Unstructured) Name { return Name{u.GetNamespace(), u.GetName()} }
+
+func objectOf(u *unstructured.Unstructured) object {
+	version, _ := plan.ParseVersion(u.GetResourceVersion())
+	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
+	status := u.Object["status"]
+	return object{
+		uid: u.GetUID(), version: version, generation: u.GetGeneration(), group: group, leaving: u.GetDeletionTimestamp() != nil,
+		status: sync.OnceValue(func() v1alpha1.RolloutGroupStatus { return statusIn(status) }),
+	}
+}
+
+// statusIn reads a status. One that cannot be read is none: it is written anew.
+func statusIn(it any) v1alpha1.RolloutGroupStatus {
+	var status v1alpha1.RolloutGroupStatus
+	fields, is := it.(map[string]any)
+	if !is || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) != nil {
+		return v1alpha1.RolloutGroupStatus{}
+	}
+	return status
+}

@@ -1,0 +1,232 @@
+package rolloutgroup
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	// Pace is the least time between two writes for a group.
+	Pace = time.Second
+	// What is told of all groups together must cost less than what is done.
+	writesPerSecond, writesAtOnce = 100, 50
+)
+
+type observer interface {
+	Managed(namespace string) bool
+	Cached(plan.Key) plan.Snapshot
+}
+
+// Options are all required.
+type Options struct {
+	Book     *Book
+	Observer observer
+	Client   dynamic.Interface
+	Log      logrus.FieldLogger
+	// Soon asks for a Reconcile after a while.
+	Soon func(Name, time.Duration)
+}
+
+// Controller keeps an object for each group. Make one with New; calls for different
+// names may run concurrently.
+type Controller struct {
+	Options
+	turns *rate.Limiter
+
+	mu       sync.Mutex
+	accounts map[Name]*account
+}
+
+// account is what is remembered of one group.
+type account struct {
+	latest *thought  // its last plan; nil: there was none since it was forgotten
+	at     time.Time // of the last request
+	last   written
+	quiet  quiet
+}
+
+// written is what was written last.
+type written struct {
+	uid     types.UID
+	version plan.Version
+	status  v1alpha1.RolloutGroupStatus
+}
+
+// New returns a Controller, which hears of every change in its Book.
+func New(o Options) *Controller {
+	c := &Controller{Options: o, turns: rate.NewLimiter(writesPerSecond, writesAtOnce), accounts: map[Name]*account{}}
+	o.Book.changed = func(n Name) { o.Soon(n, 0) }
+	o.Book.filled = c.lookAtAll
+	return c
+}
+
+// lookAtAll looks at every object and at every group.
+func (c *Controller) lookAtAll() {
+	c.mu.Lock()
+	names := slices.AppendSeq(c.Book.names(), maps.Keys(c.accounts))
+	c.mu.Unlock()
+	for _, n := range names {
+		c.Soon(n, 0)
+	}
+}
+
+// nameFor returns the name of a group's object.
+func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Group)} }
+
+// Take keeps the last plan of a group until its object says so. What is not rolled,
+// but shrinks or is evicted under a hold, is shown in none.
+func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
+	if !s.Key.Rolled() {
+		return
+	}
+	n := nameFor(s.Key)
+	c.mu.Lock()
+	a := c.account(n)
+	a.latest = &thought{s, steps}
+	rest := time.Until(a.at.Add(Pace))
+	c.mu.Unlock()
+	c.tellSoon(n, rest)
+}
+
+// Forget hears that a group exists no more, or is another's to look after.
+func (c *Controller) Forget(key plan.Key) {
+	if !key.Rolled() {
+		return
+	}
+	n := nameFor(key)
+	c.mu.Lock()
+	delete(c.accounts, n)
+	c.mu.Unlock()
+	c.tellSoon(n, 0)
+}
+
+func (c *Controller) tellSoon(n Name, rest time.Duration) {
+	if c.Book.Present() {
+		c.Soon(n, max(rest, 0))
+	}
+}
+
+// account returns what is remembered under a name. Call it locked.
+func (c *Controller) account(n Name) *account {
+	a := c.accounts[n]
+	if a == nil {
+		a = &account{}
+		c.accounts[n] = a
+	}
+	return a
+}
+
+// remembered returns a copy of what is remembered under a name.
+func (c *Controller) remembered(n Name) account {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.accounts[n]; a != nil {
+		return *a
+	}
+	return account{}
+}
+
+// Reconcile lets the object of that name say how its group stands, or not exist. What
+// fails is logged for who looks for it, and tried again after a while: no group waits
+// for what is told of it.
+func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
+	if !c.Book.Present() || !c.Observer.Managed(n.Namespace) {
+		return loop.Gone(), nil
+	}
+	o, exists := c.Book.object(n)
+	a := c.remembered(n)
+	now := time.Now()
+	switch rest := max(a.at.Add(Pace).Sub(now), a.quiet.rest(o.uid, now)); {
+	case o.leaving:
+		return loop.Done(), nil
+	case rest > 0:
+		return loop.After(rest), nil
+	case a.latest != nil:
+		return c.show(ctx, n, o, exists), nil
+	case exists && !c.wanted(n, o):
+		return c.remove(ctx, n, o), nil
+	}
+	return loop.Done(), nil // a plan comes, or there is nothing
+}
+
+// wanted tells whether an object is that of a group, by what caches show.
+func (c *Controller) wanted(n Name, o object) bool {
+	key := plan.Key{Namespace: n.Namespace, Group: o.group}
+	if nameFor(key) != n {
+		return false
+	}
+	s := c.Observer.Cached(key)
+	return len(s.Zones) > 0 || s.Hold.Exists
+}
+
+// show makes the object say how its group stands now, if it says something else.
+func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) loop.Outcome {
+	if _, changed := c.news(n, o); exists && !changed {
+		return loop.Done()
+	}
+	if !c.turn(ctx, n) {
+		return loop.Done()
+	}
+	a := c.remembered(n)
+	if a.latest == nil {
+		return loop.Now() // it was forgotten meanwhile
+	}
+	if !exists {
+		made, err := c.create(ctx, n, a.latest.snapshot.Key.Group)
+		if err != nil {
+			return c.hush(n, "", err)
+		}
+		o = made
+	}
+	status, changed := c.news(n, o) // which is later than before the turn
+	if !changed {
+		return loop.Done()
+	}
+	version, err := c.write(ctx, n, o.uid, status)
+	if err != nil {
+		return c.hush(n, o.uid, err)
+	}
+	c.wrote(n, written{o.uid, version, status})
+	return loop.Done()
+}
+
+// turn waits until one more write is in order, and returns whether it still is.
+func (c *Controller) turn(ctx context.Context, n Name) bool {
+	return c.turns.Wait(ctx) == nil && c.Observer.Managed(n.Namespace)
+}
+
+// news returns what the object should say, and whether it says something else.
+func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) {
+	a := c.remembered(n)
+	if a.latest == nil {
+		return v1alpha1.RolloutGroupStatus{}, false
+	}
+	before := a.last.status
+	if a.last.uid != o.uid || a.last.version < o.version {
+		before = o.says()
+	}
+	status := statusOf(*a.latest, o.generation, before)
+	return status, !equality.Semantic.DeepEqual(before, status)
+}
+
+func (c *Controller) wrote(n Name, what written) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.accounts[n]; a != nil {
+		a.last, a.at = what, time.Now()
+	}
+}

@@ -1,0 +1,259 @@
+package rolloutgroup
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	created = "POST team/"
+	updated = "PATCH team/ingester status"
+	removed = "DELETE team/ingester"
+)
+
+func (g *gallery) wants(what string, writes ...string) {
+	g.t.Helper()
+	if diff := cmp.Diff(writes, g.wrote()); diff != "" {
+		g.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestAGroupIsShownFromItsBeginningToItsEnd(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", whole)
+		g.wants("a group appears", updated, created)
+		if got := g.says(called("ingester"), "activity"); got != "Settled" {
+			t.Errorf("it is %s", got)
+		}
+		time.Sleep(time.Minute)
+		g.plans("ingester", pending)
+		g.wants("a rollout begins", updated)
+		if got := g.says(called("ingester"), "progress"); got != "0/1" {
+			t.Errorf("progress is %s", got)
+		}
+		time.Sleep(time.Minute)
+		g.ends("ingester")
+		g.wants("the group is gone", removed)
+		time.Sleep(time.Hour)
+		g.wants("an hour later")
+	})
+}
+
+func TestAnObjectIsWrittenOnChangeAndAtMostOnceASecond(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		situations := []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"}
+		for i := range 200 { // twenty seconds
+			g.plans("ingester", situations[i%3])
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := len(g.wrote()); n < 19 || n > 22 { // with the one that made it
+			t.Errorf("%d writes in 20 seconds", n)
+		}
+		time.Sleep(2 * time.Second)
+		if got, last := g.says(called("ingester"), "activity"), fixture.MustParse(situations[199%3]); got != string(plan.Describe(last, nil).Activity) {
+			t.Errorf("in the end it is %s", got)
+		}
+		g.wrote()
+		for range 600 {
+			g.plans("ingester", situations[199%3])
+			time.Sleep(100 * time.Millisecond)
+		}
+		g.wants("nothing has changed")
+	})
+}
+
+func TestAllGroupsTogetherAreWrittenAtABoundedRate(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		for range 40 { // ten seconds
+			for i := range 500 {
+				g.plans(fmt.Sprint("g", i), fmt.Sprintf("zone-a rev=1\n zone-a-0 %s\n", []string{"ready@1", "starting@1"}[time.Now().UnixMilli()/500%2]))
+			}
+			time.Sleep(250 * time.Millisecond)
+		}
+		if n := len(g.wrote()); n > 2*(writesAtOnce+11*writesPerSecond) {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+func TestALeaderThatFollowsFindsWhatItWouldWrite(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", pending)
+		g.wants("a group appears", updated, created)
+		before := g.objects[called("ingester")].DeepCopy()
+		g.stop()
+		g.wants("leadership ends")
+		time.Sleep(time.Hour)
+		g.start(logrus.New())
+		g.plans("ingester", pending)
+		time.Sleep(time.Minute)
+		g.wants("another one leads and sees the same")
+		g.plans("ingester", strings.Replace(pending, "ready@1", "starting@2", 1))
+		g.wants("something has changed", updated)
+		was, is := statusIn(before.Object["status"]).Conditions[1], statusIn(g.objects[called("ingester")].Object["status"]).Conditions[1]
+		if was.Type != "Reconciling" || was.Reason == is.Reason || !was.LastTransitionTime.Equal(&is.LastTransitionTime) {
+			t.Errorf("from %+v to %+v", was, is)
+		}
+	})
+}
+
+func TestWhatWasLeftByATimeWithoutAnOperatorIsRemoved(t *testing.T) {
+	s := newServer(true)
+	s.put(called("ingester"), "ingester", ours)                                          // whose group is gone
+	s.put(Name{"team", "other"}, "store", ours)                                          // no group's name
+	s.put(called("Store_A"), "Store_A", ours)                                            // whose group is there
+	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // somebody else's
+	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // another one's
+	inGallery(t, s, func(g *gallery) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
+}
+
+func TestWhatSomebodyDidToAnObjectIsPutRight(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", whole)
+		g.wrote()
+		time.Sleep(time.Minute)
+		g.take(called("ingester"))
+		g.wants("it was deleted", updated, created)
+		time.Sleep(time.Minute)
+		g.mu.Lock()
+		edited := g.objects[called("ingester")].DeepCopy()
+		edited.Object["status"] = map[string]any{"activity": "Asleep"}
+		g.server.store("MODIFIED", called("ingester"), edited)
+		g.mu.Unlock()
+		g.wants("it was edited", updated)
+		if got := g.says(called("ingester"), "activity"); got != "Settled" {
+			t.Errorf("it is %s", got)
+		}
+	})
+}
+
+func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
+	s := newServer(true)
+	s.put(called("ingester"), "ingester", nil)
+	inGallery(t, s, func(g *gallery) {
+		g.plans("ingester", whole)
+		g.wants("it cannot be made", created)
+		time.Sleep(5 * time.Minute)
+		if n := len(g.wrote()); n > 5*6 {
+			t.Errorf("tried %d times in five minutes", n)
+		}
+		if got := g.says(called("ingester"), "activity"); got != "" {
+			t.Errorf("it says %s", got)
+		}
+	})
+}
+
+func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
+	s := newServer(true)
+	s.put(called("ingester"), "ingester", ours)
+	s.put(called("gone"), "gone", ours)
+	inGallery(t, s, func(g *gallery) {
+		g.wrote()
+		g.mutex.Lock()
+		g.foreign = true
+		g.mutex.Unlock()
+		g.plans("ingester", whole)
+		time.Sleep(time.Minute)
+		g.ends("ingester")
+		time.Sleep(time.Minute)
+		g.wants("no opt-in")
+	})
+}
+
+func TestOnlyRolloutGroupsAreShown(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		for _, key := range []plan.Key{{Namespace: "team", Group: "a", Alone: true}, {Namespace: "team", Group: "a", Covered: true}} {
+			s := fixture.MustParse(whole)
+			s.Key = key
+			g.controller.Take(s, nil)
+			g.controller.Forget(key)
+		}
+		time.Sleep(time.Minute)
+		g.wants("none of them is rolled")
+	})
+}
+
+func TestWithoutTheKindNothingIsAskedOrSaid(t *testing.T) {
+	inGallery(t, newServer(false), func(g *gallery) {
+		for range 3600 {
+			g.plans("ingester", pending)
+			time.Sleep(time.Second)
+		}
+		g.wants("there is no such kind")
+		if n := g.asked(); n > 100 {
+			t.Errorf("asked %d times in an hour", n)
+		}
+		if n := len(g.log.AllEntries()); n != 1 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+func TestTheKindMayComeLateGoAndComeBack(t *testing.T) {
+	inGallery(t, newServer(false), func(g *gallery) {
+		g.plans("ingester", whole)
+		for range 3 {
+			time.Sleep(time.Hour)
+			g.serve(true)
+			time.Sleep(time.Second)
+			g.wants("it comes", updated, created)
+			time.Sleep(time.Hour)
+			g.serve(false)
+			time.Sleep(time.Second)
+			g.plans("ingester", pending)
+			time.Sleep(time.Hour)
+			g.wants("it goes")
+			g.plans("ingester", whole)
+		}
+		if g.refused > 0 {
+			t.Errorf("%d requests in vain", g.refused)
+		}
+		if n := len(g.log.AllEntries()); n > 7 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		code int32
+		most int // requests in an hour
+	}{
+		"forbidden":   {http.StatusForbidden, 7},
+		"unavailable": {http.StatusServiceUnavailable, 361},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(true)
+			inGallery(t, s, func(g *gallery) {
+				g.wrote()
+				lines := len(g.log.AllEntries())
+				g.refuse(tc.code, http.MethodPost, http.MethodPatch)
+				for i := range 3600 {
+					g.plans("ingester", []string{whole, pending}[i%2])
+					time.Sleep(time.Second)
+				}
+				if g.refused == 0 || g.refused > tc.most {
+					t.Errorf("%d requests in an hour", g.refused)
+				}
+				if n := len(g.log.AllEntries()) - lines; n > 0 {
+					t.Errorf("%d lines", n)
+				}
+				g.refuse(0, http.MethodPost, http.MethodPatch)
+				time.Sleep(quietForbidden)
+				if got := g.says(called("ingester"), "activity"); got != "Blocked" && got != "Recovering" && got != "Settled" {
+					t.Errorf("in the end: %s", got)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,403 @@
+package rolloutgroup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is an API server with RolloutGroups whose kind comes and goes. It writes
+// down what it is asked to change, and refuses what a test says.
+type server struct {
+	mu      sync.Mutex
+	version int
+	served  bool
+	objects map[Name]*unstructured.Unstructured
+	readers map[*reader]bool
+	refuses map[string]int32 // codes by HTTP method
+	writes  []string
+	reads   int
+	refused int // requests to change something
+}
+
+// reader is a watch of RolloutGroups, or of the CRD.
+type reader struct {
+	definition bool
+	tell       chan metav1.WatchEvent
+	end        context.CancelFunc
+}
+
+func newServer(served bool) *server {
+	return &server{version: 100, served: served, objects: map[Name]*unstructured.Unstructured{}, readers: map[*reader]bool{}, refuses: map[string]int32{}}
+}
+
+// serve lets the kind come, or go with all of its objects.
+func (s *server) serve(served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = served
+	s.version++
+	what := watch.Added
+	if !served {
+		s.objects, what = map[Name]*unstructured.Unstructured{}, watch.Deleted
+	}
+	for r := range s.readers {
+		if r.definition {
+			r.tell <- apitest.Event(what, &metav1.PartialObjectMetadata{
+				TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
+				ObjectMeta: metav1.ObjectMeta{Name: Resource.GroupResource().String(), ResourceVersion: strconv.Itoa(s.version)},
+			})
+		} else {
+			r.end()
+		}
+	}
+}
+
+// put makes an object as somebody else does, or an operator that has ended.
+func (s *server) put(n Name, group string, labels map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.store(watch.Added, n, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "lockstep.dev/v1alpha1", "kind": "RolloutGroup", "spec": map[string]any{"group": group},
+		"metadata": map[string]any{"namespace": n.Namespace, "name": n.Object, "labels": labels, "uid": fmt.Sprint("uid-", s.version), "generation": int64(1)},
+	}})
+}
+
+var ours = map[string]any{contract.ManagedByLabel: contract.ManagedBy}
+
+func (s *server) take(n Name) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(n)
+}
+
+// remove takes an object away. Call it locked.
+func (s *server) remove(n Name) {
+	o := s.objects[n]
+	delete(s.objects, n)
+	s.version++
+	o.SetResourceVersion(strconv.Itoa(s.version))
+	s.tell(watch.Deleted, o)
+}
+
+// store keeps a state of an object. Call it locked.
+func (s *server) store(what watch.EventType, n Name, o *unstructured.Unstructured) {
+	s.version++
+	o.SetResourceVersion(strconv.Itoa(s.version))
+	s.objects[n] = o
+	s.tell(what, o)
+}
+
+func (s *server) tell(what watch.EventType, o *unstructured.Unstructured) {
+	for r := range s.readers {
+		if !r.definition && o.GetLabels()[contract.ManagedByLabel] == contract.ManagedBy {
+			r.tell <- apitest.Event(what, o.DeepCopy())
+		}
+	}
+}
+
+// refuse answers a method with a code; 0: no more.
+func (s *server) refuse(code int32, methods ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, method := range methods {
+		s.refuses[method] = code
+	}
+}
+
+// wrote returns what it was asked to change since the last call, in the order of the
+// alphabet.
+func (s *server) wrote() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.writes = nil }()
+	slices.Sort(s.writes)
+	return s.writes
+}
+
+// asked returns how often it was asked what there is since the last call.
+func (s *server) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.reads = 0 }()
+	return s.reads
+}
+
+// says returns a field of an object's status as text.
+func (s *server) says(n Name, fields ...string) string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[n]
+	if o == nil {
+		return "there is none"
+	}
+	text, _, _ := unstructured.NestedString(o.Object, append([]string{"status"}, fields...)...)
+	return text
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	definition := strings.Contains(q.URL.Path, definitions.Resource)
+	if code := s.refuses[q.Method]; code != 0 && !definition {
+		s.refused++
+		return apitest.Refusal(code, whys[code]), nil
+	}
+	switch {
+	case q.URL.Query().Has("sendInitialEvents"):
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+	case definition && !q.URL.Query().Has("watch"):
+		return apitest.Answer(http.StatusOK, &metav1.PartialObjectMetadataList{
+			TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+			ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.version)},
+		}), nil
+	case definition:
+		return s.watch(q, true), nil
+	}
+	switch {
+	case q.Method == http.MethodGet:
+		s.reads++
+	case !s.served:
+		s.refused++
+	}
+	switch {
+	case !s.served:
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+	case q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") != contract.ManagedByLabel+"="+contract.ManagedBy:
+		panic("objects of others are asked for")
+	case q.URL.Query().Has("watch"):
+		return s.watch(q, false), nil
+	case q.Method == http.MethodGet:
+		return s.list(), nil
+	}
+	return s.change(q)
+}
+
+func (s *server) list() *http.Response {
+	items := []any{}
+	for _, o := range s.objects {
+		if o.GetLabels()[contract.ManagedByLabel] == contract.ManagedBy {
+			items = append(items, o.Object)
+		}
+	}
+	return apitest.Answer(http.StatusOK, map[string]any{
+		"apiVersion": "lockstep.dev/v1alpha1", "kind": "RolloutGroupList",
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
+	})
+}
+
+func (s *server) watch(q *http.Request, definition bool) *http.Response {
+	ctx, end := context.WithCancel(q.Context())
+	r := &reader{definition, make(chan metav1.WatchEvent, 1000), end}
+	s.readers[r] = true
+	return apitest.Watch(ctx, r.tell, func() {
+		end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.readers, r)
+	})
+}
+
+// change is a create, a patch of a status, or a delete.
+func (s *server) change(q *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	parts := strings.Split(q.URL.Path, "/") // /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE[/NAME[/status]]
+	n := Name{Namespace: parts[5]}
+	if len(parts) > 7 {
+		n.Object = parts[7]
+	}
+	s.writes = append(s.writes, strings.TrimSpace(q.Method+" "+n.String()+" "+strings.Join(parts[min(8, len(parts)):], "")))
+	switch q.Method {
+	case http.MethodPost:
+		return s.create(text)
+	case http.MethodDelete:
+		var o metav1.DeleteOptions
+		switch err := json.Unmarshal(text, &o); {
+		case err != nil:
+			return nil, err
+		case s.objects[n] == nil:
+			return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+		case o.Preconditions == nil || *o.Preconditions.UID != s.objects[n].GetUID():
+			return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict), nil
+		}
+		s.remove(n)
+		return apitest.Answer(http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"}), nil
+	}
+	return s.patch(n, text)
+}
+
+func (s *server) create(text []byte) (*http.Response, error) {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	n := Name{"team", o.GetName()}
+	if s.objects[n] != nil {
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists), nil
+	}
+	o.SetNamespace(n.Namespace)
+	o.SetGeneration(1)
+	if err := unstructured.SetNestedField(o.Object, fmt.Sprint("uid-", s.version), "metadata", "uid"); err != nil {
+		return nil, err
+	}
+	s.store(watch.Added, n, o)
+	return apitest.Answer(http.StatusCreated, o.Object), nil
+}
+
+func (s *server) patch(n Name, text []byte) (*http.Response, error) {
+	var steps []struct {
+		Op, Path string
+		Value    any
+	}
+	if err := json.Unmarshal(text, &steps); err != nil {
+		return nil, err
+	}
+	o := s.objects[n]
+	switch {
+	case o == nil:
+		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+	case len(steps) != 2 || steps[0].Op != "test" || steps[0].Value != string(o.GetUID()):
+		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
+	}
+	next := &unstructured.Unstructured{Object: maps.Clone(runtime.DeepCopyJSON(o.Object))}
+	next.Object["status"] = steps[1].Value
+	s.store(watch.Modified, n, next)
+	return apitest.Answer(http.StatusOK, next.Object), nil
+}
+
+var whys = map[int32]metav1.StatusReason{
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+}
+
+// gallery is a Controller at work, with what caches show.
+type gallery struct {
+	t *testing.T
+	*server
+	controller *Controller
+	log        *logtest.Hook
+	cancel     context.CancelFunc
+	running    *sync.WaitGroup
+
+	mutex   sync.Mutex
+	groups  map[plan.Key]plan.Snapshot
+	foreign bool // the namespace did not opt in
+}
+
+// Managed implements observer.
+func (g *gallery) Managed(string) bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return !g.foreign
+}
+
+// Cached implements observer.
+func (g *gallery) Cached(key plan.Key) plan.Snapshot {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return g.groups[key]
+}
+
+// inGallery runs a test beside a Controller at work, where caches show some groups.
+func inGallery(t *testing.T, s *server, test func(*gallery), groups ...string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		g := &gallery{t: t, server: s, groups: map[plan.Key]plan.Snapshot{}}
+		log, lines := logtest.NewNullLogger()
+		log.Level = logrus.InfoLevel
+		g.log = lines
+		for _, group := range groups {
+			g.groups[keyOf(group)] = fixture.MustParse(whole)
+		}
+		g.start(log)
+		test(g)
+		g.stop()
+	})
+}
+
+// start begins to lead.
+func (g *gallery) start(log *logrus.Logger) {
+	config := &rest.Config{Host: "http://api", Transport: g.server, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	book := NewBook(BookOptions{Client: client, Metadata: meta, Log: log})
+	var l *loop.Loop[Name]
+	g.controller = New(Options{Book: book, Observer: g, Client: client, Log: log, Soon: func(n Name, d time.Duration) { l.AddAfter(n, d) }})
+	l = loop.New(loop.Options[Name]{Name: "test", Workers: 2, Reconcile: g.controller.Reconcile, Log: log})
+	ctx, stop := context.WithCancel(g.t.Context())
+	g.cancel, g.running = stop, &sync.WaitGroup{}
+	g.running.Go(func() { book.Run(ctx) })
+	g.running.Go(func() { l.Run(ctx) })
+	synctest.Wait()
+}
+
+// stop ends leadership: what is remembered of groups goes with it.
+func (g *gallery) stop() {
+	for key := range g.groups {
+		g.controller.Forget(key)
+	}
+	g.cancel()
+	g.running.Wait()
+}
+
+func keyOf(group string) plan.Key { return plan.Key{Namespace: "team", Group: group} }
+
+// plans lets a group be planned for, and says so.
+func (g *gallery) plans(group, situation string) {
+	s := fixture.MustParse(situation)
+	s.Key, s.Now = keyOf(group), time.Now()
+	g.mutex.Lock()
+	g.groups[s.Key] = s
+	g.mutex.Unlock()
+	g.controller.Take(s, plan.Group(s))
+}
+
+// ends lets a group be gone.
+func (g *gallery) ends(group string) {
+	g.mutex.Lock()
+	delete(g.groups, keyOf(group))
+	g.mutex.Unlock()
+	g.controller.Forget(keyOf(group))
+}
+
+func called(group string) Name { return nameFor(keyOf(group)) }

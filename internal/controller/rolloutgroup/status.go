@@ -1,0 +1,119 @@
+package rolloutgroup
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// How much a status has room for, by the CRD.
+const (
+	mostZones      = 32
+	longestName    = 253
+	longestHolder  = 320
+	longestMessage = 1024
+)
+
+// thought is a plan and what it was made from.
+type thought struct {
+	snapshot plan.Snapshot
+	steps    []plan.Action
+}
+
+// statusOf returns what an object of that generation should say, where it said
+// something else before.
+func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v1alpha1.RolloutGroupStatus {
+	described := plan.Describe(t.snapshot, t.steps)
+	zones := zonesOf(described.Zones, t.snapshot)
+	done, replicas := count(described.Zones)
+	status := v1alpha1.RolloutGroupStatus{
+		ObservedGeneration: generation,
+		Activity:           string(described.Activity),
+		Progress:           fmt.Sprintf("%d/%d", done, replicas),
+		Percent:            new(percent(done, replicas)),
+		Holder:             clean(string(described.Holder), longestHolder),
+		HoldSince:          moment(described.Since),
+		Rollout:            rolloutOf(t.snapshot, replicas-done),
+		Zones:              zones,
+		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
+		Conditions:         slices.Clone(before.Conditions),
+	}
+	if len(described.Waits) > 0 {
+		status.Waiting = waiting(described.Waits[0])
+	}
+	for _, c := range situationOf(t, described).conditions() {
+		c.ObservedGeneration = generation
+		c.LastTransitionTime = *moment(t.snapshot.Now)
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	return status
+}
+
+// count returns how many pods are Ready at the wanted revision, of how many.
+func count(zones []plan.ZoneStatus) (done, replicas int) {
+	for _, z := range zones {
+		done += z.Done
+		replicas += z.Replicas
+	}
+	return done, replicas
+}
+
+func percent(done, replicas int) int32 {
+	if replicas == 0 {
+		return 100
+	}
+	return int32(100 * done / replicas)
+}
+
+// moment returns a time as the API server shows it; nil for none.
+func moment(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t.Truncate(time.Second)}
+}
+
+func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
+	because := w.Because
+	on := w.Zone
+	switch {
+	case because.Pod != "":
+		on = because.Pod
+	case because.Zone != "":
+		on = because.Zone
+	}
+	return &v1alpha1.RolloutGroupWait{
+		Reason: string(because.Code), Zone: clean(w.Zone, longestName), Pod: clean(because.Pod, longestName), On: clean(on, longestName),
+		Message: clean(because.Sentence(), longestMessage), Until: moment(because.Until),
+	}
+}
+
+// zonesOf writes zones down, as many as there is room for: then those come first
+// that are not settled.
+func zonesOf(all []plan.ZoneStatus, s plan.Snapshot) []v1alpha1.RolloutGroupZone {
+	if len(all) > mostZones {
+		settled := func(z plan.ZoneStatus) bool { return z.Activity == plan.Settled }
+		busy := slices.DeleteFunc(slices.Clone(all), settled)
+		all = append(busy, slices.DeleteFunc(slices.Clone(all), func(z plan.ZoneStatus) bool { return !settled(z) })...)[:mostZones]
+	}
+	var written []v1alpha1.RolloutGroupZone
+	for _, z := range all {
+		observed, _ := s.Zone(z.Name)
+		zone := v1alpha1.RolloutGroupZone{
+			Name: clean(z.Name, longestName), ObservedGeneration: observed.Generation, Revision: clean(z.Revision, longestName),
+			Replicas: int32(z.Replicas), Updated: int32(z.Updated), Ready: int32(z.Ready), Done: int32(z.Done),
+			Down: int32(z.Down), Budget: int32(z.Budget), Activity: string(z.Activity), Reason: string(z.Waits.Code),
+		}
+		if !z.Waits.None() {
+			zone.Message = clean(z.Waits.Sentence(), longestMessage)
+		}
+		written = append(written, zone)
+	}
+	return written
+}

@@ -1,0 +1,257 @@
+package rolloutgroup
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// thinkOf plans for a situation.
+func thinkOf(situation string) thought {
+	s := fixture.MustParse(situation)
+	return thought{s, plan.Group(s)}
+}
+
+func shown(situation string) v1alpha1.RolloutGroupStatus {
+	return statusOf(thinkOf(situation), 1, v1alpha1.RolloutGroupStatus{})
+}
+
+// conditionsIn spells conditions: the types of those that are true, each with its
+// reason, and the reason of Ready.
+func conditionsIn(status v1alpha1.RolloutGroupStatus) string {
+	var says []string
+	for _, c := range status.Conditions {
+		if c.Status == metav1.ConditionTrue {
+			says = append(says, c.Type+"="+c.Reason)
+		} else if c.Type == "Ready" {
+			says = append(says, "not Ready="+c.Reason)
+		}
+	}
+	return strings.Join(says, " ")
+}
+
+const (
+	whole   = "zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
+	pending = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
+)
+
+func TestConditionsOfEverySituation(t *testing.T) {
+	for sentence, tc := range map[string]struct{ situation, want string }{
+		"all is as it should be":           {whole, "Ready=GroupSettled"},
+		"a rollout begins":                 {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
+		"a rollout waits for its pod":      {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
+		"a zone recovers":                  {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
+		"a pod crashes":                    {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
+		"a person has paused it":           {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
+		"it is paused and has nothing due": {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupSettled"},
+		"another controller interferes":    {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
+		"nobody can read the hold":         {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
+		"one zone is paused, another one needs a person": {
+			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
+			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",
+		},
+		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupSettled GroupHeld=GroupHeld"},
+		"it is held from outside":                     {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
+		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=ZoneSettled Reconciling=ZoneSettled GroupHeld=GroupHeld"},
+		"its StatefulSet is new":                      {"zone-a rev=\"\" unobserved replicas=2\n", "not Ready=StatusBehind Reconciling=StatusBehind"},
+		"it has no pods and wants none":               {"zone-a rev=1 replicas=0\n", "Ready=GroupSettled"},
+		"its zones are gone and its hold is not":      {"hold manual/maintenance renewed 5s ago\n", "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			status := shown(tc.situation)
+			if got := conditionsIn(status); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+			for _, c := range status.Conditions {
+				if c.ObservedGeneration != 1 || c.Message == "" || c.LastTransitionTime.IsZero() {
+					t.Errorf("incomplete: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+// midRollout is the group of docs/status.md.
+func midRollout() thought {
+	th := thinkOf(`
+hold rollout/zone-a renewed 5s ago
+  noted zone-a-1 uid=former version=5
+zone-a rev=2 current=1 edits=7
+  zone-a-0 ready@2   zone-a-1 starting@2   zone-a-2 ready@1
+zone-b rev=2 current=1
+  zone-b-0 ready@1   zone-b-1 ready@1   zone-b-2 ready@1
+`)
+	now := th.snapshot.Now
+	th.snapshot.Hold.Since = now.Add(-time.Minute)
+	th.snapshot.Hold.Rollouts.Current = plan.RolledGroup{
+		Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", Since: now.Add(-2 * time.Minute),
+		Zones: []plan.RolledZone{{Name: "zone-a", Replaced: 1}},
+	}
+	return th
+}
+
+func TestThePageAboutStatusShowsWhatIsWritten(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	var shown v1alpha1.RolloutGroup
+	if err := yaml.Unmarshal([]byte(example), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(statusOf(midRollout(), 1, v1alpha1.RolloutGroupStatus{}), shown.Status); diff != "" {
+		t.Errorf("(-written +page):\n%s", diff)
+	}
+}
+
+func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
+	th := midRollout()
+	now := th.snapshot.Now
+	got := statusOf(th, 3, v1alpha1.RolloutGroupStatus{})
+	got.Conditions = nil
+	want := v1alpha1.RolloutGroupStatus{
+		ObservedGeneration: 3, Activity: "Rolling", Progress: "1/6", Percent: new(int32(16)),
+		Holder: "rollout/zone-a", HoldSince: moment(now.Add(-time.Minute)),
+		Waiting: &v1alpha1.RolloutGroupWait{
+			Reason: "PodStarting", Zone: "zone-a", Pod: "zone-a-1", On: "zone-a-1",
+			Message: "a pod exists and is not Ready yet (pod zone-a-1, 1 of at most 1 down)",
+		},
+		Rollout: &v1alpha1.RolloutGroupRollout{
+			Since: *moment(now.Add(-2 * time.Minute)), EstimatedEnd: moment(now.Add(10*time.Minute + time.Minute - 1).Truncate(time.Minute)),
+			TraceID: "0123456789abcdef0123456789abcdef",
+		},
+		Zones: []v1alpha1.RolloutGroupZone{
+			{
+				Name: "zone-a", ObservedGeneration: 7, Revision: "2", Replicas: 3, Updated: 2, Ready: 2, Done: 1, Down: 1, Budget: 1, Activity: "Rolling",
+				Reason: "PodStarting", Message: "a pod exists and is not Ready yet (pod zone-a-1, 1 of at most 1 down)",
+			},
+			{
+				Name: "zone-b", Revision: "2", Replicas: 3, Ready: 3, Budget: 1, Activity: "Blocked",
+				Reason: "NotItsTurn", Message: "another zone of the group comes first (zone zone-a)",
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAConditionKeepsItsTimeUntilItTurns(t *testing.T) {
+	early, late := thinkOf(pending), thinkOf(strings.Replace(pending, "zone-a-0 ready@1", "zone-a-0 starting@2", 1))
+	late.snapshot.Now = early.snapshot.Now.Add(time.Hour)
+	first := statusOf(early, 1, v1alpha1.RolloutGroupStatus{})
+	second := statusOf(late, 1, first)
+	if first.Conditions[1].Reason == second.Conditions[1].Reason || first.Conditions[1].LastTransitionTime != second.Conditions[1].LastTransitionTime {
+		t.Errorf("from %+v to %+v", first.Conditions[1], second.Conditions[1])
+	}
+	done := thinkOf(whole)
+	done.snapshot.Now = early.snapshot.Now.Add(2 * time.Hour)
+	third := statusOf(done, 1, second)
+	if got := third.Conditions[1].LastTransitionTime.Time; third.Conditions[1].Status != metav1.ConditionFalse || !got.Equal(done.snapshot.Now.Truncate(time.Second)) {
+		t.Errorf("at the end %+v", third.Conditions[1])
+	}
+}
+
+// An estimate that moved with every look would be written at every look.
+func TestAnEstimateStaysForAWhile(t *testing.T) {
+	th := thinkOf(pending)
+	begin := th.snapshot.Now.Truncate(time.Hour)
+	th.snapshot.Hold.Rollouts.Finished = []plan.RolledGroup{
+		{Since: begin.Add(-time.Hour), Until: begin.Add(-time.Hour)}, // of which nothing can be learned
+		{Since: begin.Add(-2 * time.Hour), Until: begin.Add(-90 * time.Minute), Zones: []plan.RolledZone{{Replaced: 30}}},
+	}
+	th.snapshot.Hold.Rollouts.Current.Since = begin
+	ends := map[string]bool{}
+	for second := range 60 {
+		th.snapshot.Now = begin.Add(time.Duration(second) * time.Second)
+		ends[rolloutOf(th.snapshot, 10).EstimatedEnd.Sub(begin).String()] = true
+	}
+	if len(ends) > 2 || !ends["10m0s"] || !ends["11m0s"] {
+		t.Errorf("a minute a pod, ten pods: %v", ends)
+	}
+}
+
+func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
+	long := strings.Repeat("ä", 2000)
+	for sentence, change := range map[string]func(*plan.Hold){
+		"control characters in a holder":  func(h *plan.Hold) { h.Holder = "manual/\x1b[2J\n\u202eall is well" },
+		"no UTF-8 in a holder":            func(h *plan.Hold) { h.Holder = "manual/\xff\xfe" },
+		"a long holder":                   func(h *plan.Hold) { h.Holder = plan.Holder("manual/" + long) },
+		"control characters in an intent": func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2J", 1<<40 },
+		"a long intent":                   func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = long, 1<<40 },
+		"traces that are none": func(h *plan.Hold) {
+			h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-" + long}
+		},
+		"short traces": func(h *plan.Hold) { h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-12"} },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+			change(&s.Hold)
+			status := statusOf(thought{s, plan.Group(s)}, 1, v1alpha1.RolloutGroupStatus{})
+			texts := map[string]int{status.Holder: longestHolder}
+			if w := status.Waiting; w != nil {
+				texts[w.Pod], texts[w.On], texts[w.Zone], texts[w.Message] = longestName, longestName, longestName, longestMessage
+			}
+			if r := status.Rollout; r != nil {
+				texts[r.TraceID] = 32
+			}
+			for _, z := range status.Zones {
+				texts[z.Message] = longestMessage
+			}
+			for _, c := range status.Conditions {
+				texts[c.Message] = longestMessage
+			}
+			for text, most := range texts {
+				if len(text) > most || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Errorf("%d bytes of at most %d: %.80q", len(text), most, text)
+				}
+			}
+		})
+	}
+}
+
+func TestOfMoreZonesThanFitInTheSettledOnesAreLeftOut(t *testing.T) {
+	var situation strings.Builder
+	for i := range 40 {
+		pod := "ready@1"
+		if i >= 38 {
+			pod = "starting@1"
+		}
+		fmt.Fprintf(&situation, "zone-%d rev=1\n zone-%d-0 %s\n", i, i, pod)
+	}
+	status := shown(situation.String())
+	var names []string
+	for _, z := range status.Zones {
+		names = append(names, z.Name)
+	}
+	if len(names) != mostZones || status.ZonesOmitted != 8 || !slices.Equal(names[:3], []string{"zone-38", "zone-39", "zone-0"}) || status.Progress != "38/40" {
+		t.Errorf("%d zones, %d left out, %s: %s", len(names), status.ZonesOmitted, status.Progress, names)
+	}
+}
+
+func TestTheSameSituationIsTheSameStatus(t *testing.T) {
+	for _, situation := range []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"} {
+		th := thinkOf(situation)
+		first := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
+		th.snapshot.Now = th.snapshot.Now.Add(10 * time.Second)
+		if second := statusOf(th, 1, first); !equality.Semantic.DeepEqual(first, second) {
+			t.Errorf("%s(-first +second):\n%s", situation, cmp.Diff(first, second))
+		}
+	}
+}

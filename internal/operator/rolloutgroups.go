@@ -1,0 +1,82 @@
+package operator
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/report"
+)
+
+// rolloutGroupLoop names the loop over RolloutGroups in logs and metrics.
+const rolloutGroupLoop = "rolloutgroup"
+
+// showcase shows groups in RolloutGroups while this process leads.
+type showcase struct {
+	book       *rolloutgroup.Book
+	controller *rolloutgroup.Controller
+	loop       *loop.Loop[rolloutgroup.Name]
+}
+
+func (o *Operator) newShowcase() *showcase {
+	s := &showcase{book: rolloutgroup.NewBook(rolloutgroup.BookOptions{
+		Client: o.clients.foreign.dynamic, Metadata: o.clients.foreign.metadata, Namespace: o.config.Kubernetes.Namespace, Log: o.log,
+	})}
+	s.controller = rolloutgroup.New(rolloutgroup.Options{
+		Book: s.book, Observer: o.observer, Client: o.clients.dynamic, Log: o.log,
+		Soon: func(n rolloutgroup.Name, d time.Duration) { s.loop.AddAfter(n, d) },
+	})
+	s.loop = loop.New(loop.Options[rolloutgroup.Name]{ // without spans: a rollout takes many of these
+		Name:      rolloutGroupLoop,
+		Workers:   4,
+		Reconcile: s.controller.Reconcile,
+		Namespace: func(n rolloutgroup.Name) string { return n.Namespace },
+		Log:       o.log,
+		Queues:    o.metrics.Queues(),
+	})
+	return s
+}
+
+// show writes RolloutGroups until ctx ends and every worker has returned.
+func (o *Operator) show(ctx context.Context, s *showcase) {
+	var watching sync.WaitGroup
+	if o.waitForCaches(ctx) {
+		watching.Go(func() { s.book.Run(ctx) })
+	}
+	s.loop.Run(ctx)
+	watching.Wait()
+}
+
+// voices tell of a plan: the reporter and, while this process leads, RolloutGroups.
+type voices struct {
+	*report.Reporter
+	showing func() *showcase // may return nil
+}
+
+// Group tells of one plan, and returns whether there was news.
+func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
+	if showing := v.showing(); showing != nil {
+		showing.controller.Take(s, steps)
+	}
+	return v.Reporter.Group(s, steps, done)
+}
+
+// Forget drops a group that exists no more.
+func (v voices) Forget(key plan.Key) {
+	if showing := v.showing(); showing != nil {
+		showing.controller.Forget(key)
+	}
+	v.Reporter.Forget(key)
+}
+
+// asks tells whether a permission is one to have: what RolloutGroups need, nobody
+// misses where there are none.
+func (o *Operator) asks(need permission.Need) bool {
+	showing := o.showing.Load()
+	return need.APIGroup != v1alpha1.GroupName || (showing != nil && showing.book.Present())
+}

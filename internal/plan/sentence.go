@@ -1,0 +1,26 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Sentence spells the refusal for people, with what stands in the way.
+func (r Refusal) Sentence() string {
+	entry, _ := reason.Explain(r.Code)
+	var about []string
+	if r.Zone != "" {
+		about = append(about, "zone "+r.Zone)
+	}
+	if r.Pod != "" {
+		about = append(about, "pod "+r.Pod)
+	}
+	if r.Detail != "" {
+		about = append(about, r.Detail)
+	}
+	if len(about) == 0 {
+		return entry.Sentence
+	}
+	return entry.Sentence + " (" + strings.Join(about, ", ") + ")"
+}
