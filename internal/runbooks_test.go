@@ -140,7 +140,7 @@ func TestAlertsKnowEveryReasonThatNeedsAPerson(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range alerts(t) {
 		for _, match := range regexp.MustCompile(`zone_waiting\{reason=~?"([^"]+)"`).FindAllStringSubmatch(a.Expr, -1) {
-			for _, code := range strings.Split(match[1], "|") {
+			for code := range strings.SplitSeq(match[1], "|") {
 				known[code] = true
 			}
 		}

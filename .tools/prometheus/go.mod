@@ -1,6 +1,6 @@
 // Prometheus and promtool, pinned apart from the operator's own dependencies: make monitoring tests the alerts and every
 // query of the dashboard with them. They are built with the tag remove_all_sd; what finds targets in clouds is not
-// resolved here. The newest version whose modules the proxy has all of.
+// resolved here. It is the newest version of which all modules can be had.
 // To move it: go get -tags remove_all_sd -tool github.com/prometheus/prometheus/cmd/{promtool,prometheus}@VERSION in this
 // folder.
 module github.com/lockstep-dev/lockstep/tools/prometheus

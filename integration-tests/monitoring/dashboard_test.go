@@ -60,7 +60,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 		}
 	}
 	s := newScene(t)
-	s.operate()
+	s.operate("http://127.0.0.1:1") // where nobody is
 	p := s.scrape()
 	s.settle()
 	c := s.caller()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // caller asks the operator's webhooks as an API server does.
@@ -64,7 +66,22 @@ func (c *caller) askAll() {
 
 type object map[string]any
 
-func (c *caller) ask(webhook string, request object) {
+// shrink asks whether a zone may lose a pod, and returns why not.
+func (c *caller) shrink(zone string) (refusal string) {
+	c.Helper()
+	before, err := c.admin.AppsV1().StatefulSets(namespace).Get(c.Context(), zone, metav1.GetOptions{})
+	c.must(err)
+	before.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}
+	after := before.DeepCopy()
+	*after.Spec.Replicas--
+	sets, kind := object{"group": "apps", "version": "v1", "resource": "statefulsets"}, object{"group": "apps", "version": "v1", "kind": "StatefulSet"}
+	return c.ask("prepare-downscale", object{
+		"kind": kind, "resource": sets, "requestKind": kind, "requestResource": sets, "name": zone, "operation": "UPDATE", "oldObject": before, "object": after,
+	})
+}
+
+// ask asks one thing, as a dry run, and returns why it is refused.
+func (c *caller) ask(webhook string, request object) (refusal string) {
 	c.Helper()
 	c.asked++
 	request["uid"], request["namespace"], request["dryRun"] = fmt.Sprint("review-", c.asked), namespace, true
@@ -81,4 +98,15 @@ func (c *caller) ask(webhook string, request object) {
 	if answer.StatusCode != http.StatusOK {
 		c.Fatalf("%s: %s: %.300s", webhook, answer.Status, body)
 	}
+	var review struct {
+		Response struct {
+			Allowed bool
+			Status  struct{ Message string }
+		}
+	}
+	c.must(json.Unmarshal(body, &review))
+	if review.Response.Allowed {
+		return ""
+	}
+	return review.Response.Status.Message
 }

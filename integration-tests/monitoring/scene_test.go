@@ -50,9 +50,9 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// operate starts the operator as it is installed, with webhooks, and with traces that
-// nobody collects.
-func (s *scene) operate() {
+// operate starts the operator as it is installed, with webhooks, and with traces for a
+// collector.
+func (s *scene) operate(collector string) {
 	s.Helper()
 	manifests := filepath.Join(repository, "manifests") + "/"
 	s.must(s.cluster.Apply(s.Context(), manifests+"operator/namespace.yaml", manifests+"operator/serviceaccount.yaml", manifests+"crds",
@@ -63,7 +63,7 @@ func (s *scene) operate() {
 	s.operator, err = localcluster.StartOperator(s.Context(), localcluster.OperatorOptions{
 		Kubeconfig: kubeconfig,
 		Args:       []string{"-server-tls.enabled", "-server-tls.port=0", "-webhooks.update-ca-bundle=false"},
-		Env:        []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"},
+		Env:        []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector, "OTEL_BSP_SCHEDULE_DELAY=100"},
 	})
 	s.must(err)
 	s.Cleanup(func() {

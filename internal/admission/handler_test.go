@@ -421,9 +421,11 @@ func TestADecisionEndsBeforeTheAPIServerStopsWaiting(t *testing.T) {
 
 func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
+	var told admission.Observation
 	h := admission.New(admission.Options{
 		PrepareDownscale: &judge{verdict: admission.Deny(429, "Busy", "wait")}, Log: silent(),
-		Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
+		Tracer:  sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
+		Observe: func(o admission.Observation) { told = o },
 	})
 	q := asking(t, preparePath, update(t, scale(3), scale(2)))
 	q.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -434,6 +436,9 @@ func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
 	span := spans.Ended()[0]
 	if span.Parent().TraceID().String() != "0af7651916cd43dd8448eb211c80319c" || span.Name() != "admission prepare-downscale" {
 		t.Errorf("span %s with parent %s", span.Name(), span.Parent().TraceID())
+	}
+	if !told.Span.Equal(span.SpanContext()) {
+		t.Errorf("metrics are told of span %s, want %s", told.Span.SpanID(), span.SpanContext().SpanID())
 	}
 	want := []attribute.KeyValue{
 		attribute.String("k8s.namespace.name", "team"), attribute.String("lockstep.object", "statefulsets/scale/zone-a"), attribute.Bool("lockstep.dry_run", false),

@@ -7,15 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// cacheMetrics is about what is known of the cluster. A watch says at least every
-// minute up to which version it has told everything, so a cache whose version stands
-// still has lost its watch.
+// cacheMetrics is about what is known of the cluster. A watch says about every
+// minute up to which version it has told everything; where nothing of a kind changes,
+// that is a new one each time etcd reports its progress, every ten minutes. So a cache
+// whose version stands still for longer has lost its watch.
 type cacheMetrics struct{ *cacheAges }
 
 func newCacheMetrics() cacheMetrics {
 	return cacheMetrics{&cacheAges{
 		advanced: prometheus.NewDesc("lockstep_cache_advanced_timestamp_seconds",
-			"Unix time at which a scrape saw the cache at another version of the cluster than the scrape before; watches tell a new one about every minute.",
+			"Unix time at which a scrape saw the cache at another version of the cluster than the scrape before; watches tell a new one about every minute, in a quiet cluster at least every ten.",
 			[]string{"cache"}, nil),
 		now: time.Now, seen: map[string]cacheAge{},
 	}}

@@ -134,7 +134,8 @@ type GroupMetrics struct {
 	mu        sync.Mutex
 	forgotten bool
 	counted   map[series]struct{} // stay until the group is forgotten
-	shown     map[series]struct{} // stay until Show says otherwise
+	shown     map[series]float64  // stay until Show says otherwise
+	before    map[series]float64  // shown the time before
 	active    map[string]activity // by zone
 	changes   int                 // of holder that were counted
 }
@@ -167,7 +168,7 @@ func (m *Metrics) Group(namespace, group string) *GroupMetrics {
 	defer m.mu.Unlock()
 	g, known := m.groups[key]
 	if !known {
-		g = &GroupMetrics{of: &m.group, key: key, counted: map[series]struct{}{}, shown: map[series]struct{}{}}
+		g = &GroupMetrics{of: &m.group, key: key, counted: map[series]struct{}{}, shown: map[series]float64{}}
 		m.groups[key] = g
 	}
 	return g
@@ -238,8 +239,8 @@ func (g *GroupMetrics) Show(state GroupState) {
 	if g.forgotten {
 		return
 	}
-	before := g.shown
-	g.shown = make(map[series]struct{}, len(before))
+	g.before = g.shown
+	g.shown = make(map[series]float64, len(g.before))
 	active := make(map[string]activity, len(state.Zones))
 	for _, z := range state.Zones {
 		active[z.Name] = g.activeIn(z, state.At)
@@ -250,11 +251,12 @@ func (g *GroupMetrics) Show(state GroupState) {
 		g.show(g.of.waiting, 1, "", why)
 	}
 	g.showHold(state.Hold)
-	for s := range before {
+	for s := range g.before {
 		if _, still := g.shown[s]; !still {
 			g.remove(s)
 		}
 	}
+	g.before = nil
 }
 
 // activeIn says since when the activity of a zone is what it is: by the hold, which
@@ -287,9 +289,13 @@ func (g *GroupMetrics) showZone(z ZoneState, active activity) {
 	}
 }
 
+// show sets what is another value than before: most looks change little.
 func (g *GroupMetrics) show(in *prometheus.GaugeVec, v float64, labels ...string) {
-	g.shown[newSeries(in, labels)] = struct{}{}
-	in.WithLabelValues(g.labels(labels)...).Set(v)
+	s := newSeries(in, labels)
+	g.shown[s] = v
+	if was, known := g.before[s]; !known || was != v {
+		in.WithLabelValues(g.labels(labels)...).Set(v)
+	}
 }
 
 // counting remembers a series and returns all of its labels.
