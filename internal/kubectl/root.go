@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
+	"k8s.io/klog/v2" //nolint:depguard // to silence it: nothing is logged with it
 
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
