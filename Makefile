@@ -141,7 +141,7 @@ cover: ## unit tests' coverage by room, then as a whole
 
 ##@ Products
 
-build: ## the operator, static, as bin/lockstep
+build: ## the operator and the plugin of kubectl, static, as bin/lockstep and bin/kubectl-lockstep
 	CGO_ENABLED=0 GOOS=$(TARGETOS) GOARCH=$(TARGETARCH) $(GO) build -tags grpcnotrace -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
 image: ## the operator's image as IMAGE (lockstep:devel), with docker or CONTAINER=podman

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2" //nolint:depguard // to silence it: nothing is logged with it
 
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
@@ -45,6 +46,8 @@ type app struct {
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
+	klog.LogToStderr(false) // libraries write what servers say as it is
+	klog.SetOutput(io.Discard)
 	a := &app{streams: streams, style: screen.StyleOf(streams.Out, os.Getenv), version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
 	return a.run(ctx, args)
 }

@@ -118,7 +118,7 @@ func addGroup(p *screen.Page, v groupView, now time.Time) {
 		})
 	}
 	if len(rows) > 0 {
-		p.Table(2, []string{"ZONE", "UPDATED", "READY", "DOWN", "ACTIVITY", "WAITS FOR"}, rows)
+		p.Table(2, []string{"ZONE", "UPDATED", "READY", "DOWN/MAX", "ACTIVITY", "WAITS FOR"}, rows)
 	}
 	for _, r := range v.Remarks {
 		p.Line(screen.Text("  note:"), screen.In(urgency(r), r.Zone+" "+r.short()))
@@ -132,6 +132,9 @@ func headline(v groupView, now time.Time) []screen.Piece {
 		line = append(line, screen.Text("held by "+v.Holder))
 		if v.Since != nil {
 			line = append(line, screen.Text("for "+screen.Span(now.Sub(*v.Since))))
+		}
+		if v.Until != nil {
+			line = append(line, screen.Text("until "+screen.Clock(*v.Until)))
 		}
 	}
 	if v.TraceID != "" {

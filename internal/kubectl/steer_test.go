@@ -104,7 +104,7 @@ func TestAGroupIsHeldAndReleased(t *testing.T) {
 		if code, _, _ := s.types("hold", "calm", "--reason", "other"); code != exitWaits {
 			s.Errorf("held by another: exit code %d", code)
 		}
-		if out := s.succeeds("status", "calm"); !strings.Contains(out, "held by manual/node-upgrade") {
+		if out := s.succeeds("status", "calm"); !strings.Contains(out, "held by manual/node-upgrade for 0s until 2000-01-01T01:30:00Z") {
 			s.Errorf("status says:\n%s", out)
 		}
 		time.Sleep(time.Hour)

@@ -15,6 +15,7 @@ type groupView struct {
 	Activity  string     `json:"activity"`
 	Holder    string     `json:"holder,omitempty"`
 	Since     *time.Time `json:"since,omitempty"` // when the holder took the group
+	Until     *time.Time `json:"until,omitempty"` // when a holder from outside lockstep holds no more
 	TraceID   string     `json:"traceID,omitempty"`
 	Zones     []zoneView `json:"zones"`
 	Waits     []waitView `json:"waits,omitempty"`
@@ -55,6 +56,9 @@ func viewOf(s plan.Snapshot) groupView {
 		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
 		Zones: []zoneView{},
+	}
+	if s.Hold.Holder.Foreign() {
+		v.Until = moment(s.Hold.ExpiresAt())
 	}
 	for _, z := range status.Zones {
 		zone := zoneView{

@@ -26,6 +26,8 @@ const (
 	partition = "internal/plan/partition.go"
 	grants    = "internal/hold/evict.go"
 	granted   = "internal/invariant/grant.go"
+	snapshot  = "internal/plan/snapshot.go"
+	manual    = "internal/hold/manual.go"
 	explore   = "internal/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
 )
@@ -711,5 +713,37 @@ var all = []Mutant{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
 		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
 		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
+	},
+
+	// what people ask for
+	{
+		Name:  "pause that does not end",
+		Edits: []Edit{{snapshot, "return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))", "return z.Paused"}},
+		Test:  scenarios + "a-pause-that-is-over-keeps-nobody", Rule: "wait zone-a because Paused",
+	},
+	{
+		Name:  "pause that ends before its end can be read",
+		Edits: []Edit{{snapshot, "z.PausedUntil.Time.IsZero() || now", "now"}},
+		Test:  scenarios + "a-pause-whose-end-cannot-be-read-lasts", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "pause after whose end nobody looks again",
+		Edits: []Edit{{guards, "Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}", "Refusal{Code: reason.Paused}"}},
+		Test:  "internal/plan TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver", Rule: "woken at",
+	},
+	{
+		Name:  "person who drives out a rollout",
+		Edits: []Edit{{manual, "case !h.Holder.Free() && h.Holder != holder && !over:", "case h.Holder.Foreign() && h.Holder != holder && !over:"}},
+		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
+	},
+	{
+		Name:  "person who holds while a pod is on its way",
+		Edits: []Edit{{manual, "case len(h.Intents) > 0:", "case false:"}},
+		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
+	},
+	{
+		Name:  "person who gives back what lockstep holds",
+		Edits: []Edit{{manual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
+		Test:  "internal/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
 	},
 }

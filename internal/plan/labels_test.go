@@ -32,6 +32,13 @@ func TestLabelsAreKeptButForThoseThatEveryPodHasOfItsOwn(t *testing.T) {
 	if want := "example.com/empty=,name=ingester,zone=a"; string(text) != want || err != nil {
 		t.Errorf("written as %s, %v, want %s", text, err, want)
 	}
+	var again plan.Labels
+	if err := again.UnmarshalText(text); err != nil || again != labels {
+		t.Errorf("read back as %v, %v", again.Map(), err)
+	}
+	if err := again.UnmarshalText(nil); err != nil || again != (plan.Labels{}) {
+		t.Errorf("none are read back as %v, %v", again.Map(), err)
+	}
 	if text, err := (plan.Labels{}).MarshalText(); len(text) > 0 || err != nil {
 		t.Errorf("none are written as %s, %v", text, err)
 	}

@@ -1,0 +1,31 @@
+package kubectl
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNamesAreCompleted(t *testing.T) {
+	for line, want := range map[string]string{
+		"status ":           "calm\nstore\n:4\n",
+		"why st":            "calm\nstore\n:4\n", // the shell chooses
+		"status store ":     ":4\n",
+		"explain PodF":      "PodFailing\n",
+		"status -o ":        "json\nyaml\n:4\n",
+		"pause ":            "calm\nstore\n:4\n",
+		"sta":               "status\tShow how groups stand, zone by zone\n",
+		"hold calm --reas":  "--reason\twhy",
+		"release ":          "calm\n",
+		"snapshot ":         "calm\n",
+		"restart store --z": "--zone\tonly this zone\n",
+	} {
+		t.Run(line, func(t *testing.T) {
+			inScene(t, []string{rolling, settled}, func(s *scene) {
+				_, out, _ := s.types(append([]string{"__complete"}, strings.Split(line, " ")...)...)
+				if !strings.Contains(out, want) {
+					s.Errorf("offered:\n%swant\n%s", out, want)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package kubectl
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw.Legal().Draw(t, "snapshot")
+		text, err := encoded(formJSON, recordView{Snapshot: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseSnapshot([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, got := fixture.Outcome(s), fixture.Outcome(again); !slices.Equal(want, got) {
+			t.Fatalf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// secrets are names that stand in what is drawn, as somebody would know them.
+var secrets = strings.NewReplacer("zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
+	"team", "mimir-prod", "store", "ingester", "10.0.0.1", "10.1.2.3", "web", "ReplicaOf")
+
+func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw.Legal().Draw(t, "snapshot")
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var named plan.Snapshot
+		if err := json.Unmarshal([]byte(secrets.Replace(string(text))), &named); err != nil {
+			t.Fatal(err)
+		}
+		for i := range named.Zones { // what pods were told is not told on
+			named.Zones[i].Told = nil
+		}
+		named.Asked = plan.Asked{}
+		masked := mask(named)
+		if want, got := causes(named), causes(masked); !slices.Equal(want, got) && named.Hold.Agreed == nil && named.Hold.Decrease.None() {
+			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
+		}
+		told := fmt.Sprintf("%+v\n%s\n%s", masked, fixture.PrintSnapshot(masked), strings.Join(fixture.Outcome(masked), "\n"))
+		for _, secret := range []string{"ingester", "mimir", "10.1.2.3", "ReplicaOf", "CrashLoop"} {
+			if strings.Contains(told, secret) {
+				t.Fatalf("%q is told:\n%s", secret, told)
+			}
+		}
+	})
+}
