@@ -264,29 +264,46 @@ func downInPartition(s plan.Snapshot, z plan.Zone, b plan.DisruptionBudget, part
 		if other.Name == z.Name {
 			continue
 		}
-		up, of := unnotedUp(s, other), 0
-		rested := map[int]bool{}
+		up, of, exists := unnotedUp(s, other), 0, map[int]bool{}
 		for _, p := range other.Pods {
-			rested[p.Ordinal] = b.Delay <= 0 || !s.Now.Before(p.ReadySince.Add(b.Delay))
-			if in, _ := b.PartitionOf(p.Name); in == partition && !other.Owns(p.Ordinal) {
-				of++
-				down++
-			}
-		}
-		for ordinal := other.Start; ordinal-other.Start < other.Replicas; ordinal++ {
-			if in, _ := b.PartitionOf(plan.PodName(other.Name, ordinal)); in != partition {
+			exists[p.Ordinal] = true
+			if in, _ := b.PartitionOf(p.Name); in != partition {
 				continue
 			}
 			of++
-			if !up[ordinal] || !rested[ordinal] {
+			rested := b.Delay <= 0 || !s.Now.Before(p.ReadySince.Add(b.Delay))
+			if !other.Owns(p.Ordinal) || !up[p.Ordinal] || !rested {
 				down++
 			}
 		}
-		if of == 0 {
-			down++
+		missing := missingInPartition(other, exists, b, partition)
+		if of+missing == 0 {
+			missing = 1
 		}
+		down += missing
 	}
 	return down
+}
+
+// mostMissing is how many pods of a zone are looked at that do not exist.
+const mostMissing = 1000
+
+// missingInPartition counts the pods of a partition that a zone should have and has
+// not. Of those that are too many to look at, one counts.
+func missingInPartition(z plan.Zone, exists map[int]bool, b plan.DisruptionBudget, partition string) int {
+	missing, seen := 0, 0
+	for ordinal := z.Start; ordinal-z.Start < z.Replicas; ordinal++ {
+		if exists[ordinal] {
+			continue
+		}
+		if seen++; seen > mostMissing {
+			return missing + 1
+		}
+		if in, _ := b.PartitionOf(plan.PodName(z.Name, ordinal)); in == partition {
+			missing++
+		}
+	}
+	return missing
 }
 
 func strangeEviction(s plan.Snapshot, a allowed) string {

@@ -126,3 +126,23 @@ func TestProgressBesideEvictions(t *testing.T) {
 		mustReachGoal(t, w)
 	})
 }
+
+// A zone may ask for more pods than anybody can look for one by one.
+func TestAnEvictionIsJudgedBesideAZoneOfTooManyReplicas(t *testing.T) {
+	s := fixture.MustParse(`
+zpdb store limit=2 regex="zone-[ab]-([0-9]+)"
+zone-a rev=1
+  zone-a-0 ready@1
+zone-b rev=1 replicas=2147483647
+  zone-b-0 ready@1
+`)
+	s.Live = true
+	ask := plan.EvictRequest{Pod: "zone-a-0", UID: s.Zones[0].Pods[0].UID}
+	permit, covered := fixture.Granting(s, ask)
+	if !permit.Allowed() || covered.Verdict != hold.Write {
+		t.Fatalf("%s, %v", permit.Because, covered.Verdict)
+	}
+	if v := invariant.CheckEviction(s, ask, permit, covered); v != nil {
+		t.Error(v)
+	}
+}
