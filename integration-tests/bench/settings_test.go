@@ -71,7 +71,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 
 func TestWhatWasChosenIsMeasured(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks evictions scaling",
+		"":            "rollout many memory fairness failover webhooks evictions scaling status",
 		"idle":        "rollout",
 		"memory,many": "many memory",
 	} {
