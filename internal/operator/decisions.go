@@ -37,12 +37,16 @@ func (o *Operator) tellOfDecisions() *decisions {
 
 // decided hears what an eviction was answered.
 func (d *decisions) decided(ctx context.Context, e admission.Eviction, covering string, v admission.Verdict) {
-	if d == nil {
-		return
+	if d != nil {
+		d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decisionOf(ctx, e.Pod, v))
 	}
-	decision := budget.Decision{Pod: e.Pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.Now()}
+}
+
+// decisionOf is what a budget tells of a verdict, with the trace that it was made in.
+func decisionOf(ctx context.Context, pod string, v admission.Verdict) budget.Decision {
+	decision := budget.Decision{Pod: pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.Now()}
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		decision.TraceID = span.TraceID().String()
 	}
-	d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decision)
+	return decision
 }
