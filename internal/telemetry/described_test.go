@@ -41,6 +41,8 @@ func described() []description {
 
 func kindOf(c prometheus.Collector) string {
 	switch c.(type) {
+	case prometheus.Gauge: // has all methods of a Counter, too
+		return "gauge"
 	case *prometheus.CounterVec, prometheus.Counter:
 		return "counter"
 	case *prometheus.HistogramVec:
@@ -108,6 +110,14 @@ func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
 	}
 	if is != table() {
 		t.Errorf("%s is out of date, run make generate", file)
+	}
+}
+
+func TestCountersAndNothingElseAreNamedTotal(t *testing.T) {
+	for _, d := range described() {
+		if strings.HasSuffix(d.name, "_total") != (d.kind == "counter") {
+			t.Errorf("%s is a %s", d.name, d.kind)
+		}
 	}
 }
 
