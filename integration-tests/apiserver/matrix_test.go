@@ -201,6 +201,31 @@ func TestNothingIsRolledWhileNobodyLeads(t *testing.T) {
 	c.wantDeletions(c.allPods()...)
 }
 
+func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) {
+	t.Parallel()
+	c, replicas := leaderless(t)
+	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range replicas {
+		c.service.leadTo(webhookAddress(t, o))
+		c.refuses(c.scaleBy(patched, "zone-b", -1), apierrors.IsTooManyRequests, "downscale/zone-a")
+		if _, metrics := o.get("/metrics"); !hasSeries(metrics, "lockstep_group_refusals_total", c.name, `webhook="prepare-downscale"`, `reason="GroupHeld"`) {
+			t.Error("the refusal is not counted")
+		}
+	}
+	c.remove("zone-a")
+	c.remove("zone-b")
+	c.eventually("nothing is shown of the group any more", func(present) error {
+		for _, o := range replicas {
+			if _, metrics := o.get("/metrics"); hasSeries(metrics, "lockstep_group_", c.name) {
+				return errors.New("there are metrics of it")
+			}
+		}
+		return nil
+	})
+}
+
 func TestEveryReplicaAnswersDownscalesWhileNobodyLeads(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)

@@ -99,7 +99,7 @@ func TestAReviewShowsWhichPodIsEvictedAndHow(t *testing.T) {
 			if !response.Allowed || len(c.written) != tc.writes || (len(response.Warnings) > 0) != tc.warned {
 				t.Errorf("%d writes, answered %+v", len(c.written), response)
 			}
-			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != admission.Reason("EvictionGranted") {
+			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != admission.Reason("EvictionGranted") || (*told)[0].Group != c.group.Key {
 				t.Errorf("told %+v", (*told)[0])
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // Options say which webhooks there are. Log is required; a webhook without a
@@ -40,6 +42,7 @@ type Observation struct {
 	Webhook string  // no-downscale, prepare-downscale, pod-eviction, pod-eviction-pin, zpdb-validation
 	Verdict Outcome // what the API server was told
 	Reason  Reason  // why; empty when there was no verdict
+	Group   plan.Key // that was judged, where one was
 	DryRun  bool
 	Took    time.Duration
 	Span    trace.SpanContext // of the decision; not valid when there was none
@@ -121,7 +124,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(fmt.Errorf("encode a verdict: %w", err)) // strings and numbers: it always can be
 	}
-	told.Verdict, told.Reason, told.DryRun, told.Span = verdict.outcome(), verdict.Reason, asked.Request.DryRun, span
+	told.Verdict, told.Reason, told.Group = verdict.outcome(), verdict.Reason, verdict.Group
+	told.DryRun, told.Span = asked.Request.DryRun, span
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // whoever asked has gone, if this fails
 }

@@ -75,7 +75,7 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	case !pod.Held:
 		return Allow(NotGuarded)
 	}
-	return p.judge(ctx, pod.Key, e, plan.EvictRequest{Pod: e.Pod, UID: pod.UID})
+	return p.judge(ctx, pod.Key, e, plan.EvictRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
 // Doubt refuses a review that shows no eviction.

@@ -85,7 +85,7 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !set.Held:
 		return Allow(NotGuarded)
 	}
-	return p.judge(ctx, set.Key, c)
+	return p.judge(ctx, set.Key, c).of(set.Key)
 }
 
 // set returns the StatefulSet at least as new as the request shows it: its labels

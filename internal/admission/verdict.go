@@ -26,6 +26,8 @@ type Verdict struct {
 	Allowed bool
 	// Reason is the metric label, never free text.
 	Reason Reason
+	// Group is the group that was judged, where one was.
+	Group plan.Key
 	// Code is the HTTP status that the caller gets with a refusal.
 	Code int
 	// Message says in a refusal what stands in the way.
@@ -66,6 +68,12 @@ func Allow(why Reason) Verdict { return Verdict{Allowed: true, Reason: why} }
 // any more.
 func Deny(code int, why Reason, message string) Verdict {
 	return Verdict{Code: code, Reason: why, Message: message}
+}
+
+// of says which group was judged.
+func (v Verdict) of(group plan.Key) Verdict {
+	v.Group = group
+	return v
 }
 
 // inWords says what stands in the way and, if that is known, for how long.

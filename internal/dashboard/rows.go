@@ -121,11 +121,15 @@ var rows = []row{
 			one(`histogram_quantile(0.99, sum by (purpose, le) (rate(lockstep_pod_call_duration_seconds_bucket[$__rate_interval])))`, "{{purpose}}"),
 		},
 		{
-			"The certificate is valid for", "", number, "s", 12,
+			"Refusals of the group", "By webhook and reason.", lines, "reqps", 8,
+			one(`sum by (group, webhook, reason) (rate(lockstep_group_refusals_total{`+chosen+`}[$__rate_interval]))`, "{{group}} {{webhook}} {{reason}}"),
+		},
+		{
+			"The certificate is valid for", "", number, "s", 8,
 			one(`min(lockstep_webhook_certificate_expiry_timestamp_seconds) - time()`, ""),
 		},
 		{
-			"Faults of webhook configurations", "", number, "short", 12,
+			"Faults of webhook configurations", "", number, "short", 8,
 			one(`max by (fault) (lockstep_webhook_configuration_faults)`, "{{fault}}"),
 		},
 	}},

@@ -215,6 +215,11 @@ func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T 
 	return records
 }
 
+// Has tells whether a group has a zone, and is managed.
+func (o *Observer) Has(key plan.Key) bool {
+	return o.Managed(key.Namespace) && len(o.zonesOf(key)) > 0
+}
+
 // Groups returns every group that has a zone or a hold, of one namespace or,
 // when namespace is empty, of all that are managed.
 func (o *Observer) Groups(namespace string) []plan.Key {

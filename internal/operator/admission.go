@@ -59,8 +59,13 @@ func (o *Operator) admission() http.Handler {
 		Limit:          o.config.ServerTLS.RequestTimeout,
 		Log:            o.log,
 		Tracer:         o.tracer,
-		Observe: func(seen admission.Observation) {
-			o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
-		},
+		Observe:        o.reviewed,
 	})
+}
+
+func (o *Operator) reviewed(seen admission.Observation) {
+	o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
+	if seen.Verdict == admission.Denied && seen.Group.Rolled() && seen.Group.Group != "" && !seen.DryRun {
+		o.metrics.Group(seen.Group.Namespace, seen.Group.Group).Refused(seen.Webhook, string(seen.Reason))
+	}
 }

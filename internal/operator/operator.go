@@ -376,6 +376,8 @@ func (o *Operator) waitForCaches(ctx context.Context) bool {
 func (o *Operator) enqueue(key plan.Key) {
 	if l := o.loop.Load(); l != nil {
 		l.Add(key)
+	} else if key.Rolled() && !o.observer.Has(key) {
+		o.metrics.Forget(key.Namespace, key.Group) // what replicas that do not lead have counted of it
 	}
 	o.budgetsChanged(key.Namespace)
 }

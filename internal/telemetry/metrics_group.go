@@ -16,6 +16,7 @@ type groupMetrics struct {
 	duration    *prometheus.HistogramVec
 	lastSuccess *prometheus.GaugeVec
 	deleted     *prometheus.CounterVec
+	refusals    *prometheus.CounterVec
 	pods        *prometheus.GaugeVec
 	budget      *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
@@ -51,6 +52,10 @@ func newGroupMetrics() groupMetrics {
 			Name: "lockstep_group_pods_deleted_total",
 			Help: "Pods that lockstep deleted, by zone and reason.",
 		}, of("zone", "reason")),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_group_refusals_total",
+			Help: "Evictions and downscales of the group that its hold, budgets and pods did not allow, by webhook and reason; dry runs apart.",
+		}, of("webhook", "reason")),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_zone_pods",
 			Help: "Pods of the zone by state: desired by the spec; of those ready, updated (of the revision asked for) and outdated (of another one); down for whatever reason; noted in the hold.",
@@ -96,7 +101,7 @@ func newGroupMetrics() groupMetrics {
 
 func (g groupMetrics) all() []prometheus.Collector {
 	return append([]prometheus.Collector{
-		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
+		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.refusals, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
 	}, g.hold.all()...)
 }
 
@@ -204,13 +209,18 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 }
 
 // PodDeleted counts a pod that was deleted, by the code of the reason.
-func (g *GroupMetrics) PodDeleted(zone, reason string) {
+func (g *GroupMetrics) PodDeleted(zone, reason string) { g.count(g.of.deleted, zone, reason) }
+
+// Refused counts a downscale or an eviction that was refused, by the code of the reason.
+func (g *GroupMetrics) Refused(webhook, reason string) { g.count(g.of.refusals, webhook, reason) }
+
+func (g *GroupMetrics) count(in *prometheus.CounterVec, labels ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.forgotten {
 		return
 	}
-	g.of.deleted.WithLabelValues(g.counting(g.of.deleted, zone, reason)...).Inc()
+	in.WithLabelValues(g.counting(in, labels...)...).Inc()
 }
 
 // Stepped records how long it took to replace one pod.

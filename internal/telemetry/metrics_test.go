@@ -127,6 +127,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 	g.Reconciled(t.Context(), "again", false, time.Millisecond)
 	g.PodDeleted("zone-a", "OutdatedRevision")
 	g.PodDeleted("zone-a", "OutdatedRevision")
+	g.Refused("pod-eviction", "BudgetUsed")
 	g.Show(telemetry.GroupState{
 		Zones: []telemetry.ZoneState{
 			{Name: "zone-a", Desired: 4, Ready: 3, Updated: 2, Outdated: 2, Down: 1, Noted: 1, Budget: 2, Activity: "Rolling"},
@@ -139,6 +140,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 		`lockstep_group_reconciles_total{group="ingester",namespace="mimir",result="again"}`:                            "1",
 		`lockstep_group_reconciles_total{group="ingester",namespace="mimir",result="done"}`:                             "1",
 		`lockstep_group_pods_deleted_total{group="ingester",namespace="mimir",reason="OutdatedRevision",zone="zone-a"}`: "2",
+		`lockstep_group_refusals_total{group="ingester",namespace="mimir",reason="BudgetUsed",webhook="pod-eviction"}`:  "1",
 		`lockstep_group_zone_budget{group="ingester",namespace="mimir",zone="zone-a"}`:                                  "2",
 		`lockstep_group_zone_budget{group="ingester",namespace="mimir",zone="zone-b"}`:                                  "0",
 		`lockstep_group_zone_waiting{group="ingester",namespace="mimir",reason="NotItsTurn",zone="zone-b"}`:             "1",
@@ -188,6 +190,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 		g := m.Group(namespace, group)
 		g.Reconciled(t.Context(), "done", true, time.Second)
 		g.PodDeleted("z", "OutdatedRevision")
+		g.Refused("pod-eviction", "BudgetUsed")
 		g.Stepped(time.Second)
 		g.ZoneRolled(time.Minute)
 		g.Rolled(time.Minute)
