@@ -66,10 +66,11 @@ func untilOf(h plan.Hold) time.Time {
 }
 
 // GiveBack returns the record of a hold that a person gives back. The second result
-// is false for one that is not his to give: free, or of an operation of lockstep's.
-// One from outside that is not called manual is given back by force.
+// is false for one that is not his to give: free, or of an operation of lockstep's, or
+// with notes that cannot be read, which the write would erase. One from outside that is
+// not called manual is given back by force.
 func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
-	if !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
+	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false
 	}
 	next := h

@@ -84,3 +84,12 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 		}
 	}
 }
+
+func TestAHoldThatCannotBeReadIsNotGivenBack(t *testing.T) {
+	before := fixture.MustParse("hold manual/upgrade unreadable=damaged\n").Hold
+	for _, force := range []bool{false, true} {
+		if got, ok := hold.GiveBack(before, force); ok || got.Holder != before.Holder {
+			t.Errorf("by force %t: given back as %+v", force, got)
+		}
+	}
+}

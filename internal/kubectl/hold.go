@@ -142,6 +142,9 @@ func (a *app) giveBack(ctx context.Context, c *cluster, argument string, force b
 		return errors.Join(fmt.Errorf("group %q has no hold", name), c.missing(ctx, key))
 	case before.Holder.Free():
 		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Group))
+	case before.Unreadable != "":
+		return fmt.Errorf("%s holds the group, with notes that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
+			before.Holder, before.Unreadable, reason.HoldUnreadable)
 	case before.Holder.Foreign():
 		return fmt.Errorf("%s holds the group, which is not manual/...; accepted with --force", before.Holder)
 	}
