@@ -44,11 +44,15 @@ Holding again for the same reason prolongs it.`,
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
 		}
+		name, err := groupOf(args[0])
+		if err != nil {
+			return err
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		return a.take(c.Context(), cluster, args[0], holder, lasts)
+		return a.take(c.Context(), cluster, name, holder, lasts)
 	}
 	command.Flags().StringVar(&why, "reason", "", "why: it becomes part of the holder that everybody sees")
 	command.Flags().DurationVar(&lasts, "for", time.Hour, "how long at most")
@@ -59,8 +63,7 @@ Holding again for the same reason prolongs it.`,
 // longestHold is how long people may hold: what is forgotten should end.
 const longestHold = 7 * 24 * time.Hour
 
-func (a *app) take(ctx context.Context, c *cluster, argument string, holder plan.Holder, lasts time.Duration) error {
-	_, name := split(argument)
+func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Holder, lasts time.Duration) error {
 	key := c.group(name)
 	zones, err := c.zonesOf(ctx, name)
 	if err != nil {
@@ -112,18 +115,21 @@ its own is never given back by this: it ends when the operation does.`,
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
+		name, err := groupOf(args[0])
+		if err != nil {
+			return err
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		return a.giveBack(c.Context(), cluster, args[0], force)
+		return a.giveBack(c.Context(), cluster, name, force)
 	}
 	command.Flags().BoolVar(&force, "force", false, "also where the holder is neither manual/... nor an operation of lockstep's")
 	return command
 }
 
-func (a *app) giveBack(ctx context.Context, c *cluster, argument string, force bool) error {
-	_, name := split(argument)
+func (a *app) giveBack(ctx context.Context, c *cluster, name string, force bool) error {
 	key := c.group(name)
 	var before plan.Hold
 	released := false

@@ -70,11 +70,15 @@ func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snap
 	if file != "" {
 		return a.readSnapshot(file)
 	}
+	name, err := groupOf(args[0])
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
 	cluster, err := a.connect()
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
-	return cluster.existing(c.Context(), cluster.group(args[0]))
+	return cluster.existing(c.Context(), cluster.group(name))
 }
 
 func planOf(s plan.Snapshot) planView {

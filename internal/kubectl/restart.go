@@ -27,11 +27,14 @@ pods gets the time as an annotation, and lockstep rolls zone by zone.`,
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
+		group, err := groupOf(args[0])
+		if err != nil {
+			return err
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		_, group := split(args[0])
 		zones, err := cluster.zonesOf(c.Context(), group)
 		switch {
 		case err != nil:

@@ -30,11 +30,19 @@ func (a *app) status() *cobra.Command {
 		if watch && a.form != formTable {
 			return fmt.Errorf("-w does not go with -o %s; accepted: one of them", a.form)
 		}
+		w := wanted{all: all}
+		for _, argument := range args {
+			name, err := groupOf(argument)
+			if err != nil {
+				return err
+			}
+			w.names = append(w.names, name)
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		return a.showStatus(c.Context(), cluster, wanted{args, all}, watch)
+		return a.showStatus(c.Context(), cluster, w, watch)
 	}
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
 	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups of all namespaces")

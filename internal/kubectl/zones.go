@@ -16,9 +16,9 @@ import (
 
 // zones returns the zones that an argument names: those of a group, or a single one.
 func (c *cluster) zones(ctx context.Context, argument string) ([]string, error) {
-	kind, name := split(argument)
-	if kind == podKind {
-		return nil, fmt.Errorf("%q is a pod; accepted: a group, or zone/NAME", argument)
+	kind, name, err := subject(argument, groupKind, zoneKind)
+	if err != nil {
+		return nil, err
 	}
 	if kind != zoneKind {
 		zones, err := c.zonesOf(ctx, name)
