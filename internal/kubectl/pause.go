@@ -2,13 +2,11 @@ package kubectl
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
@@ -69,7 +67,7 @@ func (a *app) resume() *cobra.Command {
 }
 
 // annotate changes annotations of every zone that an argument names, and says so.
-func (a *app) annotate(ctx context.Context, argument string, change annotations, said string) error {
+func (a *app) annotate(ctx context.Context, argument string, notes annotations, said string) error {
 	c, err := a.connect()
 	if err != nil {
 		return err
@@ -78,30 +76,7 @@ func (a *app) annotate(ctx context.Context, argument string, change annotations,
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": change}})
-	if err != nil {
-		return err
-	}
-	return a.patchZones(ctx, c, zones, types.MergePatchType, patch, said)
-}
-
-// patchZones changes one zone after the other, and says of each what was done.
-func (a *app) patchZones(ctx context.Context, c *cluster, zones []string, kind types.PatchType, patch []byte, said string) error {
-	for _, zone := range zones {
-		_, err := c.client.AppsV1().StatefulSets(c.namespace).Patch(ctx, zone, kind, patch, metav1.PatchOptions{FieldManager: actor})
-		if err != nil {
-			return fmt.Errorf("change StatefulSet %s/%s: %w", c.namespace, zone, err)
-		}
-		if err := a.say("statefulset.apps/" + zone + " " + said); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// say writes one line.
-func (a *app) say(text string) error {
-	p := a.page()
-	p.Line(screen.Text(text))
-	return a.print(p)
+	return a.changeZones(ctx, c, zones, func(*appsv1.StatefulSet) (change, error) {
+		return change{patch: object{"metadata": object{"annotations": notes}}, said: said}, nil
+	})
 }

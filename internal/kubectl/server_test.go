@@ -26,9 +26,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// object is what the server keeps, as JSON shows it.
-type object = map[string]any
-
 // apiServer is an API server that keeps objects by their path, selects by labels and
 // by the fields that are asked for here, and takes merge patches. It answers in the
 // goroutine that asks.
@@ -243,6 +240,9 @@ func (s *apiServer) patch(path string, body []byte) *http.Response {
 	var change object
 	_ = json.Unmarshal(body, &change)
 	o := clone(s.objects[path])
+	if asked := at(change, "metadata", "resourceVersion"); asked != nil && asked != at(o, "metadata", "resourceVersion") {
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
+	}
 	merge(o, change)
 	s.keep(path, o)
 	return apitest.Answer(http.StatusOK, o)

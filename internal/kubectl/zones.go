@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,7 +16,7 @@ import (
 )
 
 // zones returns the zones that an argument names: those of a group, or a single one.
-func (c *cluster) zones(ctx context.Context, argument string) ([]string, error) {
+func (c *cluster) zones(ctx context.Context, argument string) ([]appsv1.StatefulSet, error) {
 	kind, name, err := subject(argument, groupKind, zoneKind)
 	if err != nil {
 		return nil, err
@@ -41,11 +42,11 @@ func (c *cluster) zones(ctx context.Context, argument string) ([]string, error) 
 	if _, grouped := set.Labels[contract.GroupLabel]; !grouped {
 		return nil, fmt.Errorf("StatefulSet %q has no label %s, so it is no zone of a group", name, contract.GroupLabel)
 	}
-	return []string{name}, nil
+	return []appsv1.StatefulSet{*set}, nil
 }
 
 // zonesOf returns the zones of a group in natural order.
-func (c *cluster) zonesOf(ctx context.Context, group string) ([]string, error) {
+func (c *cluster) zonesOf(ctx context.Context, group string) ([]appsv1.StatefulSet, error) {
 	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{group})
 	if err != nil {
 		return nil, nil //nolint:nilerr // what cannot be the value of a label is no group
@@ -54,10 +55,14 @@ func (c *cluster) zonesOf(ctx context.Context, group string) ([]string, error) {
 	if err != nil {
 		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", c.namespace, err))
 	}
-	var names []string
-	for i := range sets.Items {
-		names = append(names, sets.Items[i].Name)
+	slices.SortFunc(sets.Items, func(a, b appsv1.StatefulSet) int { return plan.CompareNatural(a.Name, b.Name) })
+	return sets.Items, nil
+}
+
+func namesOf(zones []appsv1.StatefulSet) []string {
+	names := make([]string, len(zones))
+	for i := range zones {
+		names[i] = zones[i].Name
 	}
-	slices.SortFunc(names, plan.CompareNatural)
-	return names, nil
+	return names
 }
