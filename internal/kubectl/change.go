@@ -18,26 +18,28 @@ type object = map[string]any
 
 // change is what becomes of a zone, and what is said of it.
 type change struct {
-	patch object // nil: the zone stays as it is
-	said  string // nothing: nothing is said
+	patch object // nil: nothing
+	said  string
+	stays bool // although something was to become of it
 }
 
 // changeZones changes one zone after the other by what decide makes of it, and says of
-// each what was done.
+// each what was done. It ends with errWaits where a zone stays as it is.
 func (a *app) changeZones(ctx context.Context, c *cluster, zones []appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) error {
+	var stays error
 	for i := range zones {
 		done, err := c.amend(ctx, &zones[i], decide)
 		if err != nil {
 			return fmt.Errorf("change StatefulSet %s/%s: %w", c.namespace, zones[i].Name, err)
 		}
-		if done.said == "" {
-			continue
+		if done.stays {
+			stays = errWaits
 		}
 		if err := a.say("statefulset.apps/" + zones[i].Name + " " + done.said); err != nil {
 			return err
 		}
 	}
-	return nil
+	return stays
 }
 
 // amend changes the very version of a zone that decide has judged. Where somebody else

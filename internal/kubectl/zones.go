@@ -15,34 +15,41 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// zones returns the zones that an argument names: those of a group, or a single one.
-func (c *cluster) zones(ctx context.Context, argument string) ([]appsv1.StatefulSet, error) {
+// zones returns the zones that an argument names: those of a group, and its name, or a
+// single one.
+func (c *cluster) zones(ctx context.Context, argument string) (zones []appsv1.StatefulSet, group string, err error) {
 	kind, name, err := subject(argument, groupKind, zoneKind)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if kind != zoneKind {
 		zones, err := c.zonesOf(ctx, name)
 		if err != nil || len(zones) > 0 {
-			return zones, err
+			return zones, name, err
 		}
 	}
 	if kind == groupKind {
-		return nil, c.unknownGroup(ctx, c.group(name))
+		return nil, "", c.unknownGroup(ctx, c.group(name))
 	}
+	zone, err := c.zone(ctx, name, kind)
+	return []appsv1.StatefulSet{zone}, "", err
+}
+
+// zone returns the one of that name.
+func (c *cluster) zone(ctx context.Context, name, kind string) (appsv1.StatefulSet, error) {
 	set, err := c.client.AppsV1().StatefulSets(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && kind == zoneKind:
-		return nil, fmt.Errorf("there is no StatefulSet %q in namespace %q", name, c.namespace)
+		return appsv1.StatefulSet{}, fmt.Errorf("there is no StatefulSet %q in namespace %q", name, c.namespace)
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no StatefulSet %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
+		return appsv1.StatefulSet{}, fmt.Errorf("there is no StatefulSet %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
 	case err != nil:
-		return nil, allowed(fmt.Errorf("read StatefulSet %s/%s: %w", c.namespace, name, err))
+		return appsv1.StatefulSet{}, allowed(fmt.Errorf("read StatefulSet %s/%s: %w", c.namespace, name, err))
 	}
 	if _, grouped := set.Labels[contract.GroupLabel]; !grouped {
-		return nil, fmt.Errorf("StatefulSet %q has no label %s, so it is no zone of a group", name, contract.GroupLabel)
+		return appsv1.StatefulSet{}, fmt.Errorf("StatefulSet %q has no label %s, so it is no zone of a group", name, contract.GroupLabel)
 	}
-	return []appsv1.StatefulSet{*set}, nil
+	return *set, nil
 }
 
 // zonesOf returns the zones of a group in natural order.
