@@ -32,14 +32,15 @@ func ManualFor(why string) (plan.Holder, bool) {
 }
 
 // Take returns the record by which a person takes a hold for a time, or says who has
-// it. What people hold already they take over only as the same holder, which prolongs
-// it, or after its time.
-func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (plan.Hold, plan.Refusal) {
+// it. What people hold already, for the same reason too, is taken over only after its
+// time. To renew it is to prolong it for the same reason, and never ends it sooner.
+func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
 	over := h.Holder.Foreign() && h.Expired(now)
+	same := renew && h.Holder == holder
 	switch {
 	case h.Unreadable != "":
 		return h, plan.Refusal{Code: reason.HoldUnreadable}
-	case !h.Holder.Free() && h.Holder != holder && !over:
+	case !h.Holder.Free() && !same && !over:
 		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
 	case len(h.Intents) > 0:
 		return h, plan.Refusal{Code: reason.PodAboutToLeave, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
@@ -48,12 +49,22 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (
 	}
 	next := h
 	next.Exists, next.Own = true, false
-	if h.Holder != holder {
-		next.Holder = holder
-		next.Transitions++
+	if same && !over {
+		return prolonged(next, now, lasts), plan.Refusal{}
 	}
+	next.Holder = holder
+	next.Transitions++
 	next.Renewed, next.Duration = now, lasts
 	return next, plan.Refusal{}
+}
+
+// prolonged returns a record that lasts so long at least. One without an end has none
+// after it.
+func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
+	if end := h.ExpiresAt(); !end.IsZero() && end.Before(now.Add(lasts)) {
+		h.Renewed, h.Duration = now, lasts
+	}
+	return h
 }
 
 // untilOf returns when somebody from outside holds no more by himself. Operations of

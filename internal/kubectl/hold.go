@@ -21,6 +21,7 @@ const attempts = 5
 func (a *app) hold() *cobra.Command {
 	var why string
 	var lasts time.Duration
+	var renew bool
 	command := &cobra.Command{
 		Use:   "hold GROUP --reason TEXT",
 		Short: "Hold a group for maintenance, so that nothing else begins in it",
@@ -29,9 +30,10 @@ released, or until the time is over. What is under way is not interrupted: while
 operation holds the group, the exit code is 2 and nothing is changed. Pods that are down
 and outdated are replaced all the same.
 
-Holding again for the same reason prolongs it.`,
+A reason has one holder at a time: for the same reason, too, somebody else holds the group.
+Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		Example: `  kubectl lockstep hold ingester --reason "node upgrade"
-  kubectl lockstep hold ingester --reason "node upgrade" --for 4h
+  kubectl lockstep hold ingester --reason "node upgrade" --for 4h --renew
   until kubectl lockstep hold ingester --reason backup; do sleep 10; done`,
 		Args:              one("hold GROUP --reason TEXT"),
 		ValidArgsFunction: a.completeGroups,
@@ -52,10 +54,11 @@ Holding again for the same reason prolongs it.`,
 		if err != nil {
 			return err
 		}
-		return a.take(c.Context(), cluster, name, holder, lasts)
+		return a.take(c.Context(), cluster, name, holder, lasts, renew)
 	}
 	command.Flags().StringVar(&why, "reason", "", "why: it becomes part of the holder that everybody sees")
 	command.Flags().DurationVar(&lasts, "for", time.Hour, "how long at most")
+	command.Flags().BoolVar(&renew, "renew", false, "prolong the hold that has this reason")
 	_ = command.MarkFlagRequired("reason")
 	return command
 }
@@ -63,7 +66,7 @@ Holding again for the same reason prolongs it.`,
 // longestHold is how long people may hold: what is forgotten should end.
 const longestHold = 7 * 24 * time.Hour
 
-func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Holder, lasts time.Duration) error {
+func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Holder, lasts time.Duration, renew bool) error {
 	key := c.group(name)
 	zones, err := c.zonesOf(ctx, name)
 	if err != nil {
@@ -72,28 +75,39 @@ func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Hol
 	if len(zones) == 0 {
 		return c.unknownGroup(ctx, key)
 	}
+	var taken plan.Hold
 	var refusal plan.Refusal
 	err = c.change(ctx, key, func(h plan.Hold) (plan.Hold, bool) {
-		next, because := hold.Take(h, holder, a.now(), lasts.Truncate(time.Second))
-		refusal = because
-		return next, because.None()
+		taken, refusal = hold.Take(h, holder, a.now(), lasts.Truncate(time.Second), renew)
+		return taken, refusal.None()
 	})
 	switch {
 	case err != nil:
 		return err
 	case !refusal.None():
-		return a.cannotHold(key, refusal)
+		return a.cannotHold(key, refusal, taken.Holder == holder)
 	}
-	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Group, holder, screen.Clock(a.now().Add(lasts))))
+	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Group, holder, untilOf(taken)))
+}
+
+// untilOf says when a hold is over.
+func untilOf(h plan.Hold) string {
+	if h.ExpiresAt().IsZero() {
+		return "it is released"
+	}
+	return screen.Clock(h.ExpiresAt())
 }
 
 // cannotHold says who holds the group and what to do about it.
-func (a *app) cannotHold(key plan.Key, refusal plan.Refusal) error {
+func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)
 	p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Group), screen.Text("cannot be held now:"), screen.In(screen.Slow, w.short()), screen.In(screen.Faint, w.ID))
 	addMeaning(p, w.Sentence, w.ToDo)
-	if refusal.Code == reason.GroupHeld {
+	switch {
+	case same:
+		p.Indented(2, screen.Text("That is the same reason: if it is your hold, --renew prolongs it; if not, give another reason, or try again when it has ended."))
+	case refusal.Code == reason.GroupHeld:
 		p.Indented(2, screen.Text("Try again when it has ended (kubectl lockstep status -w), or let the rollout stand still first (kubectl lockstep pause)."))
 	}
 	if err := a.print(p); err != nil {

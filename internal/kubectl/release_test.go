@@ -3,6 +3,7 @@ package kubectl
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,4 +32,22 @@ func TestNotesThatCannotBeReadAreNotLostByARelease(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestOfTwoWhoHoldForTheSameReasonTheSecondIsRefused(t *testing.T) {
+	inScene(t, []string{settled}, func(s *scene) {
+		until := time.Now().Add(4 * time.Hour).UTC().Format(time.RFC3339)
+		s.succeeds("hold", "calm", "--reason", "backup", "--for", "4h")
+		if out := s.ends(exitWaits, "hold", "calm", "--reason", "backup"); !strings.Contains(out, "GroupHeld (manual/backup) until "+until) || !strings.Contains(out, "--renew") {
+			s.Errorf("it says:\n%s", out)
+		}
+		if out := s.succeeds("hold", "calm", "--reason", "backup", "--renew"); !strings.Contains(out, "until "+until) {
+			s.Errorf("it ends sooner:\n%s", out)
+		}
+		time.Sleep(5 * time.Hour)
+		s.succeeds("hold", "calm", "--reason", "backup")
+		if got, want := at(s.server.get(leasePath+"lockstep-group-calm"), "spec", "acquireTime"), time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"); got != want {
+			s.Errorf("taken at %v, want %v", got, want)
+		}
+	})
 }

@@ -108,7 +108,7 @@ func TestAGroupIsHeldAndReleased(t *testing.T) {
 			s.Errorf("status says:\n%s", out)
 		}
 		time.Sleep(time.Hour)
-		s.succeeds("hold", "calm", "--reason", "node upgrade") // prolonged
+		s.succeeds("hold", "calm", "--reason", "node upgrade", "--renew") // prolonged
 		time.Sleep(59 * time.Minute)
 		if code, _, _ := s.types("hold", "calm", "--reason", "other"); code != exitWaits {
 			s.Errorf("prolonged: exit code %d", code)
