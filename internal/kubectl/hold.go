@@ -2,7 +2,6 @@ package kubectl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +41,7 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		holder, ok := hold.ManualFor(why)
 		switch {
 		case !ok:
-			return fmt.Errorf("--reason %q has no letter from a to z and no digit; accepted: a few words, of which these are kept", why)
+			return unfitReason(why)
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
 		}
@@ -61,6 +60,10 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 	command.Flags().BoolVar(&renew, "renew", false, "prolong the hold that has this reason")
 	_ = command.MarkFlagRequired("reason")
 	return command
+}
+
+func unfitReason(why string) error {
+	return fmt.Errorf("--reason %q has no letter from a to z and no digit; accepted: a few words, of which these are kept", why)
 }
 
 // longestHold is how long people may hold: what is forgotten should end.
@@ -114,70 +117,6 @@ func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
 		return err
 	}
 	return errWaits
-}
-
-func (a *app) release() *cobra.Command {
-	var force bool
-	command := &cobra.Command{
-		Use:   "release GROUP",
-		Short: "Give back a group that was held for maintenance",
-		Long: `Give back a group that was held for maintenance. What lockstep holds for an operation of
-its own is never given back by this: it ends when the operation does.`,
-		Example: `  kubectl lockstep release ingester
-  kubectl lockstep release ingester --force   # whoever from outside lockstep holds it`,
-		Args:              one("release GROUP"),
-		ValidArgsFunction: a.completeGroups,
-	}
-	command.RunE = func(c *cobra.Command, args []string) error {
-		name, err := groupOf(args[0])
-		if err != nil {
-			return err
-		}
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		return a.giveBack(c.Context(), cluster, name, force)
-	}
-	command.Flags().BoolVar(&force, "force", false, "also where the holder is neither manual/... nor an operation of lockstep's")
-	return command
-}
-
-func (a *app) giveBack(ctx context.Context, c *cluster, name string, force bool) error {
-	key := c.group(name)
-	var before plan.Hold
-	released := false
-	err := c.change(ctx, key, func(h plan.Hold) (plan.Hold, bool) {
-		before = h
-		var next plan.Hold
-		next, released = hold.GiveBack(h, force)
-		return next, released
-	})
-	switch {
-	case err != nil:
-		return err
-	case released:
-		return a.say(fmt.Sprintf("%s/%s released, which %s held", key.Namespace, key.Group, before.Holder))
-	case !before.Exists:
-		return errors.Join(fmt.Errorf("group %q has no hold", name), c.missing(ctx, key))
-	case before.Holder.Free():
-		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Group))
-	case before.Unreadable != "":
-		return fmt.Errorf("%s holds the group, with notes that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
-			before.Holder, before.Unreadable, reason.HoldUnreadable)
-	case before.Holder.Foreign():
-		return fmt.Errorf("%s holds the group, which is not manual/...; accepted with --force", before.Holder)
-	}
-	return fmt.Errorf("%s holds the group, which is an operation of lockstep's own: it ends by itself; kubectl lockstep why %s says what it waits for", before.Holder, name)
-}
-
-// missing says that a group does not exist, or returns nil where it does.
-func (c *cluster) missing(ctx context.Context, key plan.Key) error {
-	zones, err := c.zonesOf(ctx, key.Group)
-	if err != nil || len(zones) > 0 {
-		return err
-	}
-	return c.unknownGroup(ctx, key)
 }
 
 // change writes the hold of a group as it should be, by compare-and-swap. The second

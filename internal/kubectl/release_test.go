@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,66 @@ func TestOfTwoWhoHoldForTheSameReasonTheSecondIsRefused(t *testing.T) {
 		s.succeeds("hold", "calm", "--reason", "backup")
 		if got, want := at(s.server.get(leasePath+"lockstep-group-calm"), "spec", "acquireTime"), time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"); got != want {
 			s.Errorf("taken at %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAReleaseIsOfTheHolderThatWasReadFirst(t *testing.T) {
+	for sentence, next := range map[string]object{
+		"another one took it":        {"holderIdentity": "manual/other", "leaseTransitions": 1.0},
+		"the same one took it again": {"holderIdentity": "manual/upgrade", "leaseTransitions": 2.0},
+		"a rollout took it":          {"holderIdentity": "rollout/zone-a", "leaseTransitions": 1.0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inScene(t, []string{heldForUpgrade}, func(s *scene) {
+				s.server.refuse = func(r *http.Request) *http.Response {
+					if r.Method == http.MethodPut {
+						s.server.refuse = nil
+						held := s.server.get(leasePath + "lockstep-group-store")
+						merge(held, object{"spec": next})
+						s.server.put(leasePath+"lockstep-group-store", held)
+					}
+					return nil
+				}
+				if out := s.ends(exitFailed, "release", "store"); !strings.Contains(out, "meanwhile") {
+					s.Errorf("it says %q", out)
+				}
+				if got := at(s.server.get(leasePath+"lockstep-group-store"), "spec", "holderIdentity"); got != next["holderIdentity"] {
+					s.Errorf("held by %v, want %v", got, next["holderIdentity"])
+				}
+			})
+		})
+	}
+}
+
+func TestARenewedHoldIsReleasedByWhoReadItBefore(t *testing.T) {
+	inScene(t, []string{heldForUpgrade}, func(s *scene) {
+		s.server.refuse = func(r *http.Request) *http.Response {
+			if r.Method == http.MethodPut {
+				s.server.refuse = nil
+				s.server.put(leasePath+"lockstep-group-store", s.server.get(leasePath+"lockstep-group-store"))
+			}
+			return nil
+		}
+		s.succeeds("release", "store")
+	})
+}
+
+func TestAReleaseForAReasonIsOfThatReasonAlone(t *testing.T) {
+	inScene(t, []string{heldForUpgrade}, func(s *scene) {
+		if out := s.ends(exitFailed, "release", "store", "--reason", "Backup"); !strings.Contains(out, "manual/upgrade holds the group, not manual/backup") {
+			s.Errorf("it says %q", out)
+		}
+		s.ends(exitFailed, "release", "store", "--reason", "upgrade", "--force")
+		s.ends(exitFailed, "release", "store", "--reason", "…")
+		if asked := s.server.written(); len(asked) > 0 {
+			s.Errorf("written: %q", asked)
+		}
+		if out := s.succeeds("release", "store", "--reason", "Upgrade!"); out != "team/store released, which manual/upgrade held\n" {
+			s.Errorf("it says %q", out)
+		}
+		if out := s.succeeds("release", "store", "--reason", "upgrade"); out != "team/store is not held\n" {
+			s.Errorf("it says %q", out)
 		}
 	})
 }
