@@ -80,8 +80,12 @@ func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Hol
 	}
 	var taken plan.Hold
 	var refusal plan.Refusal
+	now, err := c.clock.now()
+	if err != nil {
+		return err
+	}
 	err = c.change(ctx, key, func(h plan.Hold) (plan.Hold, bool) {
-		taken, refusal = hold.Take(h, holder, a.now(), lasts.Truncate(time.Second), renew)
+		taken, refusal = hold.Take(h, holder, now, lasts.Truncate(time.Second), renew)
 		return taken, refusal.None()
 	})
 	switch {

@@ -40,15 +40,19 @@ A zone that is paused already stays as it is, unless it is for the same reason o
 		if err != nil {
 			return err
 		}
+		now, err := cluster.clock.now()
+		if err != nil {
+			return err
+		}
 		wanted := pausing{reason: why}
 		if why == "" && group != "" {
 			wanted.reason = ofWholeGroup(group)
 		}
 		if lasts > 0 {
-			wanted.until = a.now().Add(lasts)
+			wanted.until = now.Add(lasts)
 		}
 		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
-			return wanted.instead(z, a.now(), why != "", overwrite), nil
+			return wanted.instead(z, now, why != "", overwrite), nil
 		})
 	}
 	command.Flags().StringVar(&why, "reason", "", "why, for others to read: it becomes an annotation")

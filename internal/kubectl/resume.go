@@ -42,7 +42,11 @@ stays paused.`,
 		if err != nil {
 			return err
 		}
-		ending := reasonsOf(zones, a.now())
+		now, err := cluster.clock.now()
+		if err != nil {
+			return err
+		}
+		ending := reasonsOf(zones, now)
 		switch {
 		case c.Flags().Changed("reason"):
 			ending = []string{why}
@@ -50,7 +54,7 @@ stays paused.`,
 			ending = nil
 		}
 		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
-			return resumed(z, a.now(), ending), nil
+			return resumed(z, now, ending), nil
 		})
 	}
 	command.Flags().StringVar(&why, "reason", "", "only zones that are paused for this reason, as status and why show it")
