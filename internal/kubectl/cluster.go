@@ -88,7 +88,7 @@ func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error)
 			return s, err
 		}
 		defer end()
-		if seen, err = c.open(key.Namespace, scales, known); err != nil {
+		if seen, err = c.open(key.Namespace, ownSight{scales}, known); err != nil {
 			return plan.Snapshot{}, err
 		}
 		if s, err = seen.Live(ctx, key); err != nil {

@@ -128,7 +128,11 @@ func addGroup(p *screen.Page, v groupView, now time.Time) {
 	if len(rows) > 0 {
 		p.Table(2, []string{"ZONE", "UPDATED", "READY", "DOWN/MAX", "ACTIVITY", "WAITS FOR"}, rows)
 	}
-	for _, r := range v.Remarks {
+	addRemarks(p, v.Remarks)
+}
+
+func addRemarks(p *screen.Page, remarks []waitView) {
+	for _, r := range remarks {
 		p.Line(screen.Text("  note:"), screen.In(urgency(r), r.Zone+" "+r.short()))
 	}
 }
