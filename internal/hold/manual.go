@@ -32,14 +32,15 @@ func ManualFor(why string) (plan.Holder, bool) {
 }
 
 // Take returns the record by which a person takes a hold for a time, or says who has
-// it. What people hold already they take over only as the same holder, which prolongs
-// it, or after its time.
-func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (plan.Hold, plan.Refusal) {
+// it. What people hold already, for the same reason too, is taken over only after its
+// time. To renew it is to prolong it for the same reason, and never ends it sooner.
+func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
 	over := h.Holder.Foreign() && h.Expired(now)
+	same := renew && h.Holder == holder
 	switch {
 	case h.Unreadable != "":
 		return h, plan.Refusal{Code: reason.HoldUnreadable}
-	case !h.Holder.Free() && h.Holder != holder && !over:
+	case !h.Holder.Free() && !same && !over:
 		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
 	case len(h.Intents) > 0:
 		return h, plan.Refusal{Code: reason.PodAboutToLeave, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
@@ -48,12 +49,22 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (
 	}
 	next := h
 	next.Exists, next.Own = true, false
-	if h.Holder != holder {
-		next.Holder = holder
-		next.Transitions++
+	if same && !over {
+		return prolonged(next, now, lasts), plan.Refusal{}
 	}
+	next.Holder = holder
+	next.Transitions++
 	next.Renewed, next.Duration = now, lasts
 	return next, plan.Refusal{}
+}
+
+// prolonged returns a record that lasts so long at least. One without an end has none
+// after it.
+func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
+	if end := h.ExpiresAt(); !end.IsZero() && end.Before(now.Add(lasts)) {
+		h.Renewed, h.Duration = now, lasts
+	}
+	return h
 }
 
 // untilOf returns when somebody from outside holds no more by himself. Operations of
@@ -66,10 +77,11 @@ func untilOf(h plan.Hold) time.Time {
 }
 
 // GiveBack returns the record of a hold that a person gives back. The second result
-// is false for one that is not his to give: free, or of an operation of lockstep's.
-// One from outside that is not called manual is given back by force.
+// is false for one that is not his to give: free, or of an operation of lockstep's, or
+// with notes that cannot be read, which the write would erase. One from outside that is
+// not called manual is given back by force.
 func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
-	if !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
+	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false
 	}
 	next := h

@@ -33,20 +33,21 @@ func TestAReasonBecomesPartOfAHolder(t *testing.T) {
 func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
 	const mine = plan.Holder("manual/upgrade")
 	for held, want := range map[string]reason.Code{
-		"":                                       "",
-		"hold free transitions=3\n":              "",
-		"hold manual/upgrade\n":                  "",
-		"hold manual/other renewed 2m ago\n":     "",
-		"hold manual/other\n":                    reason.GroupHeld,
-		"hold rollout/zone-a\n":                  reason.GroupHeld,
-		"hold downscale/zone-a renewed 1h ago\n": reason.GroupHeld,
-		"hold free\n noted zone-a-0\n":           reason.PodAboutToLeave,
+		"":                                                   "",
+		"hold free transitions=3\n":                          "",
+		"hold manual/upgrade\n":                              reason.GroupHeld,
+		"hold manual/upgrade renewed 2m ago\n":               "",
+		"hold manual/other renewed 2m ago\n":                 "",
+		"hold manual/other\n":                                reason.GroupHeld,
+		"hold rollout/zone-a\n":                              reason.GroupHeld,
+		"hold downscale/zone-a renewed 1h ago\n":             reason.GroupHeld,
+		"hold free\n noted zone-a-0\n":                       reason.PodAboutToLeave,
 		"hold free\n decrease zone-a from 2 to 1 admitted\n": reason.ZoneShrinking,
 		"hold free unreadable=damaged\n":                     reason.HoldUnreadable,
 	} {
 		t.Run(held, func(t *testing.T) {
 			before := fixture.MustParse(held).Hold
-			got, refusal := hold.Take(before, mine, fixture.Now(), time.Hour)
+			got, refusal := hold.Take(before, mine, fixture.Now(), time.Hour, false)
 			if refusal.Code != want {
 				t.Fatalf("refused because %s, want %q", refusal, want)
 			}
@@ -56,7 +57,7 @@ func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
 			if got.Holder != mine || !got.ExpiresAt().Equal(fixture.Now().Add(time.Hour)) {
 				t.Errorf("held by %q until %s", got.Holder, got.ExpiresAt())
 			}
-			if changed := got.Transitions - before.Transitions; (changed == 1) != (before.Holder != mine) {
+			if changed := got.Transitions - before.Transitions; changed != 1 {
 				t.Errorf("%d changes of the holder are counted", changed)
 			}
 			if got.UID != before.UID || got.Version != before.Version {
@@ -82,5 +83,39 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 				t.Errorf("%s, by force %t: got %t and %q with %d intents, want %t", holder, force, ok, got.Holder, len(got.Intents), want)
 			}
 		}
+	}
+}
+
+func TestAHoldThatCannotBeReadIsNotGivenBack(t *testing.T) {
+	before := fixture.MustParse("hold manual/upgrade unreadable=damaged\n").Hold
+	for _, force := range []bool{false, true} {
+		if got, ok := hold.GiveBack(before, force); ok || got.Holder != before.Holder {
+			t.Errorf("by force %t: given back as %+v", force, got)
+		}
+	}
+}
+
+func TestAHoldIsRenewedForItsReasonAloneAndNeverEndsSooner(t *testing.T) {
+	const mine = plan.Holder("manual/upgrade")
+	in := func(d time.Duration) time.Time { return fixture.Now().Add(d) }
+	for sentence, tc := range map[string]struct {
+		held  plan.Hold
+		until time.Time
+		code  reason.Code
+		takes int
+	}{
+		"shorter":           {plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: time.Minute}, in(time.Hour), "", 0},
+		"longer":            {plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: 4 * time.Hour}, in(4 * time.Hour), "", 0},
+		"without an end":    {plan.Hold{Holder: mine}, time.Time{}, "", 0},
+		"over":              {plan.Hold{Holder: mine, Renewed: in(-time.Hour), Duration: time.Minute}, in(time.Hour), "", 1},
+		"free":              {plan.Hold{}, in(time.Hour), "", 1},
+		"of another reason": {plan.Hold{Holder: "manual/backup", Renewed: fixture.Now(), Duration: time.Minute}, in(time.Minute), reason.GroupHeld, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, refusal := hold.Take(tc.held, mine, fixture.Now(), time.Hour, true)
+			if refusal.Code != tc.code || !got.ExpiresAt().Equal(tc.until) || got.Transitions != tc.takes {
+				t.Errorf("refused because %q, until %s, taken %d times; want %q, %s, %d", refusal.Code, got.ExpiresAt(), got.Transitions, tc.code, tc.until, tc.takes)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package kubectl
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,8 @@ type cluster struct {
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
 	config    *rest.Config
+	http      *http.Client
+	clock     *clock
 	warn      func(string)
 }
 
@@ -33,12 +36,16 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 	config.UserAgent = actor + "/" + version
 	config.QPS = -1 // the API server's fairness is the only limit
 	config.WarningHandler = rest.NoWarnings{}
-	c := &cluster{namespace: namespace, config: config, warn: warn}
-	var err error
-	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+	found, err := rest.TransportFor(config)
+	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
-	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
+	told := &clock{next: found}
+	c := &cluster{namespace: namespace, config: config, http: &http.Client{Transport: told, Timeout: config.Timeout}, clock: told, warn: warn}
+	if c.client, err = kubernetes.NewForConfigAndClient(config, c.http); err != nil {
+		return nil, fmt.Errorf("make Kubernetes client: %w", err)
+	}
+	if c.dynamic, err = dynamic.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	return c, nil
@@ -81,7 +88,7 @@ func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error)
 			return s, err
 		}
 		defer end()
-		if seen, err = c.open(key.Namespace, scales, known); err != nil {
+		if seen, err = c.open(key.Namespace, ownSight{scales}, known); err != nil {
 			return plan.Snapshot{}, err
 		}
 		if s, err = seen.Live(ctx, key); err != nil {

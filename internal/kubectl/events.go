@@ -36,7 +36,7 @@ func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
 		about["StatefulSet/"+z.Name] = true
 	}
 	kinds := []string{"StatefulSet"}
-	for _, step := range plan.Group(s) {
+	for _, step := range stepsFor(s) {
 		if w, waits := step.(plan.Wait); waits && w.Because.Pod != "" {
 			about["Pod/"+w.Because.Pod] = true
 			kinds = []string{"StatefulSet", "Pod"}

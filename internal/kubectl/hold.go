@@ -2,7 +2,6 @@ package kubectl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +20,7 @@ const attempts = 5
 func (a *app) hold() *cobra.Command {
 	var why string
 	var lasts time.Duration
+	var renew bool
 	command := &cobra.Command{
 		Use:   "hold GROUP --reason TEXT",
 		Short: "Hold a group for maintenance, so that nothing else begins in it",
@@ -29,9 +29,10 @@ released, or until the time is over. What is under way is not interrupted: while
 operation holds the group, the exit code is 2 and nothing is changed. Pods that are down
 and outdated are replaced all the same.
 
-Holding again for the same reason prolongs it.`,
+A reason has one holder at a time: for the same reason, too, somebody else holds the group.
+Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		Example: `  kubectl lockstep hold ingester --reason "node upgrade"
-  kubectl lockstep hold ingester --reason "node upgrade" --for 4h
+  kubectl lockstep hold ingester --reason "node upgrade" --for 4h --renew
   until kubectl lockstep hold ingester --reason backup; do sleep 10; done`,
 		Args:              one("hold GROUP --reason TEXT"),
 		ValidArgsFunction: a.completeGroups,
@@ -40,27 +41,35 @@ Holding again for the same reason prolongs it.`,
 		holder, ok := hold.ManualFor(why)
 		switch {
 		case !ok:
-			return fmt.Errorf("--reason %q has no letter from a to z and no digit; accepted: a few words, of which these are kept", why)
+			return unfitReason(why)
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
+		}
+		name, err := groupOf(args[0])
+		if err != nil {
+			return err
 		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		return a.take(c.Context(), cluster, args[0], holder, lasts)
+		return a.take(c.Context(), cluster, name, holder, lasts, renew)
 	}
 	command.Flags().StringVar(&why, "reason", "", "why: it becomes part of the holder that everybody sees")
 	command.Flags().DurationVar(&lasts, "for", time.Hour, "how long at most")
+	command.Flags().BoolVar(&renew, "renew", false, "prolong the hold that has this reason")
 	_ = command.MarkFlagRequired("reason")
 	return command
+}
+
+func unfitReason(why string) error {
+	return fmt.Errorf("--reason %q has no letter from a to z and no digit; accepted: a few words, of which these are kept", why)
 }
 
 // longestHold is how long people may hold: what is forgotten should end.
 const longestHold = 7 * 24 * time.Hour
 
-func (a *app) take(ctx context.Context, c *cluster, argument string, holder plan.Holder, lasts time.Duration) error {
-	_, name := split(argument)
+func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Holder, lasts time.Duration, renew bool) error {
 	key := c.group(name)
 	zones, err := c.zonesOf(ctx, name)
 	if err != nil {
@@ -69,92 +78,49 @@ func (a *app) take(ctx context.Context, c *cluster, argument string, holder plan
 	if len(zones) == 0 {
 		return c.unknownGroup(ctx, key)
 	}
+	var taken plan.Hold
 	var refusal plan.Refusal
+	now, err := c.clock.now()
+	if err != nil {
+		return err
+	}
 	err = c.change(ctx, key, func(h plan.Hold) (plan.Hold, bool) {
-		next, because := hold.Take(h, holder, a.now(), lasts.Truncate(time.Second))
-		refusal = because
-		return next, because.None()
+		taken, refusal = hold.Take(h, holder, now, lasts.Truncate(time.Second), renew)
+		return taken, refusal.None()
 	})
 	switch {
 	case err != nil:
 		return err
 	case !refusal.None():
-		return a.cannotHold(key, refusal)
+		return a.cannotHold(key, refusal, taken.Holder == holder)
 	}
-	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Group, holder, screen.Clock(a.now().Add(lasts))))
+	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Group, holder, untilOf(taken)))
+}
+
+// untilOf says when a hold is over.
+func untilOf(h plan.Hold) string {
+	if h.ExpiresAt().IsZero() {
+		return "it is released"
+	}
+	return screen.Clock(h.ExpiresAt())
 }
 
 // cannotHold says who holds the group and what to do about it.
-func (a *app) cannotHold(key plan.Key, refusal plan.Refusal) error {
+func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)
 	p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Group), screen.Text("cannot be held now:"), screen.In(screen.Slow, w.short()), screen.In(screen.Faint, w.ID))
 	addMeaning(p, w.Sentence, w.ToDo)
-	if refusal.Code == reason.GroupHeld {
+	switch {
+	case same:
+		p.Indented(2, screen.Text("That is the same reason: if it is your hold, --renew prolongs it; if not, give another reason, or try again when it has ended."))
+	case refusal.Code == reason.GroupHeld:
 		p.Indented(2, screen.Text("Try again when it has ended (kubectl lockstep status -w), or let the rollout stand still first (kubectl lockstep pause)."))
 	}
 	if err := a.print(p); err != nil {
 		return err
 	}
 	return errWaits
-}
-
-func (a *app) release() *cobra.Command {
-	var force bool
-	command := &cobra.Command{
-		Use:   "release GROUP",
-		Short: "Give back a group that was held for maintenance",
-		Long: `Give back a group that was held for maintenance. What lockstep holds for an operation of
-its own is never given back by this: it ends when the operation does.`,
-		Example: `  kubectl lockstep release ingester
-  kubectl lockstep release ingester --force   # whoever from outside lockstep holds it`,
-		Args:              one("release GROUP"),
-		ValidArgsFunction: a.completeGroups,
-	}
-	command.RunE = func(c *cobra.Command, args []string) error {
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		return a.giveBack(c.Context(), cluster, args[0], force)
-	}
-	command.Flags().BoolVar(&force, "force", false, "also where the holder is neither manual/... nor an operation of lockstep's")
-	return command
-}
-
-func (a *app) giveBack(ctx context.Context, c *cluster, argument string, force bool) error {
-	_, name := split(argument)
-	key := c.group(name)
-	var before plan.Hold
-	released := false
-	err := c.change(ctx, key, func(h plan.Hold) (plan.Hold, bool) {
-		before = h
-		var next plan.Hold
-		next, released = hold.GiveBack(h, force)
-		return next, released
-	})
-	switch {
-	case err != nil:
-		return err
-	case released:
-		return a.say(fmt.Sprintf("%s/%s released, which %s held", key.Namespace, key.Group, before.Holder))
-	case !before.Exists:
-		return errors.Join(fmt.Errorf("group %q has no hold", name), c.missing(ctx, key))
-	case before.Holder.Free():
-		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Group))
-	case before.Holder.Foreign():
-		return fmt.Errorf("%s holds the group, which is not manual/...; accepted with --force", before.Holder)
-	}
-	return fmt.Errorf("%s holds the group, which is an operation of lockstep's own: it ends by itself; kubectl lockstep why %s says what it waits for", before.Holder, name)
-}
-
-// missing says that a group does not exist, or returns nil where it does.
-func (c *cluster) missing(ctx context.Context, key plan.Key) error {
-	zones, err := c.zonesOf(ctx, key.Group)
-	if err != nil || len(zones) > 0 {
-		return err
-	}
-	return c.unknownGroup(ctx, key)
 }
 
 // change writes the hold of a group as it should be, by compare-and-swap. The second

@@ -1,31 +1,28 @@
 package kubectl
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
-
-// annotations are changes of annotations: nil removes one.
-type annotations map[string]*string
 
 func (a *app) pause() *cobra.Command {
 	var why string
 	var lasts time.Duration
+	var overwrite bool
 	command := &cobra.Command{
 		Use:   "pause GROUP|ZONE",
 		Short: "Let the rollout of a group or a zone stand still",
 		Long: `Let the rollout of a group, or of one of its zones, stand still: the StatefulSets get
 the annotation grafana.com/rollout-paused=true. Scaling and evictions go on. With --for
-the pause ends by itself.`,
+the pause ends by itself.
+
+A zone that is paused already stays as it is, unless it is for the same reason or
+--overwrite is given. The exit code is 2 where a zone stays.`,
 		Example: `  kubectl lockstep pause ingester --for 2h --reason "INC-123"
   kubectl lockstep pause zone/ingester-zone-b`,
 		Args:              one("pause GROUP, or pause ZONE"),
@@ -35,73 +32,46 @@ the pause ends by itself.`,
 		if c.Flags().Changed("for") && lasts <= 0 {
 			return fmt.Errorf("--for %s has passed already; accepted: 30m, 2h and the like", lasts)
 		}
-		change := annotations{contract.PausedAnnotation: new("true"), contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil}
-		said := "paused"
-		if why != "" {
-			change[contract.PausedReasonAnnotation] = &why
+		cluster, err := a.connect()
+		if err != nil {
+			return err
+		}
+		zones, group, err := cluster.zones(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		now, err := cluster.clock.now()
+		if err != nil {
+			return err
+		}
+		wanted := pausing{reason: why}
+		if why == "" && group != "" {
+			wanted.reason = ofWholeGroup(group)
 		}
 		if lasts > 0 {
-			until := a.now().Add(lasts)
-			change[contract.PausedUntilAnnotation] = new(contract.FormatPausedUntil(until))
-			said += " until " + screen.Clock(until)
+			wanted.until = now.Add(lasts)
 		}
-		return a.annotate(c.Context(), args[0], change, said)
+		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
+			return wanted.instead(z, now, why != "", overwrite), nil
+		})
 	}
 	command.Flags().StringVar(&why, "reason", "", "why, for others to read: it becomes an annotation")
 	command.Flags().DurationVar(&lasts, "for", 0, "how long, like 2h; without it until resume")
+	command.Flags().BoolVar(&overwrite, "overwrite", false, "also zones that are paused already, for whatever reason")
 	return command
 }
 
-func (a *app) resume() *cobra.Command {
-	return &cobra.Command{
-		Use:   "resume GROUP|ZONE",
-		Short: "Let the rollout of a group or a zone go on",
-		Example: `  kubectl lockstep resume ingester
-  kubectl lockstep resume zone/ingester-zone-b`,
-		Args:              one("resume GROUP, or resume ZONE"),
-		ValidArgsFunction: a.completeGroups,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.annotate(c.Context(), args[0], annotations{
-				contract.PausedAnnotation: nil, contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil,
-			}, "resumed")
-		},
+// instead returns what becomes of a zone that is to be paused. The pause that it has
+// already is somebody else's unless both were given the same reason.
+func (p pausing) instead(z *appsv1.StatefulSet, now time.Time, reasoned, overwrite bool) change {
+	before, paused := pausingOf(z, now)
+	same := before == p || (reasoned && before.reason == p.reason)
+	if paused && !same && !overwrite {
+		return change{stays: true, said: fmt.Sprintf("stays %s; accepted with --overwrite", before)}
 	}
-}
-
-// annotate changes annotations of every zone that an argument names, and says so.
-func (a *app) annotate(ctx context.Context, argument string, change annotations, said string) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
+	said := "paused"
+	if !p.until.IsZero() {
+		said += " until " + screen.Clock(p.until)
 	}
-	zones, err := c.zones(ctx, argument)
-	if err != nil {
-		return err
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": change}})
-	if err != nil {
-		return err
-	}
-	return a.patchZones(ctx, c, zones, types.MergePatchType, patch, said)
-}
-
-// patchZones changes one zone after the other, and says of each what was done.
-func (a *app) patchZones(ctx context.Context, c *cluster, zones []string, kind types.PatchType, patch []byte, said string) error {
-	for _, zone := range zones {
-		_, err := c.client.AppsV1().StatefulSets(c.namespace).Patch(ctx, zone, kind, patch, metav1.PatchOptions{FieldManager: actor})
-		if err != nil {
-			return fmt.Errorf("change StatefulSet %s/%s: %w", c.namespace, zone, err)
-		}
-		if err := a.say("statefulset.apps/" + zone + " " + said); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// say writes one line.
-func (a *app) say(text string) error {
-	p := a.page()
-	p.Line(screen.Text(text))
-	return a.print(p)
+	return change{patch: p.patch(), said: said}
 }

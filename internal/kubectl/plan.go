@@ -19,6 +19,7 @@ type planView struct {
 	Group     string     `json:"group"`
 	Steps     []stepView `json:"steps"`
 	Hold      string     `json:"hold"` // what would become of it
+	Remarks   []waitView `json:"remarks,omitempty"`
 }
 
 type stepView struct {
@@ -70,22 +71,26 @@ func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snap
 	if file != "" {
 		return a.readSnapshot(file)
 	}
+	name, err := groupOf(args[0])
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
 	cluster, err := a.connect()
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
-	return cluster.existing(c.Context(), cluster.group(args[0]))
+	return cluster.existing(c.Context(), cluster.group(name))
 }
 
 func planOf(s plan.Snapshot) planView {
-	steps := plan.Group(s)
+	steps := stepsFor(s)
 	decision := hold.Cover(s, steps)
 	if decision.Verdict == hold.Look { // by caches: a look that shows the same comes first
 		s.Live = true
-		steps = plan.Group(s)
+		steps = stepsFor(s)
 		decision = hold.Cover(s, steps)
 	}
-	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Group, Hold: fixture.Decision(decision), Steps: []stepView{}}
+	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Group, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
 	for _, step := range steps {
 		entry, _ := reason.Explain(step.Reason())
 		v.Steps = append(v.Steps, stepView{step.String(), string(entry.Code), entry.ID()})
@@ -96,7 +101,10 @@ func planOf(s plan.Snapshot) planView {
 func (a *app) tellPlan(v planView) error {
 	p := a.page()
 	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Group))
-	if len(v.Steps) == 0 {
+	switch {
+	case len(v.Steps) == 0 && len(v.Remarks) > 0:
+		p.Line(screen.Text("  nothing, as far as you may see"))
+	case len(v.Steps) == 0:
 		p.Line(screen.In(screen.Good, "  nothing: the goal is reached"))
 	}
 	for _, step := range v.Steps {
@@ -107,5 +115,6 @@ func (a *app) tellPlan(v planView) error {
 		p.Line(screen.Text(" "), screen.In(colour, step.Step), screen.In(screen.Faint, step.ID))
 	}
 	p.Line(screen.Text("  hold: " + v.Hold))
+	addRemarks(p, v.Remarks)
 	return a.print(p)
 }

@@ -79,7 +79,8 @@ each of them is a zone. What is shown is what lockstep's own planner says of wha
 cluster shows now.
 
 Exit codes: 0 fine; 1 an error; 2 from why: something is waited for, or an eviction
-would be refused; 2 from hold: somebody else holds the group.`,
+would be refused; 2 from hold: somebody holds the group already; 2 from pause and resume: a
+zone keeps somebody else's pause.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lockstep"},
 		Version:           a.version,
 		SilenceErrors:     true,

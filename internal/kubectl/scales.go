@@ -19,7 +19,7 @@ const patience = 5 * time.Second
 
 // book knows resources whose replicas zones take over.
 func (c *cluster) book(namespace string) (*reference.Book, error) {
-	objects, err := metadata.NewForConfig(c.config)
+	objects, err := metadata.NewForConfigAndClient(c.config, c.http)
 	if err != nil {
 		return nil, err
 	}

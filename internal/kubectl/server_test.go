@@ -26,14 +26,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// object is what the server keeps, as JSON shows it.
-type object = map[string]any
-
 // apiServer is an API server that keeps objects by their path, selects by labels and
 // by the fields that are asked for here, and takes merge patches. It answers in the
 // goroutine that asks.
 type apiServer struct {
 	refuse func(*http.Request) *http.Response // answers in its place, unless it returns nil
+	slow   time.Duration                      // by how much its clock is behind that of whoever types
 
 	mu      sync.Mutex
 	version int
@@ -118,16 +116,28 @@ func clone(o object) object {
 
 // RoundTrip implements http.RoundTripper.
 func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := s.answer(r)
+	if answer != nil && answer.Header.Get("Date") == "" {
+		answer.Header.Set("Date", time.Now().Add(-s.slow).UTC().Format(http.TimeFormat))
+	}
+	return answer, err
+}
+
+func (s *apiServer) answer(r *http.Request) (*http.Response, error) {
+	if s.refuse != nil {
+		if answer := s.refuse(r); answer != nil {
+			return answer, nil
+		}
+	}
+	return s.answerTo(r)
+}
+
+func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
 		if body, err = io.ReadAll(r.Body); err != nil {
 			return nil, err
-		}
-	}
-	if s.refuse != nil {
-		if answer := s.refuse(r); answer != nil {
-			return answer, nil
 		}
 	}
 	s.mu.Lock()
@@ -243,6 +253,9 @@ func (s *apiServer) patch(path string, body []byte) *http.Response {
 	var change object
 	_ = json.Unmarshal(body, &change)
 	o := clone(s.objects[path])
+	if asked := at(change, "metadata", "resourceVersion"); asked != nil && asked != at(o, "metadata", "resourceVersion") {
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
+	}
 	merge(o, change)
 	s.keep(path, o)
 	return apitest.Answer(http.StatusOK, o)

@@ -37,11 +37,14 @@ has the same hash as long as the group's first StatefulSet exists.`,
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
+		name, err := groupOf(args[0])
+		if err != nil {
+			return err
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		_, name := split(args[0])
 		s, err := cluster.existing(c.Context(), cluster.group(name))
 		if err != nil {
 			return err

@@ -30,11 +30,19 @@ func (a *app) status() *cobra.Command {
 		if watch && a.form != formTable {
 			return fmt.Errorf("-w does not go with -o %s; accepted: one of them", a.form)
 		}
+		w := wanted{all: all}
+		for _, argument := range args {
+			name, err := groupOf(argument)
+			if err != nil {
+				return err
+			}
+			w.names = append(w.names, name)
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		return a.showStatus(c.Context(), cluster, wanted{args, all}, watch)
+		return a.showStatus(c.Context(), cluster, w, watch)
 	}
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
 	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups of all namespaces")
@@ -120,7 +128,11 @@ func addGroup(p *screen.Page, v groupView, now time.Time) {
 	if len(rows) > 0 {
 		p.Table(2, []string{"ZONE", "UPDATED", "READY", "DOWN/MAX", "ACTIVITY", "WAITS FOR"}, rows)
 	}
-	for _, r := range v.Remarks {
+	addRemarks(p, v.Remarks)
+}
+
+func addRemarks(p *screen.Page, remarks []waitView) {
+	for _, r := range remarks {
 		p.Line(screen.Text("  note:"), screen.In(urgency(r), r.Zone+" "+r.short()))
 	}
 }

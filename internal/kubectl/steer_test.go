@@ -39,7 +39,7 @@ const zonePath = "/apis/apps/v1/namespaces/team/statefulsets/"
 
 func TestAPauseIsWrittenAndTakenBack(t *testing.T) {
 	inScene(t, []string{rolling, settled}, func(s *scene) {
-		out := s.succeeds("pause", "store", "--for", "2h", "--reason", "INC-1 \x1b[2J")
+		out := s.succeeds("pause", "store", "--for", "2h", "--reason", "INC-1 \x1b[2J", "--overwrite")
 		if strings.Count(out, "paused until") != 3 || strings.Contains(out, "\x1b") {
 			s.Errorf("it says:\n%s", out)
 		}
@@ -108,7 +108,7 @@ func TestAGroupIsHeldAndReleased(t *testing.T) {
 			s.Errorf("status says:\n%s", out)
 		}
 		time.Sleep(time.Hour)
-		s.succeeds("hold", "calm", "--reason", "node upgrade") // prolonged
+		s.succeeds("hold", "calm", "--reason", "node upgrade", "--renew") // prolonged
 		time.Sleep(59 * time.Minute)
 		if code, _, _ := s.types("hold", "calm", "--reason", "other"); code != exitWaits {
 			s.Errorf("prolonged: exit code %d", code)

@@ -51,7 +51,7 @@ type waitView struct {
 }
 
 func viewOf(s plan.Snapshot) groupView {
-	status := plan.Describe(s, plan.Group(s))
+	status := plan.Describe(s, stepsFor(s))
 	v := groupView{
 		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
@@ -76,6 +76,7 @@ func viewOf(s plan.Snapshot) groupView {
 	for _, w := range status.Remarks {
 		v.Remarks = append(v.Remarks, waitViewOf(w.Zone, w.Because))
 	}
+	v.Remarks = append(v.Remarks, remarksOn(s)...)
 	return v
 }
 

@@ -45,7 +45,7 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 	if seen.book, err = c.book(seen.namespace); err != nil {
 		return nil, nil, err
 	}
-	if seen.eyes, err = c.open(seen.namespace, seen.book, c.budgets(ctx, seen.namespace)); err != nil {
+	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.book}, c.budgets(ctx, seen.namespace)); err != nil {
 		return nil, nil, err
 	}
 	news := func() {
@@ -86,7 +86,10 @@ func (seen *watching) filled(ctx context.Context, w wanted) error {
 }
 
 func unseen(s plan.Snapshot) bool {
-	return slices.ContainsFunc(s.Zones, func(z plan.Zone) bool { return z.Mirror.Scale.Trouble.Code == reason.ReferenceUnseen })
+	return slices.ContainsFunc(s.Zones, func(z plan.Zone) bool {
+		because := z.Mirror.Scale.Trouble
+		return because.Code == reason.ReferenceUnseen && !hidden(because)
+	})
 }
 
 // mayWatch asks once for everything that is about to be watched: a watch itself would

@@ -3,7 +3,6 @@ package kubectl
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,11 +62,14 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 		if err != nil {
 			return fmt.Errorf("--namespaces-selector: %w; accepted: a label selector like %s", err, contract.OptInSelector)
 		}
+		kind, name, err := subject(args[0], groupKind, podKind)
+		if err != nil {
+			return err
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
 		}
-		kind, name := split(args[0])
 		if kind != podKind {
 			s, err := cluster.look(c.Context(), cluster.group(name))
 			if err != nil {
@@ -84,26 +86,6 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 	}
 	command.Flags().StringVar(&selector, "namespaces-selector", contract.OptInSelector, "which namespaces the operator works in, as its flag -namespaces.selector says")
 	return a.answers(command)
-}
-
-// Kinds that a name can be told to be of.
-const (
-	groupKind = "group"
-	podKind   = "pod"
-	zoneKind  = "zone"
-)
-
-var kinds = map[string]string{
-	"group": groupKind, "pod": podKind, "pods": podKind, "po": podKind,
-	"zone": zoneKind, "statefulset": zoneKind, "statefulsets": zoneKind, "sts": zoneKind,
-}
-
-// split takes apart KIND/NAME. No group, pod or StatefulSet has a slash in its name.
-func split(argument string) (kind, name string) {
-	if before, after, found := strings.Cut(argument, "/"); found && kinds[before] != "" {
-		return kinds[before], after
-	}
-	return "", argument
 }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {

@@ -115,7 +115,7 @@ func podViewOf(s plan.Snapshot, name string) podView {
 			v.Noted = &notedView{i.Pod, i.Zone, string(i.Cause), i.Since}
 		}
 	}
-	for _, w := range plan.Describe(s, plan.Group(s)).Waits {
+	for _, w := range plan.Describe(s, stepsFor(s)).Waits {
 		if w.Zone == v.Zone && v.Zone != "" {
 			v.ZoneWaits = new(waitViewOf(w.Zone, w.Because))
 			break

@@ -363,7 +363,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
 	next.Annotations = with(next.Annotations, contract.RolloutsAnnotation, hold.FormatRollouts(record.Rollouts))
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
-	previous := deref(next.Spec.HolderIdentity)
+	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
 	next.Spec.HolderIdentity = new(string(record.Holder))
 	next.Spec.LeaseTransitions = new(int32(record.Transitions))
 	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
@@ -373,7 +373,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	if !record.Renewed.IsZero() {
 		next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
 	}
-	if previous != string(record.Holder) && !record.Holder.Free() {
+	if taken && !record.Holder.Free() {
 		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
 	}
 	return next

@@ -1,0 +1,48 @@
+package kubectl
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// rollsByItself lets the StatefulSet controller replace the pods of a zone.
+func (s *scene) rollsByItself(zone string) {
+	set := s.server.get(zonePath + zone)
+	spec, _ := set["spec"].(object)
+	spec["updateStrategy"] = object{"type": string(appsv1.RollingUpdateStatefulSetStrategyType)}
+	s.server.put(zonePath+zone, set)
+}
+
+func TestARestartThatWouldRollAllZonesAtOnceIsRefused(t *testing.T) {
+	inScene(t, []string{rolling}, func(s *scene) {
+		s.rollsByItself("zone-b")
+		s.rollsByItself("zone-c")
+		for line, named := range map[string]string{"restart store": "zone-b, zone-c", "restart store --zone zone-c": "roll zone-c at once"} {
+			if code, _, errs := s.types(strings.Fields(line)...); code != exitFailed || !strings.Contains(errs, named) || !strings.Contains(errs, "OnDelete") {
+				s.Errorf("%s: exit code %d: %s", line, code, errs)
+			}
+		}
+		if asked := s.server.written(); len(asked) > 0 {
+			s.Errorf("written: %q", asked)
+		}
+		s.succeeds("restart", "store", "--zone", "zone-a")
+	})
+}
+
+func TestAZoneThatChangesMeanwhileIsJudgedAnew(t *testing.T) {
+	inScene(t, []string{rolling}, func(s *scene) {
+		s.server.refuse = func(r *http.Request) *http.Response {
+			if r.Method == http.MethodPatch {
+				s.server.refuse = nil
+				s.rollsByItself("zone-a")
+			}
+			return nil
+		}
+		if code, _, errs := s.types("restart", "store"); code != exitFailed || !strings.Contains(errs, "roll zone-a at once") {
+			s.Errorf("exit code %d: %s", code, errs)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package kubectl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kinds that a name can be told to be of.
+const (
+	groupKind = "group"
+	podKind   = "pod"
+	zoneKind  = "zone"
+)
+
+// kinds are the words for them; what kubectl prints of a StatefulSet is among them.
+var kinds = map[string]string{
+	"group": groupKind, "pod": podKind, "pods": podKind, "po": podKind,
+	"zone": zoneKind, "statefulset": zoneKind, "statefulsets": zoneKind, "sts": zoneKind, "statefulset.apps": zoneKind, "statefulsets.apps": zoneKind,
+}
+
+// subject takes apart KIND/NAME, and objects to a kind that a command does not accept.
+// The kind is empty where only the name was given. No group, pod or StatefulSet has a
+// slash in its name.
+func subject(argument string, accepted ...string) (kind, name string, err error) {
+	word, rest, told := strings.Cut(argument, "/")
+	if !told {
+		return "", argument, nil
+	}
+	kind = kinds[word]
+	if !slices.Contains(accepted, kind) {
+		return "", "", fmt.Errorf("%q names no %s; accepted: a name, or %s/NAME", argument, strings.Join(accepted, " or "), strings.Join(accepted, "/NAME, "))
+	}
+	return kind, rest, nil
+}
+
+// groupOf returns the group that an argument names, where nothing but a group is
+// accepted.
+func groupOf(argument string) (string, error) {
+	_, name, err := subject(argument, groupKind)
+	return name, err
+}

@@ -1,0 +1,55 @@
+package kubectl
+
+import (
+	"strings"
+	"testing"
+)
+
+// A group that has the name of one of its zones, and of a pod.
+const namesakes = "group team twin\ntwin rev=1\n twin-0 ready@1\nother rev=1\n other-0 ready@1\n"
+
+func TestACommandIsAboutWhatItIsToldToBeAbout(t *testing.T) {
+	for line, accepted := range map[string]string{
+		"status":          "group",
+		"plan":            "group",
+		"history":         "group",
+		"snapshot":        "group",
+		"restart":         "group",
+		"hold --reason x": "group",
+		"release":         "group",
+		"why":             "group pod",
+		"pause":           "group zone",
+		"resume":          "group zone",
+	} {
+		for word, kind := range kinds {
+			t.Run(line+" "+word, func(t *testing.T) {
+				inScene(t, []string{namesakes}, func(s *scene) {
+					name := map[string]string{groupKind: "twin", zoneKind: "twin", podKind: "twin-0"}[kind]
+					code, _, errs := s.types(append(strings.Fields(line), word+"/"+name)...)
+					fits := strings.Contains(accepted, kind)
+					if refused := strings.Contains(errs, "accepted: a name, or group/NAME"); refused == fits || refused != (code == exitFailed) && line != "release" {
+						s.Errorf("exit code %d: %s", code, errs)
+					}
+					if !fits && len(s.server.written()) > 0 {
+						s.Errorf("written: %q", s.server.written())
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestOfNamesakesTheOneIsMeantWhoseKindIsTold(t *testing.T) {
+	inScene(t, []string{namesakes}, func(s *scene) {
+		s.succeeds("pause", "zone/twin")
+		if asked := s.server.written(); len(asked) != 1 || asked[0] != "PATCH "+zonePath+"twin" {
+			s.Errorf("pause of the zone alone wrote %q", asked)
+		}
+		if out := s.succeeds("status", "group/twin"); !strings.Contains(out, "team/twin") {
+			s.Errorf("it says %q", out)
+		}
+		if code, _, errs := s.types("pause", "sotre/twin"); code != exitFailed || !strings.Contains(errs, "zone/NAME") {
+			s.Errorf("exit code %d: %s", code, errs)
+		}
+	})
+}
