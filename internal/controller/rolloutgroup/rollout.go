@@ -13,11 +13,12 @@ import (
 // rolloutOf returns the rollout that is under way, if one is, with so many pods left.
 func rolloutOf(s plan.Snapshot, left int) *v1alpha1.RolloutGroupRollout {
 	current := s.Hold.Rollouts.Current
-	if current.Since.IsZero() || !current.Until.IsZero() {
+	since := moment(current.Since)
+	if since == nil || current.Over() {
 		return nil
 	}
 	return &v1alpha1.RolloutGroupRollout{
-		Since: *moment(current.Since), TraceID: traceID(current.Trace), EstimatedEnd: estimate(s.Hold.Rollouts, left, s.Now),
+		Since: *since, TraceID: traceID(current.Trace), EstimatedEnd: estimate(s.Hold.Rollouts, left, s.Now),
 	}
 }
 

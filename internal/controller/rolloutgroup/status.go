@@ -71,12 +71,14 @@ func percent(done, replicas int) int32 {
 	return int32(100 * done / replicas)
 }
 
-// moment returns a time as the API server shows it; nil for none.
+// moment returns a time as the API server shows it; nil for none, and for one that it
+// cannot show.
 func moment(t time.Time) *metav1.Time {
-	if t.IsZero() {
+	t = t.Truncate(time.Second)
+	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
 		return nil
 	}
-	return &metav1.Time{Time: t.Truncate(time.Second)}
+	return &metav1.Time{Time: t}
 }
 
 func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {

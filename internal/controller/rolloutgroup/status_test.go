@@ -226,6 +226,26 @@ func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
 	}
 }
 
+// A time zone carries the last year into one that nobody can write down.
+func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
+	for text, shown := range map[string]bool{
+		"9999-12-31T23:59:59-01:00": false, "9999-12-31T23:59:59Z": true, "0000-01-01T00:00:00+01:00": false, "0001-01-01T00:00:00.5Z": false, "2026-01-05T12:00:00Z": true,
+	} {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := waiting(plan.Wait{Because: plan.Refusal{Until: at}}).Until
+		if (got != nil) != shown {
+			t.Errorf("%s is shown as %v", text, got)
+		}
+		rollout := rolloutOf(plan.Snapshot{Hold: plan.Hold{Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: at}}}}, 1)
+		if (rollout != nil) != shown {
+			t.Errorf("a rollout since %s is shown as %v", text, rollout)
+		}
+	}
+}
+
 func TestOfMoreZonesThanFitInTheSettledOnesAreLeftOut(t *testing.T) {
 	var situation strings.Builder
 	for i := range 40 {
