@@ -42,7 +42,6 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 		Rollout:            rolloutOf(t.snapshot, replicas-done),
 		Zones:              zones,
 		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
-		Conditions:         slices.Clone(before.Conditions),
 	}
 	if len(described.Waits) > 0 {
 		status.Waiting = waiting(described.Waits[0])
@@ -50,7 +49,10 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	for _, c := range situationOf(t, described).conditions() {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = *moment(t.snapshot.Now)
-		meta.SetStatusCondition(&status.Conditions, c)
+		if former := meta.FindStatusCondition(before.Conditions, c.Type); former != nil && former.Status == c.Status {
+			c.LastTransitionTime = former.LastTransitionTime
+		}
+		status.Conditions = append(status.Conditions, c)
 	}
 	return status
 }

@@ -168,6 +168,15 @@ func TestAConditionKeepsItsTimeUntilItTurns(t *testing.T) {
 	}
 }
 
+// The CRD has room for eight.
+func TestConditionsOfSomebodyElseAreDropped(t *testing.T) {
+	want := shown(pending)
+	before := v1alpha1.RolloutGroupStatus{Conditions: []metav1.Condition{want.Conditions[3], {Type: "Healthy", Status: metav1.ConditionTrue}, want.Conditions[0]}}
+	if got := statusOf(thinkOf(pending), 1, before); !equality.Semantic.DeepEqual(want, got) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
 // An estimate that moved with every look would be written at every look.
 func TestAnEstimateStaysForAWhile(t *testing.T) {
 	th := thinkOf(pending)
