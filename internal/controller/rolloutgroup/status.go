@@ -35,11 +35,11 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	status := v1alpha1.RolloutGroupStatus{
 		ObservedGeneration: generation,
 		Activity:           string(described.Activity),
-		Progress:           fmt.Sprintf("%d/%d", done, replicas),
+		Progress:           progress(described.Zones),
 		Percent:            new(percent(done, replicas)),
 		Holder:             clean(string(described.Holder), longestHolder),
 		HoldSince:          moment(described.Since),
-		Rollout:            rolloutOf(t.snapshot, replicas-done),
+		Rollout:            rolloutOf(t.snapshot, described.Zones, before),
 		Zones:              zones,
 		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
 	}
@@ -64,6 +64,11 @@ func count(zones []plan.ZoneStatus) (done, replicas int) {
 		replicas += z.Replicas
 	}
 	return done, replicas
+}
+
+func progress(zones []plan.ZoneStatus) string {
+	done, replicas := count(zones)
+	return fmt.Sprintf("%d/%d", done, replicas)
 }
 
 func percent(done, replicas int) int32 {
