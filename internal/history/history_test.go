@@ -214,6 +214,18 @@ finished 0..43
 	}))
 }
 
+// The write that gives the hold back is the last one for as long as nothing is wanted.
+func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
+	for situation, ends := range map[string]bool{"zone-b-0 ready@2": true, "zone-b-0 ready@1": false} {
+		s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n " + situation)
+		s.Zones[1].Observed = false
+		s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, Since: fixture.Now()}}}
+		if got := history.Next(s, plan.Hold{}); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
+			t.Errorf("%s: got %s", situation, told(got))
+		}
+	}
+}
+
 // Another StatefulSet of the same name is another zone.
 func TestAZoneThatIsMadeAnewBeginsAnew(t *testing.T) {
 	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1", "")

@@ -184,7 +184,8 @@ func (r *rollout) done(z plan.Zone) bool {
 }
 
 // complete tells whether nothing of the group is left to be rolled, as far as is
-// known, and nothing is under way.
+// known, and nothing is under way. What a zone asks for that is not observed yet begins
+// another rollout: nobody may look again for weeks.
 func (r *rollout) complete() bool {
 	if slices.ContainsFunc(r.record.Intents, takenDown) {
 		return false
@@ -193,7 +194,7 @@ func (r *rollout) complete() bool {
 		if !z.OnDelete || z.Deleting {
 			continue
 		}
-		if !z.Observed || slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
+		if slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
 			return false
 		}
 	}
