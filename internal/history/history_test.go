@@ -214,6 +214,16 @@ finished 0..43
 	}))
 }
 
+func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
+	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
+		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
+		got := history.Next(s, plan.Hold{Holder: plan.Rollout.For("zone-a")}).Current.Zones[0].Budget
+		if got != want {
+			t.Errorf("%q: %d pods, want %d", zpdb, got, want)
+		}
+	}
+}
+
 // The write that gives the hold back is the last one for as long as nothing is wanted.
 func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 	for situation, ends := range map[string]bool{"zone-b-0 ready@2": true, "zone-b-0 ready@1": false} {

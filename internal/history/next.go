@@ -81,7 +81,7 @@ func (r *rollout) begin(zone string) {
 		}
 	}
 	r.Zones = append(r.Zones, plan.RolledZone{
-		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: z.MaxUnavailable.Of(z.Replicas), Since: since,
+		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: plan.RolloutBudget(r.seen, z), Since: since,
 	})
 }
 
