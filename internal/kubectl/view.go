@@ -97,11 +97,13 @@ func (w waitView) short() string {
 	return r.String()
 }
 
+// moment returns a time in whole seconds; nil for none, and for one of a year that JSON
+// does not have.
 func moment(t time.Time) *time.Time {
-	if t.IsZero() {
+	t = t.UTC().Truncate(time.Second)
+	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
 		return nil
 	}
-	t = t.UTC().Truncate(time.Second)
 	return &t
 }
 

@@ -35,14 +35,13 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	status := v1alpha1.RolloutGroupStatus{
 		ObservedGeneration: generation,
 		Activity:           string(described.Activity),
-		Progress:           fmt.Sprintf("%d/%d", done, replicas),
+		Progress:           progress(described.Zones),
 		Percent:            new(percent(done, replicas)),
 		Holder:             clean(string(described.Holder), longestHolder),
 		HoldSince:          moment(described.Since),
-		Rollout:            rolloutOf(t.snapshot, replicas-done),
+		Rollout:            rolloutOf(t.snapshot, described.Zones, before),
 		Zones:              zones,
 		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
-		Conditions:         slices.Clone(before.Conditions),
 	}
 	if len(described.Waits) > 0 {
 		status.Waiting = waiting(described.Waits[0])
@@ -50,7 +49,10 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	for _, c := range situationOf(t, described).conditions() {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = *moment(t.snapshot.Now)
-		meta.SetStatusCondition(&status.Conditions, c)
+		if former := meta.FindStatusCondition(before.Conditions, c.Type); former != nil && former.Status == c.Status {
+			c.LastTransitionTime = former.LastTransitionTime
+		}
+		status.Conditions = append(status.Conditions, c)
 	}
 	return status
 }
@@ -64,6 +66,11 @@ func count(zones []plan.ZoneStatus) (done, replicas int) {
 	return done, replicas
 }
 
+func progress(zones []plan.ZoneStatus) string {
+	done, replicas := count(zones)
+	return fmt.Sprintf("%d/%d", done, replicas)
+}
+
 func percent(done, replicas int) int32 {
 	if replicas == 0 {
 		return 100
@@ -71,12 +78,14 @@ func percent(done, replicas int) int32 {
 	return int32(100 * done / replicas)
 }
 
-// moment returns a time as the API server shows it; nil for none.
+// moment returns a time as the API server shows it; nil for none, and for one that it
+// cannot show.
 func moment(t time.Time) *metav1.Time {
-	if t.IsZero() {
+	t = t.Truncate(time.Second)
+	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
 		return nil
 	}
-	return &metav1.Time{Time: t.Truncate(time.Second)}
+	return &metav1.Time{Time: t}
 }
 
 func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
