@@ -349,11 +349,11 @@ func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, e
 }
 
 func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
-	if result == loop.ResultGone {
-		return // the controller has forgotten it, metrics included
-	}
 	if result == loop.ResultPanic {
 		o.metrics.Panicked(groupLoop)
+	}
+	if result == loop.ResultGone || !key.Rolled() {
+		return // the controller has forgotten it, metrics included; or it has none
 	}
 	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
 }

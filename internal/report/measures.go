@@ -5,8 +5,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
-// measure brings the group's metrics to what the snapshot and its plan show.
+// measure brings the group's metrics to what the snapshot and its plan show. What only
+// shrinks or is evicted under a hold has none: it may have the name of a group.
 func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
+	if !s.Key.Rolled() {
+		return
+	}
 	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
 	metrics.Show(state(s, steps))
 	r.courses.of(s.Key).follow(s, metrics)

@@ -346,6 +346,30 @@ func TestMetricsOfAGroup(t *testing.T) {
 	}
 }
 
+// A StatefulSet without a group, or a budget, may be called like a group.
+func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
+	for sentence, namesake := range map[string]plan.Key{
+		"a StatefulSet that shrinks under a hold": {Namespace: "team", Group: "store", Alone: true},
+		"what a budget covers":                    {Namespace: "team", Group: "store", Covered: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			r.look(t, rolling)
+			before := r.series(t)
+			other := fixture.MustParse(settled)
+			other.Key = namesake
+			r.Group(other, plan.Group(other), nil)
+			if diff := cmp.Diff(before, r.series(t)); diff != "" {
+				t.Errorf("it changes those of the group (-before +after):\n%s", diff)
+			}
+			r.Forget(namesake)
+			if diff := cmp.Diff(before, r.series(t)); diff != "" {
+				t.Errorf("when it goes, it takes those of the group (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(settled)

@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// measured returns the series that begin like that.
+func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	var all []string
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.HasPrefix(line, prefix) {
+			all = append(all, strings.TrimSpace(line))
+		}
+	}
+	return all
+}
+
+// A StatefulSet without a group, or a budget, may be called like a group.
+func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
+	o := &Operator{metrics: telemetry.NewMetrics("test")}
+	for _, key := range []plan.Key{{Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "store", Covered: true}} {
+		o.reconciled(t.Context(), key, loop.ResultDone, time.Second)
+	}
+	if left := measured(t, o.metrics, "lockstep_group_"); len(left) > 0 {
+		t.Errorf("counted: %q", left)
+	}
+	o.reconciled(t.Context(), plan.Key{Namespace: "team", Group: "store"}, loop.ResultDone, time.Second)
+	if len(measured(t, o.metrics, "lockstep_group_reconciles_total")) != 1 {
+		t.Error("a look at a group is not counted")
+	}
+}
