@@ -35,7 +35,7 @@ func ManualFor(why string) (plan.Holder, bool) {
 // it. What people hold already they take over only as the same holder, which prolongs
 // it, or after its time.
 func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration) (plan.Hold, plan.Refusal) {
-	over := h.Holder.Foreign() && h.Expired(now)
+	over := h.Lapsed(now)
 	switch {
 	case h.Unreadable != "":
 		return h, plan.Refusal{Code: reason.HoldUnreadable}

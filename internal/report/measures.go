@@ -23,7 +23,7 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	status := plan.Describe(s, steps)
-	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s)}
+	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status)}
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Updated: z.Updated, Outdated: z.Outdated,
@@ -44,13 +44,13 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 }
 
 // heldBy says who holds, in words of ours: a tenant can write anything there.
-func heldBy(s plan.Snapshot) telemetry.HoldState {
-	holder := s.Hold.Holder
+func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
+	holder := status.Holder
 	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
 	if holder.Free() {
 		return shown
 	}
-	shown.Operation, shown.Acquired, shown.Expires = "other", s.Hold.Since, s.Hold.ExpiresAt()
+	shown.Operation, shown.Acquired, shown.Expires = "other", status.Since, s.Hold.ExpiresAt()
 	if !holder.Foreign() {
 		shown.Operation = string(holder.Operation())
 	}

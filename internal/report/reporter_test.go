@@ -380,6 +380,24 @@ func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	}
 }
 
+func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
+	r := newRoom()
+	for situation, want := range map[string]int{
+		"hold manual/maintenance renewed 5s ago\n" + settled: 3,
+		"hold manual/maintenance renewed 5m ago\n" + settled: 0,
+	} {
+		s := fixture.MustParse(situation)
+		s.Hold.Since = s.Now.Add(-time.Hour)
+		r.Group(s, plan.Group(s), nil)
+		got := slices.DeleteFunc(r.series(t), func(line string) bool {
+			return !strings.Contains(line, "_hold_") || strings.Contains(line, "transitions")
+		})
+		if len(got) != want {
+			t.Errorf("of %s there is %q, want %d", situation, got, want)
+		}
+	}
+}
+
 func TestTheLastRecordOfAGroup(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(failing)
