@@ -28,6 +28,16 @@ func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
 	return all
 }
 
+func TestPanicsOfEveryLoopAreCounted(t *testing.T) {
+	m := telemetry.NewMetrics("test")
+	observe := panics[string](m, "budget")
+	observe(t.Context(), "key", loop.ResultAgain, time.Second)
+	observe(t.Context(), "key", loop.ResultPanic, time.Second)
+	if got := measured(t, m, "lockstep_panics_total"); len(got) != 1 || got[0] != `lockstep_panics_total{loop="budget"} 1` {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A StatefulSet without a group, or a budget, may be called like a group.
 func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
 	o := &Operator{metrics: telemetry.NewMetrics("test")}

@@ -73,6 +73,7 @@ const flushTimeout = 3 * time.Second
 // New builds every part. It makes no request yet.
 func New(ctx context.Context, c config.Config, log *logrus.Logger, version string) (*Operator, error) {
 	o := &Operator{config: c, log: log, metrics: telemetry.NewMetrics(version), underway: &underway{}}
+	o.metrics.Loops(groupLoop, budgetLoop, decisionLoop, rolloutGroupLoop, injectLoop)
 	telemetry.RouteLibraryLogs(log)
 	o.metrics.ObserveClients()
 	tracing, flush, err := telemetry.StartTracing(ctx, version, log, o.metrics)
@@ -346,6 +347,15 @@ func (o *Operator) forgetAll() {
 func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
 	defer o.underway.begin(key)()
 	return o.controller.Reconcile(ctx, key)
+}
+
+// panics returns what a loop is observed by of which nothing but its panics is counted.
+func panics[K comparable](m *telemetry.Metrics, name string) func(context.Context, K, loop.Result, time.Duration) {
+	return func(_ context.Context, _ K, result loop.Result, _ time.Duration) {
+		if result == loop.ResultPanic {
+			m.Panicked(name)
+		}
+	}
 }
 
 func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {

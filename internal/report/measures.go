@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -21,9 +22,12 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 	}
 }
 
+// causes are the reasons for which pods are deleted.
+var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndDown)}
+
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	status := plan.Describe(s, steps)
-	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status)}
+	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status), Causes: causes}
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Updated: z.Updated, Outdated: z.Outdated,

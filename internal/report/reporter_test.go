@@ -380,6 +380,26 @@ func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	}
 }
 
+// Whatever pod is deleted first, what counts it was there before.
+func TestDeletionsAreCountedFromZero(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r, s := newRoom(), draw.Odd().Draw(rt, "group")
+		if !s.Key.Rolled() {
+			rt.Skip("it has no metrics")
+		}
+		steps := plan.Group(s)
+		r.Group(s, steps, nil)
+		series := r.series(t)
+		for _, step := range steps {
+			d, deletes := step.(plan.DeletePod)
+			begun := fmt.Sprintf("lockstep_group_pods_deleted_total{group=%q,namespace=%q,reason=%q,zone=%q} 0", s.Key.Group, s.Key.Namespace, d.Because, d.Zone)
+			if deletes && !slices.Contains(series, begun) {
+				rt.Errorf("no series %s", begun)
+			}
+		}
+	})
+}
+
 func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
 	r := newRoom()
 	for situation, want := range map[string]int{

@@ -111,6 +111,7 @@ type GroupState struct {
 	At      time.Time // when the group was looked at
 	Zones   []ZoneState
 	Waiting []string  // reasons for which the whole group waits
+	Causes  []string  // reasons for which pods are deleted: all that there are
 	Hold    HoldState // zero when nobody holds
 }
 
@@ -256,7 +257,9 @@ func (g *GroupMetrics) Show(state GroupState) {
 		active[z.Name] = g.activeIn(z, state.At)
 		g.showZone(z, active[z.Name])
 	}
+	g.forgetZones(active)
 	g.active = active
+	g.begin(state)
 	for _, why := range state.Waiting {
 		g.show(g.of.waiting, 1, "", why)
 	}
@@ -267,6 +270,32 @@ func (g *GroupMetrics) Show(state GroupState) {
 		}
 	}
 	g.before = nil
+}
+
+// begin lets what is counted begin at zero: of what is born at one nobody sees the first.
+func (g *GroupMetrics) begin(state GroupState) {
+	for _, z := range state.Zones {
+		for _, cause := range state.Causes {
+			if _, begun := g.counted[newSeries(g.of.deleted, []string{z.Name, cause})]; !begun {
+				g.of.deleted.WithLabelValues(g.counting(g.of.deleted, z.Name, cause)...)
+			}
+		}
+	}
+	for _, lasts := range []*prometheus.HistogramVec{g.of.step, g.of.zoneRollout, g.of.rollout} {
+		if _, begun := g.counted[newSeries(lasts, nil)]; !begun {
+			lasts.WithLabelValues(g.counting(lasts)...)
+		}
+	}
+}
+
+// forgetZones drops what was counted of zones that are no more.
+func (g *GroupMetrics) forgetZones(active map[string]activity) {
+	for s := range g.counted {
+		if _, still := active[s.a]; s.in == vector(g.of.deleted) && !still {
+			g.remove(s)
+			delete(g.counted, s)
+		}
+	}
 }
 
 // activeIn says since when the activity of a zone is what it is: by the hold, which
