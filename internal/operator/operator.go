@@ -126,7 +126,7 @@ func (o *Operator) assemble() error {
 		return err
 	}
 	fresh := freshness.NewLog()
-	o.metrics.ObserveCaches(o.observer.Versions)
+	o.metrics.ObserveCaches(o.cacheVersions)
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
