@@ -125,6 +125,10 @@ var rows = []row{
 			one(`sum by (namespace, group, webhook, reason) (rate(lockstep_group_refusals_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{webhook}} {{reason}}"),
 		},
 		{
+			"Calls to pods of the group", "By purpose and outcome.", lines, "reqps", 8,
+			one(`sum by (namespace, group, purpose, outcome) (rate(lockstep_group_pod_calls_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{purpose}} {{outcome}}"),
+		},
+		{
 			"The certificate is valid for", "", number, "s", 8,
 			one(`min(lockstep_webhook_certificate_expiry_timestamp_seconds) - time()`, ""),
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -26,6 +27,22 @@ func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
 		}
 	}
 	return all
+}
+
+func TestCallsToPodsAreCountedByGroup(t *testing.T) {
+	store := plan.Key{Namespace: "team", Group: "store"}
+	m := telemetry.NewMetrics("test")
+	c := calls{m, func(key plan.Key) bool { return key.Group == store.Group }}
+	for _, key := range []plan.Key{store, {Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "gone"}} {
+		c.count(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
+	}
+	want := `lockstep_group_pod_calls_total{group="store",namespace="team",outcome="failed",purpose="prepare"} 1`
+	if got := measured(t, m, "lockstep_group_pod_calls_total"); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if got := measured(t, m, "lockstep_pod_call_duration_seconds_count"); len(got) != 1 || !strings.HasSuffix(got[0], " 3") {
+		t.Errorf("all together: %q, want 3", got)
+	}
 }
 
 func TestPanicsOfEveryLoopAreCounted(t *testing.T) {

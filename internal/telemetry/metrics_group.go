@@ -17,6 +17,7 @@ type groupMetrics struct {
 	lastSuccess *prometheus.GaugeVec
 	deleted     *prometheus.CounterVec
 	refusals    *prometheus.CounterVec
+	calls       *prometheus.CounterVec
 	pods        *prometheus.GaugeVec
 	budget      *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
@@ -56,6 +57,10 @@ func newGroupMetrics() groupMetrics {
 			Name: "lockstep_group_refusals_total",
 			Help: "Evictions and downscales of the group that its hold, budgets and pods did not allow, by webhook and reason; dry runs apart.",
 		}, of("webhook", "reason")),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_group_pod_calls_total",
+			Help: "Calls to pods of the group, by purpose (prepare, undo, leave, stay) and outcome; whichever replica called.",
+		}, of("purpose", "outcome")),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_zone_pods",
 			Help: "Pods of the zone by state: desired by the spec; of those ready, updated (of the revision asked for) and outdated (of another one); down for whatever reason; noted in the hold.",
@@ -101,7 +106,7 @@ func newGroupMetrics() groupMetrics {
 
 func (g groupMetrics) all() []prometheus.Collector {
 	return append([]prometheus.Collector{
-		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.refusals, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
+		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.refusals, g.calls, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
 	}, g.hold.all()...)
 }
 
@@ -214,6 +219,9 @@ func (g *GroupMetrics) PodDeleted(zone, reason string) { g.count(g.of.deleted, z
 
 // Refused counts a downscale or an eviction that was refused, by the code of the reason.
 func (g *GroupMetrics) Refused(webhook, reason string) { g.count(g.of.refusals, webhook, reason) }
+
+// PodCalled counts a call to a pod of the group.
+func (g *GroupMetrics) PodCalled(purpose, outcome string) { g.count(g.of.calls, purpose, outcome) }
 
 func (g *GroupMetrics) count(in *prometheus.CounterVec, labels ...string) {
 	g.mu.Lock()

@@ -237,6 +237,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 		g.Reconciled(t.Context(), "done", true, time.Second)
 		g.PodDeleted("z", "OutdatedRevision")
 		g.Refused("pod-eviction", "BudgetUsed")
+		g.PodCalled("prepare", "answered")
 		g.Stepped(time.Second)
 		g.ZoneRolled(time.Minute)
 		g.Rolled(time.Minute)
