@@ -57,7 +57,7 @@ func viewOf(s plan.Snapshot) groupView {
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
 		Zones: []zoneView{},
 	}
-	if s.Hold.Holder.Foreign() {
+	if status.Holder.Foreign() {
 		v.Until = moment(s.Hold.ExpiresAt())
 	}
 	for _, z := range status.Zones {

@@ -77,7 +77,9 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 
 // Forget drops a group that exists no more, its metrics included.
 func (r *Reporter) Forget(key plan.Key) {
-	r.metrics.Forget(key.Namespace, key.Group)
+	if key.Rolled() {
+		r.metrics.Forget(key.Namespace, key.Group)
+	}
 	r.courses.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,6 +129,22 @@ func (c *Controller) Watch(ctx context.Context) {
 		running.Go(func() { informer.RunWithContext(ctx) })
 	}
 	running.Wait()
+}
+
+// Versions returns up to which version of the cluster webhook configurations are known,
+// by their resource and, where some were named, their name; empty where they are not.
+func (c *Controller) Versions() map[string]string {
+	versions := map[string]string{}
+	for kind, informers := range c.informers {
+		for i, informer := range informers {
+			cached := strings.ToLower(string(kind)) + "s"
+			if len(c.options.Names) > 0 {
+				cached += "/" + c.options.Names[i]
+			}
+			versions[cached] = informer.GetStore().LastStoreSyncResourceVersion()
+		}
+	}
+	return versions
 }
 
 // Keys returns the configurations that ask for a CA, of this operator or another.

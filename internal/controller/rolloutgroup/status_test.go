@@ -64,6 +64,7 @@ func TestConditionsOfEverySituation(t *testing.T) {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
 			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",
 		},
+		"it was held from outside until lately":       {"hold manual/maintenance renewed 5m ago\n" + whole, "Ready=GroupSettled"},
 		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupSettled GroupHeld=GroupHeld"},
 		"it is held from outside":                     {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
 		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=ZoneSettled Reconciling=ZoneSettled GroupHeld=GroupHeld"},
