@@ -555,7 +555,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newBoard(s.asNoted())", "newBoard(s)"}},
+		Edits: []Edit{{admit, "newBoard(s.AsNoted())", "newBoard(s)"}},
 		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{

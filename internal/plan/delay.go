@@ -307,9 +307,9 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	return fresh
 }
 
-// asNoted returns a snapshot as any process can know it: pods agreed to leave
+// AsNoted returns a snapshot as any process can know it: pods agreed to leave
 // where the hold notes it. Who noted a decrease has heard them.
-func (s Snapshot) asNoted() Snapshot {
+func (s Snapshot) AsNoted() Snapshot {
 	if len(s.Hold.Agreed) == 0 {
 		return s // who is not noted does not leave, whatever he said
 	}

@@ -37,7 +37,7 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 		Activity:           string(described.Activity),
 		Progress:           progress(described.Zones),
 		Percent:            new(percent(done, replicas)),
-		Holder:             clean(string(described.Holder), longestHolder),
+		Holder:             plan.Plain(string(described.Holder), longestHolder),
 		HoldSince:          moment(described.Since),
 		Rollout:            rolloutOf(t.snapshot, described.Zones, before),
 		Zones:              zones,
@@ -98,8 +98,8 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 		on = because.Zone
 	}
 	return &v1alpha1.RolloutGroupWait{
-		Reason: string(because.Code), Zone: clean(w.Zone, longestName), Pod: clean(because.Pod, longestName), On: clean(on, longestName),
-		Message: clean(because.Sentence(), longestMessage), Until: moment(because.Until),
+		Reason: string(because.Code), Zone: plan.Plain(w.Zone, longestName), Pod: plan.Plain(because.Pod, longestName), On: plan.Plain(on, longestName),
+		Message: plan.Plain(because.Sentence(), longestMessage), Until: moment(because.Until),
 	}
 }
 
@@ -115,12 +115,12 @@ func zonesOf(all []plan.ZoneStatus, s plan.Snapshot) []v1alpha1.RolloutGroupZone
 	for _, z := range all {
 		observed, _ := s.Zone(z.Name)
 		zone := v1alpha1.RolloutGroupZone{
-			Name: clean(z.Name, longestName), ObservedGeneration: observed.Generation, Revision: clean(z.Revision, longestName),
+			Name: plan.Plain(z.Name, longestName), ObservedGeneration: observed.Generation, Revision: plan.Plain(z.Revision, longestName),
 			Replicas: int32(z.Replicas), Updated: int32(z.Updated), Ready: int32(z.Ready), Done: int32(z.Done),
 			Down: int32(z.Down), Budget: int32(z.Budget), Activity: string(z.Activity), Reason: string(z.Waits.Code),
 		}
 		if !z.Waits.None() {
-			zone.Message = clean(z.Waits.Sentence(), longestMessage)
+			zone.Message = plan.Plain(z.Waits.Sentence(), longestMessage)
 		}
 		written = append(written, zone)
 	}

@@ -1,7 +1,11 @@
 package rolloutgroup
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +21,9 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // thinkOf plans for a situation.
@@ -326,6 +332,53 @@ func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
 		rollout := rolloutOf(plan.Snapshot{Hold: plan.Hold{Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: at}}}}, nil, v1alpha1.RolloutGroupStatus{})
 		if (rollout != nil) != shown {
 			t.Errorf("a rollout since %s is shown as %v", text, rollout)
+		}
+	}
+}
+
+func TestHostileTextsBreakNoStatus(t *testing.T) {
+	for _, text := range hostile.Texts() {
+		s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+		s.Hold.Holder, s.Hold.Unreadable = plan.Holder("manual/"+text), text
+		s.Hold.Intents[0].Pod, s.Hold.Intents[0].Version = text+"x", 1<<40
+		s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now, Trace: text}
+		s.Zones[0].UpdateRevision, s.Zones[0].MaxUnavailable.Invalid = text, text
+		steps := append(plan.Group(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
+		status := statusOf(thought{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
+		if !strings.Contains(status.Conditions[0].Message, "InvalidMaxUnavailable") {
+			t.Errorf("%.20q: what is to be corrected is not told: %s", text, status.Conditions[0].Message)
+		}
+		for what, most := range map[string]int{status.Holder: longestHolder, status.Waiting.Zone: longestName, status.Waiting.Pod: longestName, status.Waiting.On: longestName} {
+			if len(what) > most {
+				t.Errorf("%.20q: %d bytes of at most %d: %.80q", text, len(what), most, what)
+			}
+		}
+		written, err := json.Marshal(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachText(t, written, func(shown string) {
+			if len(shown) > longestMessage || !utf8.ValidString(shown) || strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%.20q: %d bytes: %.80q", text, len(shown), shown)
+			}
+		})
+	}
+}
+
+// eachText hands over every text of a document in JSON.
+func eachText(t *testing.T, document []byte, to func(string)) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, is := token.(string); is {
+			to(text)
 		}
 	}
 }
