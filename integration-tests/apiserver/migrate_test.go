@@ -104,7 +104,7 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	s.showsGroup(defaultGroup, "Settled, 9/9, Ready, Current")
 	s.comesToRest()
 	s.wroteOnly("patch zoneawarepoddisruptionbudgets/status store")
-	if n := len(s.writesOf(s.operator.user, time.Time{})); n > 6 {
+	if n := len(s.writesOf(s.operator.user, time.Time{})); n > 8 {
 		t.Errorf("it wrote %d times, where there is a status to be told of a group and a budget", n)
 	}
 	if leases := sortedKeys(s.witness.now().leases); len(leases) > 0 {
