@@ -584,6 +584,16 @@ var all = []Mutant{
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
 	},
 	{
+		Name:  "time of a downscale that is over stamped no more",
+		Edits: []Edit{{"internal/plan/shrink.go", "at := b.Hold.Downscaled[z.Name]\n\tif at.After(b.Now)", "at := b.Hold.Downscaled[z.Name]\n\tif true || at.After(b.Now)"}},
+		Test:  scenarios + "a-time-that-could-not-be-stamped-is-stamped-afterwards", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "stamp that voids the next note",
+		Edits: []Edit{{"internal/plan/shrink.go", "return time.Time{} // a write would void the note", "_ = d"}},
+		Test:  scenarios + "an-earlier-downscale-is-not-stamped-while-the-next-one-is-awaited", Rule: "stamp zone-b",
+	},
+	{
 		Name:  "raise that fails keeps an overdue downscale",
 		Edits: []Edit{{follow, "&& z.Name != overdue {", "&& (z.Name != overdue || true) {"}},
 		Test:  scenarios + "a-raise-that-fails-does-not-keep-an-overdue-downscale", Rule: "set zone-b from 2 to 9",

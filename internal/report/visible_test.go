@@ -110,4 +110,4 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 }
 
 // series is one of ours: words of ours, and names of objects.
-var series = regexp.MustCompile(`^lockstep_group_[a-z_]+\{([a-z]+="[-./A-Za-z0-9_]*",?)+\} [-+.0-9e]+$`)
+var series = regexp.MustCompile(`^lockstep_group_[a-z_]+\{([a-z]+="[-+./A-Za-z0-9_]*",?)+\} [-+.0-9e]+$`)
