@@ -13,6 +13,10 @@ import (
 // if nothing were remembered.
 const rolloutsVersion = 1
 
+// MaxRollouts is how many bytes are written of rollouts at most, of all names that
+// there can be: about a quarter of what the annotations of an object may have.
+const MaxRollouts = 68 << 10
+
 type rolledGroups struct {
 	Version  int           `json:"version"`
 	Current  *rolledGroup  `json:"current,omitempty"`
@@ -108,7 +112,10 @@ func ParseRollouts(text string) plan.Rollouts {
 			r.Finished = append(r.Finished, groupOf(group))
 		}
 	}
-	return history.Bounded(r)
+	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
+		return plan.Rollouts{} // of names that nobody has; with them the Lease might not be written
+	}
+	return r
 }
 
 // readable tells whether a rollout can be written as it was read.
