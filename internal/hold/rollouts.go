@@ -15,9 +15,9 @@ import (
 // if nothing were remembered.
 const rolloutsVersion = 1
 
-// longestRollouts is how much text is read back: more than lockstep writes. Every write of
-// the Lease carries what was read, and the API server takes 256 KiB of annotations.
-const longestRollouts = 96 << 10
+// MaxRollouts is how many bytes are written of rollouts at most, of all names that
+// there can be: about a quarter of what the annotations of an object may have.
+const MaxRollouts = 68 << 10
 
 type rolledGroups struct {
 	Version  int           `json:"version"`
@@ -102,7 +102,7 @@ func written(t time.Time) time.Time {
 // were remembered: nobody needs to do anything about it.
 func ParseRollouts(text string) plan.Rollouts {
 	var doc rolledGroups
-	if text == "" || len(text) > longestRollouts || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
+	if text == "" || len(text) > MaxRollouts || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
 		return plan.Rollouts{}
 	}
 	var r plan.Rollouts
@@ -114,7 +114,10 @@ func ParseRollouts(text string) plan.Rollouts {
 			r.Finished = append(r.Finished, groupOf(group))
 		}
 	}
-	return history.Bounded(r)
+	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
+		return plan.Rollouts{} // of names that nobody has; with them the Lease might not be written
+	}
+	return r
 }
 
 // readable tells whether a rollout can be written as it was read, and is no longer then.

@@ -1,11 +1,13 @@
 package hold_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -137,7 +139,7 @@ func FuzzRollouts(f *testing.F) {
 		if again := hold.FormatRollouts(hold.ParseRollouts(written)); again != written {
 			t.Errorf("%q is written again as %s, and then as %s", text, written, again)
 		}
-		if len(read.Finished) > history.MaxFinished || len(written) > annotations/2 {
+		if len(read.Finished) > history.MaxFinished || len(written) > hold.MaxRollouts {
 			t.Errorf("%d bytes are written again as %d, with %d rollouts", len(text), len(written), len(read.Finished))
 		}
 		for _, group := range append(read.Finished, read.Current) {
@@ -148,22 +150,22 @@ func FuzzRollouts(f *testing.F) {
 	})
 }
 
-// annotations is how many bytes the API server takes of all annotations of an object.
-const annotations = 256 << 10
-
+// The most that may be remembered, of the longest names there can be: a pod's name is
+// the value of a label, so zones with pods have no longer ones, nor their revisions.
 func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
+	at := fixture.Now().Add(999 * time.Millisecond)
 	var many plan.Rollouts
 	for range 2 * history.MaxFinished {
-		group := plan.RolledGroup{Trace: traceparent, Since: fixture.Now(), Until: fixture.Now(), Exported: true}
-		for range 2 * history.MaxZones {
+		group := plan.RolledGroup{Trace: traceparent, Since: at, Until: at, Exported: true}
+		for range history.MaxZones / (history.MaxFinished + 1) {
 			zone := plan.RolledZone{
 				Name: strings.Repeat("z", 63), UID: strings.Repeat("u", 36), From: strings.Repeat("f", 63), To: strings.Repeat("t", 63),
-				Since: fixture.Now(), Until: fixture.Now(), Exported: true,
+				Budget: math.MaxInt32, Replaced: math.MaxInt32, Since: at, Until: at, Exported: true,
 			}
-			for range 20 {
+			for range history.MaxPods {
 				zone.Pods = append(zone.Pods, plan.RolledPod{
 					Name: strings.Repeat("p", 63), UID: strings.Repeat("u", 36), Cause: reason.OutdatedRevision,
-					Deleted: fixture.Now(), Recreated: fixture.Now(), Ready: fixture.Now(),
+					Deleted: at, Recreated: at, Ready: at,
 				})
 			}
 			group.Zones = append(group.Zones, zone)
@@ -171,11 +173,28 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 		many.Finished = append(many.Finished, group)
 	}
 	many.Current, many.Current.Until = many.Finished[0], time.Time{}
-	written := hold.FormatRollouts(history.Bounded(many))
-	if len(written) > annotations/3 {
-		t.Errorf("as much as may be remembered takes %d bytes", len(written))
+	for len(many.Current.Zones) < history.MaxZones-history.MaxFinished*len(many.Finished[0].Zones) {
+		many.Current.Zones = append(many.Current.Zones, many.Current.Zones[0])
 	}
-	if hold.FormatRollouts(hold.ParseRollouts(written)) != written {
-		t.Error("as much as may be remembered is not read back")
+	full := history.Bounded(many)
+	if len(full.Finished) != history.MaxFinished {
+		t.Fatalf("%d finished rollouts are remembered of the longest names, want %d", len(full.Finished), history.MaxFinished)
+	}
+	if n := len(hold.FormatRollouts(full)); n > hold.MaxRollouts || n < hold.MaxRollouts*9/10 {
+		t.Errorf("as much as may be remembered takes %d bytes, and the bound is %d", n, hold.MaxRollouts)
+	}
+	if diff := cmp.Diff(full, hold.ParseRollouts(hold.FormatRollouts(full)), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("as much as may be remembered reads differently (-want +got)\n%s", diff)
+	}
+}
+
+// A Lease that could not be written since its annotations are too long would keep its
+// group from everything. What JSON escapes is longer once it is written again.
+func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+	for _, letter := range []string{"z", "<"} {
+		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, hold.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
+		if read := hold.ParseRollouts(text); len(hold.FormatRollouts(read)) > hold.MaxRollouts {
+			t.Errorf("%d bytes are read, and written again as %d", len(text), len(hold.FormatRollouts(read)))
+		}
 	}
 }

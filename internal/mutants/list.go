@@ -509,6 +509,11 @@ var all = []Mutant{
 		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
 	},
 	{
+		Name:  "delayed downscale that is taken away, and nobody is told who does not answer",
+		Edits: []Edit{{group, "because = firstOf(because, b.unreleased(z.Zone))", "_ = b.unreleased"}},
+		Test:  "internal/plan TestScenariosGolden/who-has-not-answered-that-he-stays-is-waited-for", Rule: "that it stays",
+	},
+	{
 		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
 		Edits: []Edit{{delay, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
 		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
