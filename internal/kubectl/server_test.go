@@ -115,6 +115,17 @@ func (s *apiServer) get(path string) object {
 	return clone(s.objects[path])
 }
 
+// everything returns all objects by their paths.
+func (s *apiServer) everything() map[string]object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]object{}
+	for path, o := range s.objects {
+		all[path] = clone(o)
+	}
+	return all
+}
+
 func (s *apiServer) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
