@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/klog/v2" //nolint:depguard // to silence it: nothing is logged with it
+	"k8s.io/klog/v2"
 )
 
 func TestMain(m *testing.M) {
