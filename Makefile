@@ -147,8 +147,9 @@ build: ## the operator and the plugin of kubectl, static, as bin/lockstep and bi
 image: ## the operator's image as IMAGE (lockstep:devel), with docker or CONTAINER=podman
 	$(CONTAINER) build --build-arg VERSION=$(VERSION) --tag $(IMAGE) .
 
-image-check: ## what the image would hold, for amd64 and arm64: static, and in need of nothing beside it
+image-check: ## what the image would hold, for amd64 and arm64: static, and in need of nothing beside it; the plugin for every platform
 	LOCKSTEP_IMAGE=check $(GO) test -count=1 -timeout 20m -run 'TestTheImage' -v ./cmd/lockstep
+	LOCKSTEP_IMAGE=check $(GO) test -count=1 -timeout 20m -run 'TestThePlugin' -v ./cmd/kubectl-lockstep
 
 manifests: ## each overlay as one file in bin/manifests, for who has no kustomize
 	@mkdir -p bin/manifests

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +175,75 @@ func TestEveryGroupHasARolloutGroupWhateverItsName(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Nothing is known of an object between its creation and the first write of its status,
+// and for as long as that is refused.
+func TestARolloutGroupWithoutAStatusIsNotTakenForOneThatIsReady(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	made, err := s.resources(rolloutGroups).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": rolloutGroups.GroupVersion().String(), "kind": "RolloutGroup",
+		"metadata": map[string]any{"name": "store"}, "spec": map[string]any{"group": "store"},
+	}}, createOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outlineOf(made); got != ", , InProgress" {
+		t.Errorf("it is: %s", got)
+	}
+}
+
+// The recipe is the one of docs/status.md, as it stands there.
+func TestAScriptWaitsUntilLockstepHasSeenItsChange(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	group := inGroup("ingester")
+	s.create(zone("zone-a", 1, group), zone("zone-b", 1, group))
+	recipe := documented(t, "../../docs/status.md", "generation=")
+	s.change("zone-a", version(2))
+	s.runs(recipe)
+	if set := s.witness.now().sets["zone-a"]; set.Status.CurrentRevision != set.Status.UpdateRevision {
+		t.Errorf("the script is done before the rollout: %+v", set.Status)
+	}
+	s.change("zone-a", replicas(2)) // somebody else's change, so that the script's generation passes by
+	s.runs(strings.Replace(recipe, "$(kubectl get statefulset", "2 # $(kubectl get statefulset", 1))
+}
+
+// documented returns a block of shell in a document, that with a certain text, from there.
+func documented(t *testing.T, file, from string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), from)
+	block, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatalf("%s has no block with %s", file, from)
+	}
+	return from + block
+}
+
+// runs lets a shell run a script in whose path kubectl is one for the scene's namespace.
+func (s *scene) runs(script string) {
+	s.t.Helper()
+	program, err := localcluster.Program(s.t.Context(), "kubectl", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	dir := s.t.TempDir()
+	kubectl := fmt.Sprintf("#!/bin/sh\nexec %q \"$@\" --kubeconfig=%q -n %s\n", program, s.world.cluster.AdminKubeconfig(), s.name)
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(kubectl), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(s.t.Context(), s.patience)
+	defer stop()
+	command := exec.CommandContext(ctx, "sh", "-e", "-c", script)
+	command.Env = []string{"HOME=" + s.world.cluster.Dir(), "PATH=" + dir + ":" + os.Getenv("PATH")}
+	if out, err := command.CombinedOutput(); err != nil {
+		s.t.Fatalf("%s\n%v\n%s", script, errors.Join(err, context.Cause(ctx)), out)
+	}
 }
 
 func TestARolloutGroupIsPutRightAndStaysWithItsGroup(t *testing.T) {

@@ -158,7 +158,7 @@ func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold
 	current := &record.Rollouts.Current
 	if current.Begun() && current.Trace == "" {
 		current.Trace = e.Rollouts.Begin(ctx)
-		telemetry.Link(ctx, current.Trace, attribute.String("lockstep.holder", string(record.Holder)))
+		telemetry.Link(ctx, current.Trace, attribute.String("lockstep.holder", record.Holder.Plain()))
 	}
 	switch {
 	case current.Begun() && current.Trace != "":

@@ -39,9 +39,9 @@ type Options struct {
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string  // no-downscale, prepare-downscale, pod-eviction, pod-eviction-pin, zpdb-validation
-	Verdict Outcome // what the API server was told
-	Reason  Reason  // why; empty when there was no verdict
+	Webhook string   // no-downscale, prepare-downscale, pod-eviction, pod-eviction-pin, zpdb-validation
+	Verdict Outcome  // what the API server was told
+	Reason  Reason   // why; empty when there was no verdict
 	Group   plan.Key // that was judged, where one was
 	DryRun  bool
 	Took    time.Duration

@@ -18,7 +18,7 @@ func linkRollout(ctx context.Context, holds Holds, key plan.Key) {
 		return
 	}
 	record := holds.Cached(key)
-	holder := attribute.String("lockstep.holder", string(record.Holder))
+	holder := attribute.String("lockstep.holder", record.Holder.Plain())
 	span.SetAttributes(attribute.String("lockstep.group", key.Group), holder)
 	telemetry.Link(ctx, record.Rollouts.Current.Trace, holder)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -51,6 +52,7 @@ type Book struct {
 	shelves map[string]*shelf // by namespace; none is empty
 	filled  bool              // all that exists has been read
 	absent  bool              // there is no such kind
+	reads   *cache.Reflector  // what keeps the shelves
 	streams bool              // what exists is read by the watch itself
 	failing time.Time         // since when requests fail; zero: they do not
 	trouble error             // why they do
@@ -133,6 +135,17 @@ func (b *Book) Objects(namespace string) []Object {
 		objects[i] = Object{Budget: o.budget(), UID: o.uid, Version: o.version, Generation: o.generation, Status: o.status}
 	}
 	return objects
+}
+
+// Version returns up to which version of the cluster the budgets are known; empty where
+// they are not, or there is no such kind.
+func (b *Book) Version() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.filled || b.reads == nil {
+		return ""
+	}
+	return b.reads.LastSyncResourceVersion()
 }
 
 // Any tells whether there are budgets in a namespace.

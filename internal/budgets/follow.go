@@ -72,7 +72,11 @@ func (b *Book) reflector() *cache.Reflector {
 			return events, err
 		},
 	}, b.options.Client)
-	return cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
+	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads = reads
+	return reads
 }
 
 // listed hears what became of a list. One that is answered proves little: a right to

@@ -97,6 +97,10 @@ func New(o Options) (*Keeper, error) {
 // Watch follows the Secret until ctx ends.
 func (k *Keeper) Watch(ctx context.Context) { k.informer.RunWithContext(ctx) }
 
+// Version returns up to which version of the cluster the Secret is known; empty where it
+// is not.
+func (k *Keeper) Version() string { return k.informer.GetStore().LastStoreSyncResourceVersion() }
+
 // Run serves what the Secret has, and takes what steps are due, until ctx ends.
 // It needs Watch beside it.
 func (k *Keeper) Run(ctx context.Context) {

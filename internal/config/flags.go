@@ -115,5 +115,5 @@ var ignoredFlags = []ignored{
 	{"server.cluster-validation.http.excluded-user-agents", false, noLabels},
 	{"use-zone-tracker", true, noTracker},
 	{"zone-tracker.config-map-name", false, noTracker},
-	{"zpdb.pod-ready-annotation-patch-timeout", false, "this version reads no ZoneAwarePodDisruptionBudget"},
+	{"zpdb.pod-ready-annotation-patch-timeout", false, "readiness is read off the conditions of pods, which get no annotation"},
 }

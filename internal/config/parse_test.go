@@ -99,7 +99,7 @@ func TestParse(t *testing.T) {
 				"-reconcile.interval: accepted and ignored: there is no tick: every change is acted on when it is seen",
 				"-kubernetes.client-qps: accepted and ignored: requests are not limited by the client; API priority and fairness protects the API server",
 				"-use-zone-tracker: accepted and ignored: when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other",
-				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: this version reads no ZoneAwarePodDisruptionBudget",
+				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: readiness is read off the conditions of pods, which get no annotation",
 			},
 		},
 		"names of the certificate, and of configurations, are lists": {

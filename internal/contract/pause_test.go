@@ -18,6 +18,8 @@ func TestPausedUntilIsATimeOrSaysWhatIsAccepted(t *testing.T) {
 		"":                               {},
 		"0001-01-01T00:00:00Z":           {},
 		"2026-01-05":                     {},
+		"9999-12-31T23:59:59-01:00":      {}, // which is in the year 10000
+		"0000-01-01T00:00:00+01:00":      {},
 	} {
 		got := contract.PausedUntil(map[string]string{contract.PausedUntilAnnotation: text})
 		if !got.Time.Equal(want) {

@@ -42,7 +42,7 @@ func PausedUntil(annotations map[string]string) plan.Moment {
 		return plan.Moment{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.IsZero() {
+	if err != nil || at.IsZero() || at.UTC().Year() > 9999 || at.UTC().Year() < 0 { // of which RFC 3339 has none
 		return plan.Moment{Invalid: PausedUntilAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
 	}
 	return plan.Moment{Time: at.UTC()}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -82,6 +84,26 @@ func TestRowsAboutGroupsFollowTheVariables(t *testing.T) {
 			for _, q := range p.queries {
 				if strings.Count(q.expr, "lockstep_") != strings.Count(q.expr, chosen) {
 					t.Errorf("%s, %s: %s is about all groups", r.title, p.title, q.expr)
+				}
+			}
+		}
+	}
+}
+
+// Groups of two namespaces may have the same name.
+func TestGroupsAreToldApartByTheirNamespaces(t *testing.T) {
+	aggregates := regexp.MustCompile(`\bby \(([^)]*)\)`)
+	for _, r := range rows {
+		for _, p := range r.panels {
+			for _, q := range p.queries {
+				if strings.Contains(q.legend, "{{group}}") && !strings.Contains(q.legend, "{{namespace}}/{{group}}") {
+					t.Errorf("%s, %s: the legend %s names no namespace", r.title, p.title, q.legend)
+				}
+				for _, by := range aggregates.FindAllStringSubmatch(q.expr, -1) {
+					labels := strings.Split(by[1], ", ")
+					if slices.Contains(labels, "group") && !slices.Contains(labels, "namespace") {
+						t.Errorf("%s, %s: %s puts namespaces together", r.title, p.title, q.expr)
+					}
 				}
 			}
 		}

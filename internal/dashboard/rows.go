@@ -39,26 +39,26 @@ var rows = []row{
 	{"Group", []panel{
 		{
 			"Pods by zone", "", lines, "short", 12,
-			one(`max by (group, zone, state) (lockstep_group_zone_pods{`+chosen+`})`, "{{group}} {{zone}} {{state}}"),
+			one(`max by (namespace, group, zone, state) (lockstep_group_zone_pods{`+chosen+`})`, "{{namespace}}/{{group}} {{zone}} {{state}}"),
 		},
 		{
 			"Pods that are down, and the budget", "Down may be more than the budget: pods break by themselves.", lines, "short", 12,
 			[]query{
-				{expr: `max by (group, zone) (lockstep_group_zone_pods{state="down", ` + chosen + `})`, legend: "{{group}} {{zone}} down"},
-				{expr: `max by (group, zone) (lockstep_group_zone_budget{` + chosen + `})`, legend: "{{group}} {{zone}} budget"},
+				{expr: `max by (namespace, group, zone) (lockstep_group_zone_pods{state="down", ` + chosen + `})`, legend: "{{namespace}}/{{group}} {{zone}} down"},
+				{expr: `max by (namespace, group, zone) (lockstep_group_zone_budget{` + chosen + `})`, legend: "{{namespace}}/{{group}} {{zone}} budget"},
 			},
 		},
 		{
 			"What goes on in each zone", "", timeline, "short", 12,
-			one(`max by (group, zone, activity) (lockstep_group_zone_activity{`+chosen+`})`, "{{group}} {{zone}} {{activity}}"),
+			one(`max by (namespace, group, zone, activity) (lockstep_group_zone_activity{`+chosen+`})`, "{{namespace}}/{{group}} {{zone}} {{activity}}"),
 		},
 		{
 			"Who holds", "", timeline, "short", 12,
-			one(`max by (group, operation, zone) (lockstep_group_hold_held{`+chosen+`})`, "{{group}} {{operation}} {{zone}}"),
+			one(`max by (namespace, group, operation, zone) (lockstep_group_hold_held{`+chosen+`})`, "{{namespace}}/{{group}} {{operation}} {{zone}}"),
 		},
 		{
 			"For how long a zone does what it does", "", lines, "s", 8,
-			one(`time() - max by (group, zone) (lockstep_group_zone_activity_start_timestamp_seconds{`+chosen+`})`, "{{group}} {{zone}}"),
+			one(`time() - max by (namespace, group, zone) (lockstep_group_zone_activity_start_timestamp_seconds{`+chosen+`})`, "{{namespace}}/{{group}} {{zone}}"),
 		},
 		{
 			"For how long the group is held", "", lines, "s", 8,
@@ -70,29 +70,29 @@ var rows = []row{
 		},
 		{
 			"Deleted pods", "By zone and reason.", lines, "short", 8,
-			one(`sum by (group, zone, reason) (increase(lockstep_group_pods_deleted_total{`+chosen+`}[$__rate_interval]))`, "{{group}} {{zone}} {{reason}}"),
+			one(`sum by (namespace, group, zone, reason) (increase(lockstep_group_pods_deleted_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{zone}} {{reason}}"),
 		},
 		{
 			"One step", "From the note of a pod to its replacement, within the chosen time.", lines, "s", 8,
 			[]query{
-				{expr: `histogram_quantile(0.5, sum by (group, le) (increase(lockstep_group_step_duration_seconds_bucket{` + chosen + `}[$__range])))`, legend: "{{group}} p50"},
-				{expr: `histogram_quantile(0.99, sum by (group, le) (increase(lockstep_group_step_duration_seconds_bucket{` + chosen + `}[$__range])))`, legend: "{{group}} p99"},
+				{expr: `histogram_quantile(0.5, sum by (namespace, group, le) (increase(lockstep_group_step_duration_seconds_bucket{` + chosen + `}[$__range])))`, legend: "{{namespace}}/{{group}} p50"},
+				{expr: `histogram_quantile(0.99, sum by (namespace, group, le) (increase(lockstep_group_step_duration_seconds_bucket{` + chosen + `}[$__range])))`, legend: "{{namespace}}/{{group}} p99"},
 			},
 		},
 		{
 			"Mean time of a rollout", "Of a zone and of the group, within the chosen time.", lines, "s", 8,
 			[]query{
-				{expr: `sum by (group) (increase(lockstep_group_zone_rollout_duration_seconds_sum{` + chosen + `}[$__range])) / sum by (group) (increase(lockstep_group_zone_rollout_duration_seconds_count{` + chosen + `}[$__range]))`, legend: "{{group}} zone"},
-				{expr: `sum by (group) (increase(lockstep_group_rollout_duration_seconds_sum{` + chosen + `}[$__range])) / sum by (group) (increase(lockstep_group_rollout_duration_seconds_count{` + chosen + `}[$__range]))`, legend: "{{group}}"},
+				{expr: `sum by (namespace, group) (increase(lockstep_group_zone_rollout_duration_seconds_sum{` + chosen + `}[$__range])) / sum by (namespace, group) (increase(lockstep_group_zone_rollout_duration_seconds_count{` + chosen + `}[$__range]))`, legend: "{{namespace}}/{{group}} zone"},
+				{expr: `sum by (namespace, group) (increase(lockstep_group_rollout_duration_seconds_sum{` + chosen + `}[$__range])) / sum by (namespace, group) (increase(lockstep_group_rollout_duration_seconds_count{` + chosen + `}[$__range]))`, legend: "{{namespace}}/{{group}}"},
 			},
 		},
 		{
 			"Looks by result", "moved is none that failed: the world changed meanwhile.", lines, "ops", 12,
-			one(`sum by (group, result) (rate(lockstep_group_reconciles_total{`+chosen+`}[$__rate_interval]))`, "{{group}} {{result}}"),
+			one(`sum by (namespace, group, result) (rate(lockstep_group_reconciles_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{result}}"),
 		},
 		{
 			"Time of a look", "p99, writes included.", lines, "s", 12,
-			one(`histogram_quantile(0.99, sum by (group, le) (rate(lockstep_group_reconcile_duration_seconds_bucket{`+chosen+`}[$__rate_interval])))`, "{{group}}"),
+			one(`histogram_quantile(0.99, sum by (namespace, group, le) (rate(lockstep_group_reconcile_duration_seconds_bucket{`+chosen+`}[$__rate_interval])))`, "{{namespace}}/{{group}}"),
 		},
 	}},
 	{"Webhooks", []panel{
@@ -122,7 +122,11 @@ var rows = []row{
 		},
 		{
 			"Refusals of the group", "By webhook and reason.", lines, "reqps", 8,
-			one(`sum by (group, webhook, reason) (rate(lockstep_group_refusals_total{`+chosen+`}[$__rate_interval]))`, "{{group}} {{webhook}} {{reason}}"),
+			one(`sum by (namespace, group, webhook, reason) (rate(lockstep_group_refusals_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{webhook}} {{reason}}"),
+		},
+		{
+			"Calls to pods of the group", "By purpose and outcome.", lines, "reqps", 8,
+			one(`sum by (namespace, group, purpose, outcome) (rate(lockstep_group_pod_calls_total{`+chosen+`}[$__rate_interval]))`, "{{namespace}}/{{group}} {{purpose}} {{outcome}}"),
 		},
 		{
 			"The certificate is valid for", "", number, "s", 8,

@@ -114,6 +114,51 @@ func TestWhoeverLeadsRemembersTheSame(t *testing.T) {
 	same(t, twoZonesTold, run(t, w, func(int) { w.Forget() }))
 }
 
+// Each leader has a clock of its own, and one may be behind.
+func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
+	for _, trace := range []string{traced, ""} {
+		var now plan.Rollouts
+		for second, behind := range []time.Duration{0, time.Hour, time.Minute, 0, 2 * time.Hour} {
+			s := fixture.MustParse(twoZones)
+			s.Now = s.Now.Add(time.Duration(second)*time.Second - behind)
+			s.Hold.Rollouts = now
+			record := plan.Hold{Holder: plan.Rollout.For("zone-a")}
+			switch second {
+			case 2: // its pod was replaced, and it is asked for another revision
+				deleted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision, Since: s.Now}
+				s.Hold.Intents = []plan.Intent{deleted}
+				s.Zones[0].UpdateRevision = "3"
+			case 3:
+				record.Holder = plan.Rollout.For("zone-b")
+			case 4:
+				for i := range s.Zones {
+					s.Zones[i].UpdateRevision = "1"
+				}
+				record.Holder = ""
+			}
+			now = history.Next(s, record)
+			if now.Current.Begun() {
+				now.Current.Trace = trace
+			}
+		}
+		if len(now.Finished) != 1 || len(now.Finished[0].Zones) != 3 || now.Finished[0].Zones[0].Replaced+now.Finished[0].Zones[1].Replaced != 1 {
+			t.Fatalf("the case does not test what it should: %s", told(now))
+		}
+		group := now.Finished[0]
+		inOrder := func(what string, times ...time.Time) {
+			if !slices.IsSortedFunc(times, time.Time.Compare) {
+				t.Errorf("%s is out of order: %s", what, told(now))
+			}
+		}
+		for _, z := range group.Zones {
+			inOrder(z.Name, group.Since, z.Since, z.Until, group.Until)
+			for _, p := range z.Pods {
+				inOrder(p.Name, z.Since, p.Deleted, p.Recreated, p.Ready, z.Until)
+			}
+		}
+	}
+}
+
 func TestPodsAreRememberedForTracesOnly(t *testing.T) {
 	for _, trace := range []string{"", unseen} {
 		same(t, `
@@ -167,6 +212,28 @@ finished 0..43
 			w.Zone("zone-b", func(z *plan.Zone) { z.Paused = false })
 		}
 	}))
+}
+
+func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
+	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
+		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
+		got := history.Next(s, plan.Hold{Holder: plan.Rollout.For("zone-a")}).Current.Zones[0].Budget
+		if got != want {
+			t.Errorf("%q: %d pods, want %d", zpdb, got, want)
+		}
+	}
+}
+
+// The write that gives the hold back is the last one for as long as nothing is wanted.
+func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
+	for situation, ends := range map[string]bool{"zone-b-0 ready@2": true, "zone-b-0 ready@1": false} {
+		s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n " + situation)
+		s.Zones[1].Observed = false
+		s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, Since: fixture.Now()}}}
+		if got := history.Next(s, plan.Hold{}); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
+			t.Errorf("%s: got %s", situation, told(got))
+		}
+	}
 }
 
 // Another StatefulSet of the same name is another zone.

@@ -19,7 +19,7 @@ func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 	if rolling == "" && !was.Current.Begun() {
 		return was
 	}
-	r := rollout{RolledGroup: copied(was.Current), seen: s, record: record}
+	r := rollout{RolledGroup: copied(was.Current), seen: s, record: record, now: notBefore(was.Current, s.Now)}
 	r.begin(rolling)
 	r.replace()
 	r.endZones(rolling)
@@ -35,6 +35,17 @@ type rollout struct {
 	plan.RolledGroup
 	seen   plan.Snapshot
 	record plan.Hold
+	now    time.Time
+}
+
+// notBefore returns a time that is not before any of those that a rollout has noted: whoever
+// noted them may have another clock.
+func notBefore(r plan.RolledGroup, now time.Time) time.Time {
+	now = later(now, r.Since)
+	for _, z := range r.Zones {
+		now = later(later(now, z.Since), z.Until)
+	}
+	return now
 }
 
 func copied(r plan.RolledGroup) plan.RolledGroup {
@@ -49,7 +60,7 @@ func (r *rollout) begin(zone string) {
 	if !exists {
 		return
 	}
-	since := r.seen.Now
+	since := r.now
 	if held := r.seen.Hold; !r.Begun() && held.Holder == r.record.Holder && !held.Since.IsZero() {
 		since = held.Since // by somebody who did not remember rollouts
 	}
@@ -66,11 +77,11 @@ func (r *rollout) begin(zone string) {
 			from = last.From
 		}
 		if !last.Over() {
-			last.Until = r.seen.Now
+			last.Until = r.now
 		}
 	}
 	r.Zones = append(r.Zones, plan.RolledZone{
-		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: z.MaxUnavailable.Of(z.Replicas), Since: since,
+		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: plan.RolloutBudget(r.seen, z), Since: since,
 	})
 }
 
@@ -95,7 +106,7 @@ func (r *rollout) replace() {
 		if z := r.of(i); z != nil {
 			z.Replaced++
 			if r.Traced() {
-				z.Pods = append(slices.Clip(z.Pods), replaced(i, pod))
+				z.Pods = append(slices.Clip(z.Pods), replaced(i, pod, z.Since))
 			}
 		}
 	}
@@ -123,10 +134,12 @@ func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 	return on
 }
 
-// replaced returns how a pod was replaced. The API server's times are in whole seconds,
-// so they are brought into the order in which things happen.
-func replaced(i plan.Intent, successor plan.Pod) plan.RolledPod {
-	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: i.Since, Recreated: later(i.Since, successor.Created.Time())}
+// replaced returns how a pod was replaced, of a zone that began at a time. The API server's
+// times are in whole seconds, and those of each leader are its own, so they are brought into
+// the order in which things happen.
+func replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
+	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: later(began, i.Since)}
+	p.Recreated = later(p.Deleted, successor.Created.Time())
 	if successor.Up() {
 		p.Ready = later(p.Recreated, successor.ReadySince)
 	}
@@ -148,7 +161,7 @@ func (r *rollout) endZones(rolling string) {
 
 // endOf returns when a zone that is done was so: now, unless clocks differ.
 func (r *rollout) endOf(z plan.RolledZone) time.Time {
-	end := r.seen.Now
+	end := r.now
 	for _, pod := range z.Pods {
 		end = later(end, pod.Ready)
 	}
@@ -171,7 +184,8 @@ func (r *rollout) done(z plan.Zone) bool {
 }
 
 // complete tells whether nothing of the group is left to be rolled, as far as is
-// known, and nothing is under way.
+// known, and nothing is under way. What a zone asks for that is not observed yet begins
+// another rollout: nobody may look again for weeks.
 func (r *rollout) complete() bool {
 	if slices.ContainsFunc(r.record.Intents, takenDown) {
 		return false
@@ -180,7 +194,7 @@ func (r *rollout) complete() bool {
 		if !z.OnDelete || z.Deleting {
 			continue
 		}
-		if !z.Observed || slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
+		if slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
 			return false
 		}
 	}
@@ -188,7 +202,7 @@ func (r *rollout) complete() bool {
 }
 
 func (r *rollout) end() {
-	r.Until = r.seen.Now
+	r.Until = r.now
 	for i := range r.Zones {
 		z := &r.Zones[i]
 		if !z.Over() {

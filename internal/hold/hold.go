@@ -171,6 +171,15 @@ func RenewAt(h plan.Hold) time.Time {
 	return h.Renewed.Add(RenewEvery)
 }
 
+// LapsesAt returns when somebody from outside holds no more, or the zero time when
+// nobody from outside does.
+func LapsesAt(h plan.Hold, now time.Time) time.Time {
+	if h.Lapsed(now) {
+		return time.Time{}
+	}
+	return untilOf(h)
+}
+
 func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
 	holder := holderFor(s.Hold, deeds)
 	if !decrease.None() {
@@ -327,9 +336,11 @@ func renewalDue(s plan.Snapshot) bool {
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
-// idle tells whether the hold is free and nothing that it notes counts any more.
+// idle tells whether nobody holds, or somebody from outside who has lapsed, and nothing
+// that the hold notes counts any more.
 func idle(s plan.Snapshot) bool {
-	return s.Hold.Holder.Free() && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
+	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
+	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

@@ -35,7 +35,7 @@ func ManualFor(why string) (plan.Holder, bool) {
 // it. What people hold already, for the same reason too, is taken over only after its
 // time. To renew it is to prolong it for the same reason, and never ends it sooner.
 func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
-	over := h.Holder.Foreign() && h.Expired(now)
+	over := h.Lapsed(now)
 	same := renew && h.Holder == holder
 	switch {
 	case h.Unreadable != "":

@@ -2,6 +2,8 @@ package hold
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/history"
@@ -12,6 +14,10 @@ import (
 // rolloutsVersion is the version of the text form of rollouts. Another one is read as
 // if nothing were remembered.
 const rolloutsVersion = 1
+
+// longestRollouts is how much text is read back: more than lockstep writes. Every write of
+// the Lease carries what was read, and the API server takes 256 KiB of annotations.
+const longestRollouts = 96 << 10
 
 type rolledGroups struct {
 	Version  int           `json:"version"`
@@ -96,43 +102,68 @@ func written(t time.Time) time.Time {
 // were remembered: nobody needs to do anything about it.
 func ParseRollouts(text string) plan.Rollouts {
 	var doc rolledGroups
-	if text == "" || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
+	if text == "" || len(text) > longestRollouts || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
 		return plan.Rollouts{}
 	}
 	var r plan.Rollouts
-	if doc.Current != nil && doc.Current.readable() && doc.Current.Until.IsZero() {
+	if doc.Current != nil && doc.Current.readable() && written(doc.Current.Until).IsZero() {
 		r.Current = groupOf(*doc.Current)
 	}
 	for _, group := range doc.Finished {
-		if group.readable() && !group.Until.IsZero() {
+		if group.readable() && !written(group.Until).IsZero() {
 			r.Finished = append(r.Finished, groupOf(group))
 		}
 	}
 	return history.Bounded(r)
 }
 
-// readable tells whether a rollout can be written as it was read.
+// readable tells whether a rollout can be written as it was read, and is no longer then.
 func (g rolledGroup) readable() bool {
-	good := !g.Since.IsZero() && writable(g.Since) && writable(g.Until)
+	good := (g.Trace == "" || isTraceparent(g.Trace)) && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
 	for _, z := range g.Zones {
-		good = good && z.Name != "" && !z.Since.IsZero() && writable(z.Since) && writable(z.Until)
+		good = good && z.Name != "" && plain(z.Name, z.UID, z.From, z.To) && !written(z.Since).IsZero() && writable(z.Since) && writable(z.Until)
 		for _, p := range z.Pods {
-			good = good && p.Name != "" && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+			good = good && p.Name != "" && plain(p.Name, p.UID, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
 		}
 	}
 	return good
 }
 
+// plain tells whether texts could be names: short, and of characters that a person can
+// read and JSON writes as they are.
+func plain(texts ...string) bool {
+	const escaped = `"\<>&`
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return len(text) > longestName || strings.ContainsFunc(text, func(r rune) bool {
+			return r < ' ' || r > '~' || strings.ContainsRune(escaped, r)
+		})
+	})
+}
+
+// isTraceparent tells whether a text is the W3C traceparent of a span.
+func isTraceparent(text string) bool {
+	parts := strings.Split(text, "-")
+	return len(parts) == 4 && parts[0] == "00" && isID(parts[1], 32) && isID(parts[2], 16) &&
+		len(parts[3]) == 2 && strings.Trim(parts[3], hexDigits) == ""
+}
+
+const hexDigits = "0123456789abcdef"
+
+// isID tells whether a text is an id of so many digits.
+func isID(text string, digits int) bool {
+	return len(text) == digits && strings.Trim(text, hexDigits) == "" && strings.Trim(text, "0") != ""
+}
+
 func groupOf(g rolledGroup) plan.RolledGroup {
-	r := plan.RolledGroup{Trace: g.Trace, Since: g.Since, Until: g.Until, Exported: g.Exported}
+	r := plan.RolledGroup{Trace: g.Trace, Since: g.Since, Until: written(g.Until), Exported: g.Exported}
 	for _, z := range g.Zones {
 		zone := plan.RolledZone{
 			Name: z.Name, UID: z.UID, From: z.From, To: z.To, Budget: z.Budget,
-			Since: z.Since, Until: z.Until, Replaced: z.Replaced, Exported: z.Exported,
+			Since: z.Since, Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported,
 		}
 		for _, p := range z.Pods {
 			zone.Pods = append(zone.Pods, plan.RolledPod{
-				Name: p.Name, UID: p.UID, Cause: reason.Code(p.Cause), Deleted: p.Deleted, Recreated: p.Recreated, Ready: p.Ready,
+				Name: p.Name, UID: p.UID, Cause: reason.Code(p.Cause), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready),
 			})
 		}
 		r.Zones = append(r.Zones, zone)

@@ -13,20 +13,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
+
+const traceparent = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
 
 func TestRolloutsAsText(t *testing.T) {
 	at := func(seconds int) time.Time { return fixture.Now().Add(time.Duration(seconds) * time.Second) }
 	finished := plan.RolledGroup{Since: at(-100), Until: at(-50), Exported: true}
 	current := plan.RolledGroup{
-		Trace: "00-abc-01", Since: at(0), Zones: []plan.RolledZone{{
+		Trace: traceparent, Since: at(0), Zones: []plan.RolledZone{{
 			Name: "zone-a", UID: "u", From: "1", To: "2", Budget: 3, Since: at(0), Until: at(9), Replaced: 1,
 			Pods: []plan.RolledPod{{
 				Name: "zone-a-0", UID: "p", Cause: reason.OutdatedRevision, Deleted: at(1).Add(1234567), Recreated: at(2), Ready: at(3),
 			}},
 		}},
 	}
-	const want = `{"version":1,"current":{"trace":"00-abc-01","since":"2026-01-05T12:00:00Z","zones":[` +
+	const want = `{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z","zones":[` +
 		`{"name":"zone-a","uid":"u","from":"1","to":"2","budget":3,"since":"2026-01-05T12:00:00Z","until":"2026-01-05T12:00:09Z","replaced":1,` +
 		`"pods":[{"name":"zone-a-0","uid":"p","cause":"OutdatedRevision","deleted":"2026-01-05T12:00:01.001Z",` +
 		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z"}]}]},` +
@@ -65,21 +68,22 @@ func rolled(t *rapid.T, over bool) plan.RolledGroup {
 		}
 		return moment.Draw(t, "at")
 	})
+	name, text := rapid.StringMatching(`[a-z0-9.-]{1,20}`), rapid.StringMatching(`[A-Za-z0-9.-]{0,20}`)
 	r := plan.RolledGroup{
-		Trace: rapid.String().Draw(t, "trace"), Since: moment.Draw(t, "since"), Exported: rapid.Bool().Draw(t, "exported"),
+		Trace: rapid.SampledFrom([]string{"", traceparent}).Draw(t, "trace"), Since: moment.Draw(t, "since"), Exported: rapid.Bool().Draw(t, "exported"),
 	}
 	if over {
 		r.Until = moment.Draw(t, "until")
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "zones") {
 		z := plan.RolledZone{
-			Name: rapid.StringN(1, 20, -1).Draw(t, "zone"), UID: rapid.String().Draw(t, "uid"), From: rapid.String().Draw(t, "from"),
-			To: rapid.String().Draw(t, "to"), Budget: rapid.Int().Draw(t, "budget"), Since: moment.Draw(t, "since"),
+			Name: name.Draw(t, "zone"), UID: text.Draw(t, "uid"), From: text.Draw(t, "from"),
+			To: text.Draw(t, "to"), Budget: rapid.Int().Draw(t, "budget"), Since: moment.Draw(t, "since"),
 			Until: perhaps.Draw(t, "until"), Replaced: rapid.Int().Draw(t, "replaced"), Exported: rapid.Bool().Draw(t, "exported"),
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "pods") {
 			z.Pods = append(z.Pods, plan.RolledPod{
-				Name: rapid.StringN(1, 20, -1).Draw(t, "pod"), UID: rapid.String().Draw(t, "uid"), Cause: reason.Code(rapid.String().Draw(t, "cause")),
+				Name: name.Draw(t, "pod"), UID: text.Draw(t, "uid"), Cause: reason.Code(text.Draw(t, "cause")),
 				Deleted: moment.Draw(t, "deleted"), Recreated: moment.Draw(t, "recreated"), Ready: perhaps.Draw(t, "ready"),
 			})
 		}
@@ -101,6 +105,13 @@ func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 		"a time beyond all years":   `"2026-01-05T12:00:00Z" -> "9999-12-31T23:59:59-23:59"`,
 		"a rollout that never was":  `{"since":"2026-01-05T12:00:00Z", -> {`,
 		"a zone without name":       `"name":"z" -> "name":""`,
+		"a trace that is none":      `"current":{ -> "current":{"trace":"00-abc-01",`,
+		"a trace of zeros":          `"current":{ -> "current":{"trace":"00-00000000000000000000000000000000-0123456789abcdef-01",`,
+		"a name to be escaped":      `"name":"z" -> "name":"<"`,
+		"a name beyond all names":   `"name":"z" -> "name":"` + strings.Repeat("z", 254) + `"`,
+		"a revision to be escaped":  `"uid":"u" -> "uid":"u","from":"\u0001"`,
+		"a UID that is no ASCII":    `"uid":"u" -> "uid":"ü"`,
+		"more than is ever written": `"version":1 -> ` + strings.Repeat(" ", 96<<10) + `"version":1`,
 		"one under way that is not": `"current":{ -> "current":{"until":"2026-01-05T12:00:00Z",`,
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -112,24 +123,38 @@ func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 	}
 }
 
-// What is read can be written again and reads the same, and is never more than what
-// lockstep writes: whoever may write a Lease in a namespace can put any text there.
+// What is read can be written again, reads the same and leaves room for the other
+// annotations: whoever may write a Lease in a namespace can put any text there.
 func FuzzRollouts(f *testing.F) {
 	f.Add(`{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`)
 	f.Add(`{"version":1,"finished":[{"since":"0000-01-01T00:00:00+23:59","until":"9999-12-31T23:59:59-23:59"}]}`)
+	f.Add(`{"version":1,"current":{"trace":"` + strings.Repeat("<", 60000) + `","since":"2026-01-05T12:00:00Z"}}`)
+	f.Add(`{"version":1,"current":{"since":"0001-01-01T00:00:00.0001Z"},"finished":[{"since":"2026-01-05T12:00:00Z","until":"0001-01-01T00:00:00.0001Z"}]}`)
+	f.Add(`{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		read := hold.ParseRollouts(text)
-		again := hold.ParseRollouts(hold.FormatRollouts(read))
-		if len(read.Finished) > history.MaxFinished || len(again.Finished) != len(read.Finished) || again.Current.Begun() != read.Current.Begun() {
-			t.Errorf("%q reads as %+v, and written again as %+v", text, read, again)
+		written := hold.FormatRollouts(read)
+		if again := hold.FormatRollouts(hold.ParseRollouts(written)); again != written {
+			t.Errorf("%q is written again as %s, and then as %s", text, written, again)
+		}
+		if len(read.Finished) > history.MaxFinished || len(written) > annotations/2 {
+			t.Errorf("%d bytes are written again as %d, with %d rollouts", len(text), len(written), len(read.Finished))
+		}
+		for _, group := range append(read.Finished, read.Current) {
+			if group.Trace != "" && !telemetry.SpanOf(group.Trace).IsValid() {
+				t.Errorf("%q is read as a trace", group.Trace)
+			}
 		}
 	})
 }
 
+// annotations is how many bytes the API server takes of all annotations of an object.
+const annotations = 256 << 10
+
 func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 	var many plan.Rollouts
 	for range 2 * history.MaxFinished {
-		group := plan.RolledGroup{Trace: strings.Repeat("t", 55), Since: fixture.Now(), Until: fixture.Now(), Exported: true}
+		group := plan.RolledGroup{Trace: traceparent, Since: fixture.Now(), Until: fixture.Now(), Exported: true}
 		for range 2 * history.MaxZones {
 			zone := plan.RolledZone{
 				Name: strings.Repeat("z", 63), UID: strings.Repeat("u", 36), From: strings.Repeat("f", 63), To: strings.Repeat("t", 63),
@@ -146,8 +171,11 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 		many.Finished = append(many.Finished, group)
 	}
 	many.Current, many.Current.Until = many.Finished[0], time.Time{}
-	const annotations = 256 << 10 // all annotations of an object together
-	if n := len(hold.FormatRollouts(history.Bounded(many))); n > annotations/3 {
-		t.Errorf("as much as may be remembered takes %d bytes", n)
+	written := hold.FormatRollouts(history.Bounded(many))
+	if len(written) > annotations/3 {
+		t.Errorf("as much as may be remembered takes %d bytes", len(written))
+	}
+	if hold.FormatRollouts(hold.ParseRollouts(written)) != written {
+		t.Error("as much as may be remembered is not read back")
 	}
 }

@@ -3,11 +3,14 @@ package hook
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // Pod is whom to call. The caller vouches that the address is the one of a pod
 // with that name, in that namespace, owned by the StatefulSet in question.
 type Pod struct {
+	Group       plan.Key // in whose name it is called
 	Namespace   string
 	Name        string
 	Service     string // spec.serviceName of its StatefulSet

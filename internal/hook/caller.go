@@ -35,7 +35,7 @@ type Options struct {
 	// Tracer makes a span of every call. Not set: no spans.
 	Tracer trace.Tracer
 	// Observe is told about every call that was made or refused, for metrics.
-	Observe func(namespace string, purpose Purpose, r Result)
+	Observe func(pod Pod, purpose Purpose, r Result)
 }
 
 // Purpose is what a call is for.
@@ -71,7 +71,7 @@ func New(o Options) *Caller {
 		o.Managed = func(string) bool { return true }
 	}
 	if o.Observe == nil {
-		o.Observe = func(string, Purpose, Result) {}
+		o.Observe = func(Pod, Purpose, Result) {}
 	}
 	o.CallLimit = orElse(o.CallLimit, 5*time.Second)
 	o.UndoLimit = orElse(o.UndoLimit, 30*time.Second)
@@ -168,7 +168,7 @@ type round struct {
 func (r round) observeRefused() {
 	for i, result := range r.results {
 		if result.Outcome == Refused {
-			r.caller.options.Observe(r.pods[i].Namespace, r.purpose, result)
+			r.caller.options.Observe(r.pods[i], r.purpose, result)
 		}
 	}
 }
@@ -233,6 +233,6 @@ func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	if result.Outcome != Answered {
 		span.SetStatus(codes.Error, string(result.Why))
 	}
-	c.options.Observe(pod.Namespace, r.purpose, result)
+	c.options.Observe(pod, r.purpose, result)
 	return result
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
@@ -232,7 +233,7 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 		}
 		<-rest // the others answer when the failure is known
 	}, 80)
-	c := hook.New(hook.Options{Parallel: 4, Observe: func(_ string, _ hook.Purpose, r hook.Result) {
+	c := hook.New(hook.Options{Parallel: 4, Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) {
 		if r.Outcome == hook.Failed {
 			time.AfterFunc(100*time.Millisecond, func() { close(rest) })
 		}
@@ -416,8 +417,8 @@ func TestEveryCallIsToldAndTraced(t *testing.T) {
 	var got []told
 	c := hook.New(hook.Options{
 		Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
-		Observe: func(namespace string, purpose hook.Purpose, r hook.Result) {
-			got = append(got, told{namespace, purpose, r})
+		Observe: func(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
+			got = append(got, told{pod.Namespace, purpose, r})
 		},
 	})
 	c.Prepare(t.Context(), shutdown, pods(1))
@@ -440,6 +441,20 @@ func TestEveryCallIsToldAndTraced(t *testing.T) {
 	}
 	if diff := cmp.Diff(attributes, span.Attributes(), cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" || span.Status().Code != otelcodes.Error || span.Status().Description != "Declined" {
 		t.Errorf("span with status %v (-want +got):\n%s", span.Status(), diff)
+	}
+}
+
+func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
+	store := plan.Key{Namespace: "team", Group: "store"}
+	var told []plan.Key
+	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { told = append(told, pod.Group) }})
+	zones := hook.Zones{Caller: c}
+	zone := plan.Zone{Name: "zone-a", Call: plan.Call{Port: 80, Path: "/", Service: "store"}}
+	if _, err := zones.Prepare(t.Context(), store, zone, []plan.Pod{{Name: "zone-a-0"}}); err == nil {
+		t.Error("a pod without an address was asked")
+	}
+	if diff := cmp.Diff([]plan.Key{store}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
 

@@ -234,7 +234,7 @@ func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			listen(t, say(answer), 80)
 			var told []string
-			c := hook.New(hook.Options{Observe: func(_ string, _ hook.Purpose, r hook.Result) { told = append(told, fmt.Sprintf("%+v", r)) }})
+			c := hook.New(hook.Options{Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) { told = append(told, fmt.Sprintf("%+v", r)) }})
 			for _, r := range c.Prepare(t.Context(), shutdown, pods(1)) {
 				told = append(told, r.String())
 			}
@@ -253,7 +253,7 @@ func TestManyPodsTakeFewGoroutines(t *testing.T) {
 	var most atomic.Int64
 	httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	before := runtime.NumGoroutine()
-	c := hook.New(hook.Options{Parallel: 8, Observe: func(string, hook.Purpose, hook.Result) {
+	c := hook.New(hook.Options{Parallel: 8, Observe: func(hook.Pod, hook.Purpose, hook.Result) {
 		most.Store(max(most.Load(), int64(runtime.NumGoroutine()-before)))
 	}})
 	if got := c.Prepare(t.Context(), shutdown, pods(200)); !got.AllAnswered() {

@@ -56,7 +56,7 @@ func stays(r Result) bool {
 func podsOf(key plan.Key, service string, pods []plan.Pod) []Pod {
 	called := make([]Pod, len(pods))
 	for i, pod := range pods {
-		called[i] = Pod{Namespace: key.Namespace, Name: pod.Name, Service: service, IP: pod.IP, HostNetwork: pod.OnHost}
+		called[i] = Pod{Group: key, Namespace: key.Namespace, Name: pod.Name, Service: service, IP: pod.IP, HostNetwork: pod.OnHost}
 	}
 	return called
 }

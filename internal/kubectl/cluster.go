@@ -75,7 +75,7 @@ func (c *cluster) group(name string) plan.Key {
 }
 
 // look reads a group once, as the operator does before it acts. Nothing goes on after
-// it.
+// it. What pods answered is known as far as the hold notes it.
 func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
 	known := c.budgets(ctx, key.Namespace)
 	seen, err := c.open(key.Namespace, nil, known)
@@ -99,7 +99,7 @@ func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error)
 			return plan.Snapshot{}, allowed(err)
 		}
 	}
-	return s, nil
+	return s.AsNoted(), nil
 }
 
 // existing reads a group that has to exist.

@@ -40,3 +40,10 @@ func TestRolloutsAreShownTheNewestFirst(t *testing.T) {
 		golden(t, "history-of-two."+where+".golden", out.String())
 	}
 }
+
+// A time zone carries the last year into one that JSON does not have.
+func TestATimeThatJSONDoesNotHaveIsNone(t *testing.T) {
+	if at := moment(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))); at != nil {
+		t.Errorf("it is shown as %s", at)
+	}
+}

@@ -8,23 +8,22 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
-
-// hostile is what a tenant may write into an annotation, an Event, a holder.
-var hostile = []string{
-	"\x1b[2J\x1b]0;owned\x07", "\u009b2J", "a\r\nb\tc", "\u202eevil\u202c", "z\u200bero", "Z" + strings.Repeat("\u0300", 500),
-	strings.Repeat("long ", 5000), "\xff\xfe", `"'` + "`$(reboot)", "日本語のなまえ", "👩‍👩‍👧‍👦", "\x00", "{{.}} %s %!d",
-}
 
 func TestNothingUncheckedReachesATerminal(t *testing.T) {
 	lines := []string{
 		"status", "status -o yaml", "status -o json", "why store", "why store -o yaml", "why store -o json", "why zone-a-1", "plan store",
 		"snapshot store", "snapshot store -o json", "release store", "hold store --reason x", "history store",
 	}
-	for _, text := range hostile {
+	for _, text := range hostile.Texts() {
 		for where, style := range map[string]screen.Style{"plain": {}, "terminal": {Bars: true, Columns: 80}} {
+			if len(text) > 10_000 && style.Bars {
+				continue // what is long is cut before it has a style
+			}
 			inScene(t, []string{rolling}, func(s *scene) {
 				s.style = style
 				s.server.event("StatefulSet", "zone-a", text, text, text, time.Now())
@@ -55,6 +54,9 @@ func poison(s *scene, text string) {
 	within["holderIdentity"] = "manual/" + text
 	traced, _ := at(held, "metadata", "annotations").(object)
 	traced[contract.TraceAnnotation] = "00-" + text + "-x-01"
+	now := time.Now()
+	way := plan.RolledZone{Name: text + "x", From: "1", To: text, Since: now, Until: now}
+	traced[contract.RolloutsAnnotation] = hold.FormatRollouts(plan.Rollouts{Finished: []plan.RolledGroup{{Trace: "00-" + text, Since: now, Until: now, Zones: []plan.RolledZone{way}}}})
 	s.server.put(leasePath+"lockstep-group-store", held)
 	w := fixture.MustParse(rolling)
 	pod := w.Zones[0].Pods[1]
@@ -71,4 +73,55 @@ func harmless(s *scene, where, text string) {
 			return
 		}
 	}
+}
+
+// The longest names that a group and a StatefulSet can have: a pod's revision, which is
+// the name and a hash, is a label of it.
+const (
+	longGroup = "Group_of.the-longest-name-that-a-label-may-have_that-is-63.char"
+	longZone  = "a-statefulset-whose-pods-and-revisions-still-get-nm" // and a digit
+)
+
+const longNames = `
+group team GROUP
+hold rollout/ZONE0
+  noted ZONE0-0 uid=before version=5
+ZONE0 rev=ZONE0-56f7d9c8b4 current=1
+  ZONE0-0 failing@ZONE0-56f7d9c8b4 why=CrashLoopBackOff
+ZONE1 rev=ZONE1-56f7d9c8b4 current=1
+  ZONE1-0 ready@1
+`
+
+func TestTheLongestNamesAreShownWhole(t *testing.T) {
+	situation := strings.NewReplacer("GROUP", longGroup, "ZONE", longZone).Replace(longNames)
+	for line, names := range map[string][]string{
+		"status":                                  {longGroup, longZone + "0", longZone + "1", "PodFailing " + longZone + "0-0"},
+		"why " + longGroup:                        {longGroup, longZone + "0 PodFailing " + longZone + "0-0", longZone + "1 NotItsTurn " + longZone + "0"},
+		"why " + longZone + "1-0":                 {longGroup, longZone + "1-0", "have " + longZone + "1-56f7d9c8b4"},
+		"plan " + longGroup:                       {"wait " + longZone + "0 because PodFailing " + longZone + "0-0"},
+		"snapshot " + longGroup:                   {longGroup, longZone + "0-0 failing@" + longZone + "0-56f7d9c8b4"},
+		"history " + longGroup:                    {longGroup},
+		"restart " + longGroup:                    {longZone + "0", longZone + "1"},
+		"pause " + longGroup:                      {longZone + "0", longZone + "1"},
+		"hold group/" + longGroup + " --reason x": {longGroup, "rollout/" + longZone + "0"},
+	} {
+		for where, style := range map[string]screen.Style{"plain": {}, "terminal": {Bars: true, Columns: 200}} {
+			inScene(t, []string{situation}, func(s *scene) {
+				s.style = style
+				_, out, errs := s.types(strings.Fields(line)...)
+				for _, name := range names {
+					if !strings.Contains(out, name) {
+						s.Errorf("%s, %s: %q is not in\n%s%s", where, line, name, out, errs)
+					}
+				}
+			})
+		}
+	}
+	inScene(t, []string{situation}, func(s *scene) {
+		want := s.succeeds("plan", longGroup, "-o", "json")
+		s.in = s.succeeds("snapshot", longGroup)
+		if got := s.succeeds("plan", "-f", "-", "-o", "json"); got != want {
+			s.Errorf("from a snapshot the plan is\n%swant\n%s", got, want)
+		}
+	})
 }

@@ -57,7 +57,7 @@ func viewOf(s plan.Snapshot) groupView {
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
 		Zones: []zoneView{},
 	}
-	if s.Hold.Holder.Foreign() {
+	if status.Holder.Foreign() {
 		v.Until = moment(s.Hold.ExpiresAt())
 	}
 	for _, z := range status.Zones {
@@ -97,11 +97,13 @@ func (w waitView) short() string {
 	return r.String()
 }
 
+// moment returns a time in whole seconds; nil for none, and for one of a year that JSON
+// does not have.
 func moment(t time.Time) *time.Time {
-	if t.IsZero() {
+	t = t.UTC().Truncate(time.Second)
+	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
 		return nil
 	}
-	t = t.UTC().Truncate(time.Second)
 	return &t
 }
 

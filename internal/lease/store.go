@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -365,7 +366,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
 	next.Spec.HolderIdentity = new(string(record.Holder))
-	next.Spec.LeaseTransitions = new(int32(record.Transitions))
+	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32))) // the API server refuses negative ones
 	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
 	if record.Duration > 0 {
 		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))

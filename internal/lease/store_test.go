@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -259,6 +260,21 @@ func TestEveryWriteNamesTheLeaseThatItReplaces(t *testing.T) {
 	want := &metav1.Preconditions{UID: &before.UID, ResourceVersion: &before.ResourceVersion}
 	if diff := cmp.Diff(want, r.server.last(http.MethodDelete).delete.Preconditions); diff != "" {
 		t.Errorf("removal (-want +got):\n%s", diff)
+	}
+}
+
+// Somebody may have set the count by hand.
+func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
+	r := newRoom(t)
+	r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		l.Spec.LeaseTransitions = new(int32(math.MaxInt32))
+		return true
+	})
+	record := held("rollout/zone-a")
+	record.Transitions = r.read().Transitions + 1
+	r.write(record)
+	if got := *r.server.stored(stored).Spec.LeaseTransitions; got != math.MaxInt32 {
+		t.Errorf("it is written as %d", got)
 	}
 }
 

@@ -555,7 +555,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newBoard(s.asNoted())", "newBoard(s)"}},
+		Edits: []Edit{{admit, "newBoard(s.AsNoted())", "newBoard(s)"}},
 		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{
@@ -582,6 +582,16 @@ var all = []Mutant{
 		Name:  "stamp beside the next note",
 		Edits: []Edit{{"internal/plan/group.go", "b.unnoted(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "time of a downscale that is over stamped no more",
+		Edits: []Edit{{"internal/plan/shrink.go", "at := b.Hold.Downscaled[z.Name]\n\tif at.After(b.Now)", "at := b.Hold.Downscaled[z.Name]\n\tif true || at.After(b.Now)"}},
+		Test:  scenarios + "a-time-that-could-not-be-stamped-is-stamped-afterwards", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "stamp that voids the next note",
+		Edits: []Edit{{"internal/plan/shrink.go", "return time.Time{} // a write would void the note", "_ = d"}},
+		Test:  scenarios + "an-earlier-downscale-is-not-stamped-while-the-next-one-is-awaited", Rule: "stamp zone-b",
 	},
 	{
 		Name:  "raise that fails keeps an overdue downscale",

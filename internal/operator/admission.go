@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // callPods returns what calls pods, for the executor and for the webhooks: its
@@ -19,10 +20,21 @@ func (o *Operator) callPods() hook.Zones {
 		ClusterDomain: o.config.Pods.ClusterDomain,
 		CallLimit:     o.config.Pods.Timeout,
 		Tracer:        o.tracer,
-		Observe: func(_ string, purpose hook.Purpose, r hook.Result) {
-			o.metrics.PodCalled(string(purpose), string(r.Outcome), string(r.Why), r.Took)
-		},
+		Observe:       calls{o.metrics, func(key plan.Key) bool { return o.observer.Has(key) }}.count,
 	})}
+}
+
+// calls counts calls to pods, and those of each group as long as there is the group.
+type calls struct {
+	metrics *telemetry.Metrics
+	exists  func(plan.Key) bool
+}
+
+func (c calls) count(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
+	c.metrics.PodCalled(string(purpose), string(r.Outcome), string(r.Why), r.Took)
+	if pod.Group.Rolled() && c.exists(pod.Group) {
+		c.metrics.Group(pod.Group.Namespace, pod.Group.Group).PodCalled(string(purpose), string(r.Outcome))
+	}
 }
 
 // tellPods returns the table of what pods of zones with a delay are told.

@@ -26,6 +26,7 @@ func (o *Operator) tellOfBudgets(ctx context.Context) {
 		Log:       o.log,
 		Tracer:    o.tracer,
 		Queues:    o.metrics.Queues(),
+		Observe:   panics[string](o.metrics, budgetLoop),
 	})
 	o.telling.Store(l)
 	defer o.telling.Store(nil)

@@ -30,6 +30,7 @@ func (o *Operator) tellOfDecisions() *decisions {
 		Log:       o.log,
 		Tracer:    o.tracer,
 		Queues:    o.metrics.Queues(),
+		Observe:   panics[budget.Name](o.metrics, decisionLoop),
 	})
 	latest.Soon = l.AddAfter
 	return &decisions{latest, l}

@@ -73,6 +73,7 @@ const flushTimeout = 3 * time.Second
 // New builds every part. It makes no request yet.
 func New(ctx context.Context, c config.Config, log *logrus.Logger, version string) (*Operator, error) {
 	o := &Operator{config: c, log: log, metrics: telemetry.NewMetrics(version), underway: &underway{}}
+	o.metrics.Loops(groupLoop, budgetLoop, decisionLoop, rolloutGroupLoop, injectLoop)
 	telemetry.RouteLibraryLogs(log)
 	o.metrics.ObserveClients()
 	tracing, flush, err := telemetry.StartTracing(ctx, version, log, o.metrics)
@@ -125,7 +126,7 @@ func (o *Operator) assemble() error {
 		return err
 	}
 	fresh := freshness.NewLog()
-	o.metrics.ObserveCaches(o.observer.Versions)
+	o.metrics.ObserveCaches(o.cacheVersions)
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
@@ -348,12 +349,21 @@ func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, e
 	return o.controller.Reconcile(ctx, key)
 }
 
-func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
-	if result == loop.ResultGone {
-		return // the controller has forgotten it, metrics included
+// panics returns what a loop is observed by of which nothing but its panics is counted.
+func panics[K comparable](m *telemetry.Metrics, name string) func(context.Context, K, loop.Result, time.Duration) {
+	return func(_ context.Context, _ K, result loop.Result, _ time.Duration) {
+		if result == loop.ResultPanic {
+			m.Panicked(name)
+		}
 	}
+}
+
+func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
 	if result == loop.ResultPanic {
 		o.metrics.Panicked(groupLoop)
+	}
+	if result == loop.ResultGone || !key.Rolled() {
+		return // the controller has forgotten it, metrics included; or it has none
 	}
 	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
 }

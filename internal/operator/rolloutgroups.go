@@ -38,6 +38,7 @@ func (o *Operator) newShowcase() *showcase {
 		Namespace: func(n rolloutgroup.Name) string { return n.Namespace },
 		Log:       o.log,
 		Queues:    o.metrics.Queues(),
+		Observe:   panics[rolloutgroup.Name](o.metrics, rolloutGroupLoop),
 	})
 	return s
 }

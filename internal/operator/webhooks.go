@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
@@ -118,11 +117,7 @@ func (w *webhooks) inject(ctx context.Context) {
 	o := w.operator
 	l := loop.New(loop.Options[cabundle.Key]{
 		Name: injectLoop, Reconcile: w.injector.Reconcile, Log: o.log, Tracer: o.tracer, Queues: o.metrics.Queues(),
-		Observe: func(_ context.Context, _ cabundle.Key, result loop.Result, _ time.Duration) {
-			if result == loop.ResultPanic {
-				o.metrics.Panicked(injectLoop)
-			}
-		},
+		Observe: panics[cabundle.Key](o.metrics, injectLoop),
 	})
 	w.loop.Store(l)
 	defer w.loop.Store(nil)

@@ -58,7 +58,7 @@ var harmGuards = []decreaseGuard{
 // other zones and, where nobody has to be prepared and the hold is not to be
 // had, no hold either: so no repair ever waits for what waits for it.
 func Admit(s Snapshot, r Request) Verdict {
-	b := newBoard(s.asNoted())
+	b := newBoard(s.AsNoted())
 	z, exists := b.standing(r.Zone)
 	switch {
 	case exists && z.UID == r.UID && z.Version >= r.Version:

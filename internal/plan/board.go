@@ -74,7 +74,7 @@ func newBoard(s Snapshot) *board {
 // survey counts one zone. Pods that are down and pods that are noted are
 // counted once per ordinal; the work is proportional to pods that exist.
 func (b *board) survey(zone Zone) standing {
-	z := standing{Zone: zone, budget: b.budgetOf(zone)}
+	z := standing{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
 		intent, noted := b.counting[pod.Name]

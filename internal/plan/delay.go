@@ -80,12 +80,12 @@ func (b *board) delayed(z Zone, w wish) wish {
 	switch {
 	case w.none() || !z.delays():
 		return w
-	case z.Barred: // so nobody is told that he leaves
-		w.asked = max(w.replicas, z.Replicas)
-		return w
 	case z.Delay.Invalid != "":
 		w.replicas = max(w.replicas, z.Replicas)
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
+		return w
+	case z.Barred: // so nobody is told that he leaves
+		w.asked = max(w.replicas, z.Replicas)
 		return w
 	}
 	if w.objection = b.parting(z); !w.objection.None() && w.replicas < z.Replicas {
@@ -173,11 +173,23 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
 }
 
+// unreleased objects while somebody does not know that he stays who was prepared by a
+// call that does not count any more, in whichever zone: he may serve less than he could.
+func (b *board) unreleased(z Zone) Refusal {
+	if !b.tells() {
+		return Refusal{}
+	}
+	return b.parting(z)
+}
+
+// tells tells whether pods of the group are told anything.
+func (b *board) tells() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
+
 // tell returns what pods are told now, and before that what the hold notes of
 // them: nobody is told to stay while the hold still notes that he agreed to leave,
 // or his next way out would be too short.
 func (b *board) tell() []Action {
-	if !b.Key.Rolled() || b.Hold.Unreadable != "" {
+	if !b.tells() {
 		return nil
 	}
 	var notes, messages []Action
@@ -295,9 +307,9 @@ func (b *board) freshlyAgreed(z standing) []Stretch {
 	return fresh
 }
 
-// asNoted returns a snapshot as any process can know it: pods agreed to leave
+// AsNoted returns a snapshot as any process can know it: pods agreed to leave
 // where the hold notes it. Who noted a decrease has heard them.
-func (s Snapshot) asNoted() Snapshot {
+func (s Snapshot) AsNoted() Snapshot {
 	if len(s.Hold.Agreed) == 0 {
 		return s // who is not noted does not leave, whatever he said
 	}

@@ -168,6 +168,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	if z.reports() {
 		because = firstOf(because, b.contested(z.Mirror))
 	}
+	because = firstOf(because, b.unreleased(z.Zone))
 	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
 		return nil

@@ -132,7 +132,7 @@ func (b *board) held(zone, pod string) Refusal {
 }
 
 func (b *board) foreignHold() Refusal {
-	if b.Hold.Expired(b.Now) {
+	if b.Hold.Lapsed(b.Now) {
 		return Refusal{} // its intents were asked about before
 	}
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}

@@ -47,6 +47,10 @@ func (h Hold) ExpiresAt() time.Time {
 	return h.Renewed.Add(h.Duration)
 }
 
+// Lapsed tells whether somebody from outside held until a time that is over. Nobody
+// takes him off the Lease, and he keeps nobody.
+func (h Hold) Lapsed(now time.Time) bool { return h.Holder.Foreign() && h.Expired(now) }
+
 // Holder names an operation in a zone, never a process: "rollout/zone-a".
 type Holder string
 

@@ -127,14 +127,15 @@ func (r Refusal) String() string {
 		return "no objection"
 	}
 	parts := []string{string(r.Code)}
+	pod, zone := Plain(r.Pod, longestName), Plain(r.Zone, longestName)
 	switch {
-	case r.Pod != "" && r.Zone != "":
-		parts = append(parts, r.Pod+" of "+r.Zone)
-	case r.Pod != "" || r.Zone != "":
-		parts = append(parts, r.Pod+r.Zone)
+	case pod != "" && zone != "":
+		parts = append(parts, pod+" of "+zone)
+	case pod != "" || zone != "":
+		parts = append(parts, pod+zone)
 	}
 	if r.Detail != "" {
-		parts = append(parts, "("+r.Detail+")")
+		parts = append(parts, "("+Plain(r.Detail, longestText)+")")
 	}
 	return strings.Join(parts, " ")
 }

@@ -180,15 +180,36 @@ func (b *board) standing(name string) (standing, bool) {
 	return standing{}, false
 }
 
-// stamp writes the time of a downscale in effect where it can be seen, in whole
-// seconds. Once the downscale is over the hold alone keeps it: what somebody does
-// to the annotation then is his business.
+// stampLimit is for how long the time of a downscale is written where it is missing.
+const stampLimit = time.Minute
+
+// stamp writes the times of downscales where they can be seen, in whole seconds.
+// After a while the hold alone keeps them: what somebody does to the annotation then
+// is his business.
 func (b *board) stamp() []Action {
-	d := b.Hold.Decrease
-	z, exists := b.Zone(d.Zone)
-	shrank := d.Since.Truncate(time.Second)
-	if !exists || z.Deleting || b.Course(d) != InEffect || !shrank.After(z.Downscaled.Time) {
-		return nil
+	var stamps []Action
+	for _, z := range b.Zones {
+		shrank := b.shrankLately(z).Truncate(time.Second)
+		if !z.Deleting && shrank.After(z.Downscaled.Time) {
+			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
+		}
 	}
-	return []Action{StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank}}
+	return stamps
+}
+
+// shrankLately returns when a zone shrank, by the downscale that is in effect or by
+// one that ended before its time was written: whoever changes the StatefulSet at that
+// moment keeps it from being written, and the pods may be gone at once.
+func (b *board) shrankLately(z Zone) time.Time {
+	if d := b.Hold.Decrease; d.Zone == z.Name {
+		if b.Course(d) == InEffect {
+			return d.Since
+		}
+		return time.Time{} // a write would void the note
+	}
+	at := b.Hold.Downscaled[z.Name]
+	if at.After(b.Now) || b.Now.Sub(at) >= stampLimit {
+		return time.Time{}
+	}
+	return at
 }

@@ -12,8 +12,8 @@ import (
 // since they all say this.
 type Status struct {
 	Activity Activity
-	Holder   Holder
-	Since    time.Time // when the hold was taken; zero: nobody holds, or the Lease does not say
+	Holder   Holder    // who keeps others from the group
+	Since    time.Time // when he took the hold; zero: nobody holds, or the Lease does not say
 	Zones    []ZoneStatus
 	Waits    []Wait // the one first that the others come from; none: nothing is waited for
 	Remarks  []Wait // what a person should know although nothing waits for it
@@ -54,12 +54,22 @@ type ZoneStatus struct {
 // waits that others have added.
 func Describe(s Snapshot, steps []Action) Status {
 	b := newBoard(s)
-	status := Status{Holder: s.Hold.Holder, Since: s.Hold.Since, Waits: b.ordered(steps), Remarks: Remarks(s)}
+	status := Status{Waits: b.ordered(steps), Remarks: Remarks(s)}
+	if !b.forgotten() {
+		status.Holder, status.Since = s.Hold.Holder, s.Hold.Since
+	}
 	for _, z := range b.standings {
 		status.Zones = append(status.Zones, b.describe(z, waitOf(z.Name, steps)))
 	}
 	status.Activity = b.activity(status)
 	return status
+}
+
+// forgotten tells whether the holder has lapsed, and nothing that the hold notes counts
+// either: then it is as good as free.
+func (b *board) forgotten() bool {
+	noted := b.noted > 0 || (!b.Hold.Decrease.None() && !b.ended) || b.Hold.Unreadable != ""
+	return b.Hold.Lapsed(b.Now) && !noted
 }
 
 // Stalled returns the first wait that does not end before somebody changes something
@@ -120,8 +130,8 @@ func (b *board) worksIn(zone string) bool {
 // activity is that of the holder or, where nobody holds, the one of its zones that
 // is furthest from settled.
 func (b *board) activity(status Status) Activity {
-	if !b.Hold.Holder.Free() {
-		return activityOf(b.Hold.Holder)
+	if !status.Holder.Free() {
+		return activityOf(status.Holder)
 	}
 	activity := Settled
 	if len(status.Waits) > 0 {

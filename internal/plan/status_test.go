@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -34,6 +35,31 @@ zone-b rev=2
 	}
 }
 
+// Nobody takes who holds from outside off the Lease when his time is over.
+func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
+	const whole = "zone-a rev=1\n zone-a-0 ready@1\n"
+	for sentence, tc := range map[string]struct {
+		world string
+		want  plan.Holder
+	}{
+		"until his time is over":                  {"hold manual/x renewed 5s ago\n" + whole, "manual/x"},
+		"not after it":                            {"hold manual/x renewed 5m ago\n" + whole, ""},
+		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n noted zone-a-0\n" + whole, "manual/x"},
+		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n noted zone-a-0 uid=former version=5\n" + whole, ""},
+		"after it, where nobody can read it":      {"hold manual/x renewed 5m ago unreadable=damaged\n" + whole, "manual/x"},
+		"what lockstep does ends otherwise":       {"hold rollout/zone-a renewed 5m ago\n" + whole, "rollout/zone-a"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.world)
+			s.Hold.Since = s.Now.Add(-time.Hour)
+			got := plan.Describe(s, plan.Group(s))
+			if got.Holder != tc.want || got.Holder.Free() != got.Since.IsZero() {
+				t.Errorf("%q since %v holds, want %q", got.Holder, got.Since, tc.want)
+			}
+		})
+	}
+}
+
 func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		world    string
@@ -61,6 +87,10 @@ func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 		"somebody else holds": {
 			"hold manual/maintenance\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			plan.Held, []plan.Activity{plan.Blocked, plan.Settled}, "zone-a GroupHeld (held from outside lockstep)", "",
+		},
+		"somebody else held": {
+			"hold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			plan.Settled, []plan.Activity{plan.Settled, plan.Settled}, "", "",
 		},
 		"a strategy is wrong": {
 			"zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",

@@ -119,6 +119,20 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 // Listen registers who is told when a scale has changed. Call it before Run.
 func (b *Book) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
 
+// Versions returns up to which version of the cluster the resources are known whose
+// objects are wanted, by their names; empty for one that is not.
+func (b *Book) Versions() map[string]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	versions := map[string]string{}
+	for _, k := range b.known {
+		if k.watch != nil {
+			versions[k.watch.resource.GroupResource().String()] = k.watch.informer.GetStore().LastStoreSyncResourceVersion()
+		}
+	}
+	return versions
+}
+
 // Run finds and watches what is wanted until ctx ends, and returns when
 // everything that it began has stopped.
 func (b *Book) Run(ctx context.Context) {

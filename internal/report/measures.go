@@ -2,11 +2,16 @@ package report
 
 import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
-// measure brings the group's metrics to what the snapshot and its plan show.
+// measure brings the group's metrics to what the snapshot and its plan show. What only
+// shrinks or is evicted under a hold has none: it may have the name of a group.
 func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
+	if !s.Key.Rolled() {
+		return
+	}
 	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
 	metrics.Show(state(s, steps))
 	r.courses.of(s.Key).follow(s, metrics)
@@ -17,9 +22,12 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 	}
 }
 
+// causes are the reasons for which pods are deleted.
+var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndDown)}
+
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	status := plan.Describe(s, steps)
-	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s)}
+	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status), Causes: causes}
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Updated: z.Updated, Outdated: z.Outdated,
@@ -40,13 +48,13 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 }
 
 // heldBy says who holds, in words of ours: a tenant can write anything there.
-func heldBy(s plan.Snapshot) telemetry.HoldState {
-	holder := s.Hold.Holder
+func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
+	holder := status.Holder
 	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
 	if holder.Free() {
 		return shown
 	}
-	shown.Operation, shown.Acquired, shown.Expires = "other", s.Hold.Since, s.Hold.ExpiresAt()
+	shown.Operation, shown.Acquired, shown.Expires = "other", status.Since, s.Hold.ExpiresAt()
 	if !holder.Foreign() {
 		shown.Operation = string(holder.Operation())
 	}

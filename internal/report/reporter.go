@@ -17,6 +17,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
+// What API servers take of an Event, in bytes.
+const (
+	longestNote = 1024
+	longestName = 253
+)
+
 // Recorder writes Events; client-go's events.EventRecorder is one.
 type Recorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
@@ -70,14 +76,16 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	news = append(news, m.waits(s, steps)...)
 	news = append(news, m.remarks(s)...)
 	for _, e := range news {
-		r.events.Eventf(zoneReference(s, e.zone), e.related, e.kind, string(e.code), e.action, "%s", e.note)
+		r.events.Eventf(zoneReference(s, e.zone), e.related, e.kind, string(e.code), e.action, "%s", plan.Plain(e.note, longestNote))
 	}
 	return len(news) > 0
 }
 
 // Forget drops a group that exists no more, its metrics included.
 func (r *Reporter) Forget(key plan.Key) {
-	r.metrics.Forget(key.Namespace, key.Group)
+	if key.Rolled() {
+		r.metrics.Forget(key.Namespace, key.Group)
+	}
 	r.courses.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,13 +130,13 @@ func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 func zoneReference(s plan.Snapshot, zone string) *corev1.ObjectReference {
 	z, _ := s.Zone(zone)
 	return &corev1.ObjectReference{
-		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: zone, UID: types.UID(z.UID),
+		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: plan.Plain(zone, longestName), UID: types.UID(z.UID),
 	}
 }
 
 func podReference(s plan.Snapshot, pod string) *corev1.ObjectReference {
 	p, _ := s.Pod(pod)
 	return &corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: pod, UID: types.UID(p.UID),
+		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(p.UID),
 	}
 }

@@ -346,6 +346,30 @@ func TestMetricsOfAGroup(t *testing.T) {
 	}
 }
 
+// A StatefulSet without a group, or a budget, may be called like a group.
+func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
+	for sentence, namesake := range map[string]plan.Key{
+		"a StatefulSet that shrinks under a hold": {Namespace: "team", Group: "store", Alone: true},
+		"what a budget covers":                    {Namespace: "team", Group: "store", Covered: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			r.look(t, rolling)
+			before := r.series(t)
+			other := fixture.MustParse(settled)
+			other.Key = namesake
+			r.Group(other, plan.Group(other), nil)
+			if diff := cmp.Diff(before, r.series(t)); diff != "" {
+				t.Errorf("it changes those of the group (-before +after):\n%s", diff)
+			}
+			r.Forget(namesake)
+			if diff := cmp.Diff(before, r.series(t)); diff != "" {
+				t.Errorf("when it goes, it takes those of the group (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(settled)
@@ -353,6 +377,44 @@ func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	r.Group(s, plan.Group(s), nil)
 	if want := `lockstep_group_hold_held{group="store",namespace="team",operation="other",zone=""} 1`; !slices.Contains(r.series(t), want) {
 		t.Errorf("got %v, want %s", r.series(t), want)
+	}
+}
+
+// Whatever pod is deleted first, what counts it was there before.
+func TestDeletionsAreCountedFromZero(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r, s := newRoom(), draw.Odd().Draw(rt, "group")
+		if !s.Key.Rolled() {
+			rt.Skip("it has no metrics")
+		}
+		steps := plan.Group(s)
+		r.Group(s, steps, nil)
+		series := r.series(t)
+		for _, step := range steps {
+			d, deletes := step.(plan.DeletePod)
+			begun := fmt.Sprintf("lockstep_group_pods_deleted_total{group=%q,namespace=%q,reason=%q,zone=%q} 0", s.Key.Group, s.Key.Namespace, d.Because, d.Zone)
+			if deletes && !slices.Contains(series, begun) {
+				rt.Errorf("no series %s", begun)
+			}
+		}
+	})
+}
+
+func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
+	r := newRoom()
+	for situation, want := range map[string]int{
+		"hold manual/maintenance renewed 5s ago\n" + settled: 3,
+		"hold manual/maintenance renewed 5m ago\n" + settled: 0,
+	} {
+		s := fixture.MustParse(situation)
+		s.Hold.Since = s.Now.Add(-time.Hour)
+		r.Group(s, plan.Group(s), nil)
+		got := slices.DeleteFunc(r.series(t), func(line string) bool {
+			return !strings.Contains(line, "_hold_") || strings.Contains(line, "transitions")
+		})
+		if len(got) != want {
+			t.Errorf("of %s there is %q, want %d", situation, got, want)
+		}
 	}
 }
 

@@ -1,13 +1,17 @@
 package report_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // Guarantee 9: every wait has a reason that a person can read, on the object
@@ -67,3 +71,43 @@ func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 		})
 	}
 }
+
+func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
+	for _, text := range hostile.Texts() {
+		r := newRoom()
+		s := fixture.MustParse(settled)
+		s.Hold = plan.Hold{Exists: true, Holder: plan.Holder("rollout/" + text), Since: s.Now, Unreadable: text}
+		s.Zones[0].UpdateRevision, s.Zones[0].CurrentRevision = text, text
+		s.Zones[0].MaxUnavailable.Invalid, s.Zones[0].PausedUntil.Invalid, s.Zones[0].Paused = text, text, true
+		intent, decrease := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, plan.Decrease{Zone: "zone-a", UID: text, From: 2, To: 1}
+		var done []plan.Receipt
+		for _, step := range []plan.Action{
+			plan.DeletePod{Zone: "zone-a", Pod: text, UID: text, Because: reason.OutdatedRevision},
+			plan.Withdraw{Intent: intent, Since: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
+			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndGrant{Intent: intent},
+			plan.EndDecrease{Decrease: decrease, Failed: text}, plan.NoteDecrease{Decrease: decrease, Because: reason.PreparationFailed, Why: text},
+		} {
+			done = append(done, plan.Receipt{Step: step})
+		}
+		r.Group(s, []plan.Action{
+			plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
+			plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.PodAboutToLeave, Pod: text}},
+		}, done)
+		if len(r.events) < len(done)+3 {
+			t.Errorf("%.20q: %d Events for %d deeds, a wait and two remarks", text, len(r.events), len(done))
+		}
+		for _, e := range r.events {
+			if e.note == "" || len(e.note) > 1024 || !utf8.ValidString(e.note) || strings.ContainsFunc(e.note, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%s of %.20q has a note of %d bytes: %.80q", e.code, text, len(e.note), e.note)
+			}
+		}
+		for _, line := range r.series(t) {
+			if !series.MatchString(line) {
+				t.Errorf("%.20q: no series: %.80q", text, line)
+			}
+		}
+	}
+}
+
+// series is one of ours: words of ours, and names of objects.
+var series = regexp.MustCompile(`^lockstep_group_[a-z_]+\{([a-z]+="[-+./A-Za-z0-9_]*",?)+\} [-+.0-9e]+$`)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
@@ -23,7 +25,9 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/spans"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
@@ -296,6 +300,36 @@ func TestWithoutTracingARolloutHasNoTrace(t *testing.T) {
 			t.Errorf("it has %q", trace)
 		}
 	})
+}
+
+// Whoever may write a Lease can put any text there.
+func TestHostileNamesBreakNoSpan(t *testing.T) {
+	const trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+	for _, text := range hostile.Texts() {
+		synctest.Test(t, func(t *testing.T) {
+			c := &collector{}
+			p := start(c, "one")
+			now := fixture.Now()
+			pod := plan.RolledPod{Name: text, UID: text, Cause: reason.Code(text), Deleted: now, Recreated: now}
+			zone := plan.RolledZone{Name: text, UID: text, From: text, To: text, Since: now, Until: now, Pods: []plan.RolledPod{pod}}
+			p.Show(t.Context(), fixture.Group().Key, plan.Rollouts{Finished: []plan.RolledGroup{{Trace: trace, Since: now, Until: now, Zones: []plan.RolledZone{zone}}}})
+			_ = p.end(t.Context())
+			if len(c.spans) != 3 {
+				t.Fatalf("%.20q: %d spans of a rollout, a zone and a pod", text, len(c.spans))
+			}
+			for _, s := range c.spans {
+				shown := []string{s.Name, s.Status.Description}
+				for _, a := range s.Attributes {
+					shown = append(shown, a.Value.String())
+				}
+				for _, said := range shown {
+					if len(said) > 1000 || !utf8.ValidString(said) || strings.ContainsFunc(said, func(r rune) bool { return !unicode.IsPrint(r) }) {
+						t.Errorf("%.20q: %d bytes: %.80q", text, len(said), said)
+					}
+				}
+			}
+		})
+	}
 }
 
 // Whoever may write a Lease can put any text there.

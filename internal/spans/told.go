@@ -43,16 +43,16 @@ func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {
 func revisions(group plan.RolledGroup) []attribute.KeyValue {
 	var from, to []string
 	for _, zone := range group.Zones {
-		from, to = append(from, zone.From), append(to, zone.To)
+		from, to = append(from, name(zone.From)), append(to, name(zone.To))
 	}
 	return []attribute.KeyValue{attribute.StringSlice("lockstep.revision.from", from), attribute.StringSlice("lockstep.revision.to", to)}
 }
 
 func zoneSpans(root trace.SpanContext, about []attribute.KeyValue, zone plan.RolledZone) []telemetry.Span {
 	about = append(slices.Clip(about),
-		semconv.K8SStatefulSetName(zone.Name),
-		attribute.String("lockstep.holder", string(plan.Rollout.For(zone.Name))),
-		attribute.String("lockstep.revision.from", zone.From), attribute.String("lockstep.revision.to", zone.To),
+		semconv.K8SStatefulSetName(name(zone.Name)),
+		attribute.String("lockstep.holder", plan.Rollout.For(zone.Name).Plain()),
+		attribute.String("lockstep.revision.from", name(zone.From)), attribute.String("lockstep.revision.to", name(zone.To)),
 	)
 	id := ofZone(root, zone)
 	var spans []telemetry.Span
@@ -61,20 +61,27 @@ func zoneSpans(root trace.SpanContext, about []attribute.KeyValue, zone plan.Rol
 	}
 	if zone.Over() && !zone.Exported {
 		spans = append(spans, telemetry.Span{
-			Context: root.WithSpanID(id), Parent: root.SpanID(), Name: "zone " + zone.Name, Start: zone.Since, End: zone.Until,
-			Attributes: append(slices.Clip(about), semconv.K8SStatefulSetUID(zone.UID), attribute.Int("lockstep.budget", zone.Budget)),
+			Context: root.WithSpanID(id), Parent: root.SpanID(), Name: "zone " + name(zone.Name), Start: zone.Since, End: zone.Until,
+			Attributes: append(slices.Clip(about), semconv.K8SStatefulSetUID(name(zone.UID)), attribute.Int("lockstep.budget", zone.Budget)),
 		})
 	}
 	return spans
+}
+
+// name returns a name as a span shows it. Whoever may write a Lease can put any text
+// there.
+func name(text string) string {
+	const longest = 253
+	return plan.Plain(text, longest)
 }
 
 // podSpan is the span of a pod. A StatefulSet's pod is created once the one before has
 // gone, so both happen at one moment as far as anybody knows.
 func podSpan(own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
 	span := telemetry.Span{
-		Context: own, Parent: parent, Name: "pod " + pod.Name, Start: pod.Deleted, End: pod.Ready,
+		Context: own, Parent: parent, Name: "pod " + name(pod.Name), Start: pod.Deleted, End: pod.Ready,
 		Attributes: append(slices.Clip(about),
-			semconv.K8SPodName(pod.Name), semconv.K8SPodUID(pod.UID), attribute.String("lockstep.reason", string(pod.Cause))),
+			semconv.K8SPodName(name(pod.Name)), semconv.K8SPodUID(name(pod.UID)), attribute.String("lockstep.reason", name(string(pod.Cause)))),
 		Events: []telemetry.Event{{Name: "deleted", At: pod.Deleted}, {Name: "gone", At: pod.Recreated}, {Name: "recreated", At: pod.Recreated}},
 	}
 	if pod.Ready.IsZero() {

@@ -31,6 +31,7 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 	g := m.Group("n", "g")
 	g.Reconciled(t.Context(), "done", true, time.Second)
 	g.PodDeleted("z", "OutdatedRevision")
+	g.PodCalled("prepare", "answered")
 	g.Refused("pod-eviction", "BudgetUsed")
 	g.Stepped(time.Second)
 	g.ZoneRolled(time.Second)

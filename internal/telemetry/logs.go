@@ -1,10 +1,14 @@
 package telemetry
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/bombsimon/logrusr/v4"
 	"github.com/sirupsen/logrus"
@@ -46,7 +50,7 @@ func formatter(format string) (logrus.Formatter, error) {
 			TimestampFormat: timestamps, FieldMap: names,
 		}}, nil
 	case "json":
-		return strict{&logrus.JSONFormatter{TimestampFormat: timestamps, FieldMap: names}}, nil
+		return strict{printed{&logrus.JSONFormatter{TimestampFormat: timestamps, FieldMap: names}}}, nil
 	}
 	return nil, fmt.Errorf("parse log format %q: want logfmt or json", format)
 }
@@ -66,6 +70,33 @@ func (f strict) Format(entry *logrus.Entry) ([]byte, error) {
 	}
 	return f.Formatter.Format(&e)
 }
+
+// printed escapes in JSON what a terminal would not show but obey: encoders of JSON
+// leave most of Unicode as it is.
+type printed struct{ logrus.Formatter }
+
+func (f printed) Format(entry *logrus.Entry) ([]byte, error) {
+	line, err := f.Formatter.Format(entry)
+	if err != nil || bytes.IndexFunc(line, unprinted) < 0 {
+		return line, err
+	}
+	escaped := make([]byte, 0, 2*len(line))
+	for _, r := range string(line) {
+		switch {
+		case !unprinted(r):
+			escaped = utf8.AppendRune(escaped, r)
+		case r < 1<<16:
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return escaped, nil
+}
+
+// unprinted tells whether a rune of a line is not shown as itself.
+func unprinted(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
 
 func safeKeys(data logrus.Fields) logrus.Fields {
 	safe := make(logrus.Fields, len(data))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -78,6 +80,29 @@ func TestALineOfLog(t *testing.T) {
 				t.Errorf("line (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What a tenant can write stays one line, which a terminal shows and does not obey and
+// from which programs read what was written.
+func TestHostileTextsBreakNoLine(t *testing.T) {
+	for _, text := range hostile.Texts() {
+		for _, format := range []string{"json", "logfmt"} {
+			log, out := newLogger(t, format, "info")
+			log.WithField("holder", text).WithError(errors.New(text)).Info(text)
+			line, rest, _ := strings.Cut(out.String(), "\n")
+			if rest != "" || strings.ContainsFunc(line, func(r rune) bool { return !strconv.IsPrint(r) }) {
+				t.Errorf("%s of %.20q: %.200q", format, text, out.String())
+			}
+			var entry struct{ Msg, Holder, Error string }
+			want := strings.ToValidUTF8(text, "\uFFFD")
+			if format != "json" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Holder != text && !strings.Contains(text, "\xff") || len(entry.Msg) < len(want) || entry.Error == "" {
+				t.Errorf("%.20q: %v: %.200q", text, err, line)
+			}
+		}
 	}
 }
 

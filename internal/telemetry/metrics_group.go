@@ -17,6 +17,7 @@ type groupMetrics struct {
 	lastSuccess *prometheus.GaugeVec
 	deleted     *prometheus.CounterVec
 	refusals    *prometheus.CounterVec
+	calls       *prometheus.CounterVec
 	pods        *prometheus.GaugeVec
 	budget      *prometheus.GaugeVec
 	waiting     *prometheus.GaugeVec
@@ -56,6 +57,10 @@ func newGroupMetrics() groupMetrics {
 			Name: "lockstep_group_refusals_total",
 			Help: "Evictions and downscales of the group that its hold, budgets and pods did not allow, by webhook and reason; dry runs apart.",
 		}, of("webhook", "reason")),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_group_pod_calls_total",
+			Help: "Calls to pods of the group, by purpose (prepare, undo, leave, stay) and outcome; whichever replica called.",
+		}, of("purpose", "outcome")),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_group_zone_pods",
 			Help: "Pods of the zone by state: desired by the spec; of those ready, updated (of the revision asked for) and outdated (of another one); down for whatever reason; noted in the hold.",
@@ -101,7 +106,7 @@ func newGroupMetrics() groupMetrics {
 
 func (g groupMetrics) all() []prometheus.Collector {
 	return append([]prometheus.Collector{
-		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.refusals, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
+		g.reconciles, g.duration, g.lastSuccess, g.deleted, g.refusals, g.calls, g.pods, g.budget, g.waiting, g.remarks, g.activity, g.activeSince, g.step, g.zoneRollout, g.rollout,
 	}, g.hold.all()...)
 }
 
@@ -111,6 +116,7 @@ type GroupState struct {
 	At      time.Time // when the group was looked at
 	Zones   []ZoneState
 	Waiting []string  // reasons for which the whole group waits
+	Causes  []string  // reasons for which pods are deleted: all that there are
 	Hold    HoldState // zero when nobody holds
 }
 
@@ -214,6 +220,9 @@ func (g *GroupMetrics) PodDeleted(zone, reason string) { g.count(g.of.deleted, z
 // Refused counts a downscale or an eviction that was refused, by the code of the reason.
 func (g *GroupMetrics) Refused(webhook, reason string) { g.count(g.of.refusals, webhook, reason) }
 
+// PodCalled counts a call to a pod of the group.
+func (g *GroupMetrics) PodCalled(purpose, outcome string) { g.count(g.of.calls, purpose, outcome) }
+
 func (g *GroupMetrics) count(in *prometheus.CounterVec, labels ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -256,7 +265,9 @@ func (g *GroupMetrics) Show(state GroupState) {
 		active[z.Name] = g.activeIn(z, state.At)
 		g.showZone(z, active[z.Name])
 	}
+	g.forgetZones(active)
 	g.active = active
+	g.begin(state)
 	for _, why := range state.Waiting {
 		g.show(g.of.waiting, 1, "", why)
 	}
@@ -267,6 +278,32 @@ func (g *GroupMetrics) Show(state GroupState) {
 		}
 	}
 	g.before = nil
+}
+
+// begin lets what is counted begin at zero: of what is born at one nobody sees the first.
+func (g *GroupMetrics) begin(state GroupState) {
+	for _, z := range state.Zones {
+		for _, cause := range state.Causes {
+			if _, begun := g.counted[newSeries(g.of.deleted, []string{z.Name, cause})]; !begun {
+				g.of.deleted.WithLabelValues(g.counting(g.of.deleted, z.Name, cause)...)
+			}
+		}
+	}
+	for _, lasts := range []*prometheus.HistogramVec{g.of.step, g.of.zoneRollout, g.of.rollout} {
+		if _, begun := g.counted[newSeries(lasts, nil)]; !begun {
+			lasts.WithLabelValues(g.counting(lasts)...)
+		}
+	}
+}
+
+// forgetZones drops what was counted of zones that are no more.
+func (g *GroupMetrics) forgetZones(active map[string]activity) {
+	for s := range g.counted {
+		if _, still := active[s.a]; s.in == vector(g.of.deleted) && !still {
+			g.remove(s)
+			delete(g.counted, s)
+		}
+	}
 }
 
 // activeIn says since when the activity of a zone is what it is: by the hold, which

@@ -62,6 +62,13 @@ func (m *Metrics) OptedOut() { m.process.optOuts.Inc() }
 // PermissionsMissing says how many permissions are not granted.
 func (m *Metrics) PermissionsMissing(n int) { m.process.permissions.Set(float64(n)) }
 
+// Loops names those that may panic, so that what is counted of each begins at zero.
+func (m *Metrics) Loops(names ...string) {
+	for _, name := range names {
+		m.process.panics.WithLabelValues(name)
+	}
+}
+
 // Panicked counts a panic that the named loop has caught.
 func (m *Metrics) Panicked(loop string) { m.process.panics.WithLabelValues(loop).Inc() }
 

@@ -184,6 +184,52 @@ func TestShowTakesBackWhatIsNoMore(t *testing.T) {
 	}
 }
 
+// Of a counter that is born at one Prometheus does not see that it has grown.
+func TestWhatIsCountedBeginsAtZero(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	m.Loops("group", "budget")
+	g := m.Group("n", "g")
+	state := telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}, Causes: []string{"OutdatedRevision", "OutdatedAndDown"}}
+	g.Show(state)
+	for _, want := range []string{"0", "1"} {
+		got := scrape(t, m)
+		for _, name := range []string{
+			`lockstep_panics_total{loop="group"}`,
+			`lockstep_group_pods_deleted_total{group="g",namespace="n",reason="OutdatedRevision",zone="z"}`,
+			`lockstep_group_step_duration_seconds_count{group="g",namespace="n"}`,
+			`lockstep_group_zone_rollout_duration_seconds_count{group="g",namespace="n"}`,
+			`lockstep_group_rollout_duration_seconds_count{group="g",namespace="n"}`,
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %q, want %s", name, got[name], want)
+			}
+		}
+		m.Panicked("group")
+		g.PodDeleted("z", "OutdatedRevision")
+		g.Stepped(time.Second)
+		g.ZoneRolled(time.Second)
+		g.Rolled(time.Second)
+		g.Show(state)
+	}
+}
+
+func TestWhatIsCountedOfAZoneGoesWithIt(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	g := m.Group("n", "g")
+	for _, zone := range []string{"former", "next"} {
+		g.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: zone}, {Name: "stays"}}, Causes: []string{"OutdatedRevision"}})
+		g.PodDeleted(zone, "OutdatedRevision")
+		g.PodDeleted("stays", "OutdatedRevision")
+	}
+	want := map[string]string{
+		`lockstep_group_pods_deleted_total{group="g",namespace="n",reason="OutdatedRevision",zone="next"}`:  "1",
+		`lockstep_group_pods_deleted_total{group="g",namespace="n",reason="OutdatedRevision",zone="stays"}`: "2",
+	}
+	if diff := cmp.Diff(want, only(scrape(t, m), "lockstep_group_pods_deleted_total")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	speak := func(namespace, group string) *telemetry.GroupMetrics {
@@ -191,6 +237,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 		g.Reconciled(t.Context(), "done", true, time.Second)
 		g.PodDeleted("z", "OutdatedRevision")
 		g.Refused("pod-eviction", "BudgetUsed")
+		g.PodCalled("prepare", "answered")
 		g.Stepped(time.Second)
 		g.ZoneRolled(time.Minute)
 		g.Rolled(time.Minute)

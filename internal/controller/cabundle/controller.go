@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,11 +57,12 @@ type Options struct {
 type Controller struct {
 	options   Options
 	informers map[Kind][]cache.SharedIndexInformer
+	contests  *contests
 }
 
 // New returns a Controller that has not started to watch.
 func New(o Options) (*Controller, error) {
-	c := &Controller{options: o, informers: map[Kind][]cache.SharedIndexInformer{}}
+	c := &Controller{options: o, informers: map[Kind][]cache.SharedIndexInformer{}, contests: newContests()}
 	for _, name := range selections(o.Names) {
 		only := func(l *metav1.ListOptions) { l.FieldSelector = name }
 		c.informers[Validating] = append(c.informers[Validating],
@@ -130,6 +132,22 @@ func (c *Controller) Watch(ctx context.Context) {
 	running.Wait()
 }
 
+// Versions returns up to which version of the cluster webhook configurations are known,
+// by their resource and, where some were named, their name; empty where they are not.
+func (c *Controller) Versions() map[string]string {
+	versions := map[string]string{}
+	for kind, informers := range c.informers {
+		for i, informer := range informers {
+			cached := strings.ToLower(string(kind)) + "s"
+			if len(c.options.Names) > 0 {
+				cached += "/" + c.options.Names[i]
+			}
+			versions[cached] = informer.GetStore().LastStoreSyncResourceVersion()
+		}
+	}
+	return versions
+}
+
 // Keys returns the configurations that ask for a CA, of this operator or another.
 func (c *Controller) Keys() []Key {
 	var keys []Key
@@ -187,6 +205,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) (loop.Outcome, erro
 	found, ok := c.cached(key)
 	switch {
 	case !ok:
+		c.contests.forget(key)
 		return loop.Gone(), nil
 	case !c.ours(found), found.has(c.options.Certificates.Bundle()), len(c.options.Certificates.Bundle()) == 0:
 		return loop.Done(), nil
@@ -203,6 +222,11 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) (loop.Outcome, erro
 	patch, err := found.patch(bundle)
 	if err != nil || patch == nil {
 		return loop.Done(), err
+	}
+	if rest := c.contests.rest(key, bundle); rest > 0 {
+		c.options.Log.WithField("configuration", key.String()).WithField("rest", rest.Round(time.Second).String()).
+			Warn("somebody else writes another CA again and again: is another operator at work for this configuration?")
+		return loop.After(rest), nil
 	}
 	if err := c.send(ctx, key, patch); err != nil {
 		return loop.Done(), fmt.Errorf("inject CA into %s: %w", key, c.classify(err, found))

@@ -100,8 +100,9 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 // behind tells people when the caches do not catch up.
 func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasting time.Duration) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
-	if lasting >= tellAfter && c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.CacheBehind}), nil) {
-		entry.Warn("the cache does not catch up")
+	waits := everyZone(s, plan.Refusal{Code: reason.CacheBehind})
+	if lasting >= tellAfter && c.Reporter.Group(s, waits, nil) {
+		entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")
 		return
 	}
 	entry.Debug("the cache does not show yet what is known")
@@ -124,7 +125,8 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		live, err := c.look(ctx, s)
 		if err != nil {
 			if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-				c.Reporter.Group(s, slices.Concat(steps, stalled(steps, nil, because)), nil)
+				told := slices.Concat(steps, stalled(steps, nil, because))
+				c.log(ctx, s, told, covered, round{err: err, news: c.Reporter.Group(s, told, nil)})
 			}
 			return loop.Done(), fmt.Errorf("look at %s: %w", s.Key, err)
 		}
@@ -149,7 +151,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		told = slices.Concat(steps, stalled(steps, done, because))
 	}
 	news := c.Reporter.Group(s, told, done)
-	c.log(ctx, s, steps, covered, round{done, err, news})
+	c.log(ctx, s, told, covered, round{done, err, news})
 	return outcome.Earlier(next(s, steps, covered)), err
 }
 
@@ -186,14 +188,15 @@ func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
 }
 
 // next says when to look again without an event: when a wait ends by time, when
-// the hold has to be renewed, when pods are told something again, or to tell that
-// a wait lasts.
+// the hold has to be renewed or lapses, when pods are told something again, or to tell
+// that a wait lasts.
 func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
 	record := s.Hold
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
 	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now)).Earlier(at(plan.ToldAgain(s), s.Now))
+	outcome = outcome.Earlier(at(hold.LapsesAt(record, s.Now), s.Now))
 	if waits(steps) {
 		return outcome.Earlier(loop.After(waitsAgain))
 	}
@@ -257,10 +260,13 @@ func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Acti
 		holder = covered.Record.Holder
 	}
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithFields(logrus.Fields{
-		"plan":   strings.ReplaceAll(plan.Notation(steps), "\n", "; "),
-		"holder": string(holder),
+		"plan":   inOneLine(steps, longestPlan),
+		"holder": holder.Plain(),
 		"live":   s.Live,
 	})
+	if remarks := plan.Remarks(s); len(remarks) > 0 {
+		entry = entry.WithField("remarks", inWords(remarks))
+	}
 	switch {
 	case len(r.done) > 0:
 		succeeded := successes(r.done)
@@ -272,6 +278,23 @@ func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Acti
 	default:
 		entry.Debug("looked")
 	}
+}
+
+// longestPlan bounds what a line says of a plan, in bytes.
+const longestPlan = 10_000
+
+// inOneLine returns a plan in one line of so many bytes at most.
+func inOneLine(steps []plan.Action, most int) string {
+	return plan.Plain(strings.ReplaceAll(plan.Notation(steps), "\n", "; "), most)
+}
+
+// inWords spells remarks: zone-a ReplicasForced (1 replicas).
+func inWords(remarks []plan.Wait) string {
+	var words []string
+	for _, r := range remarks {
+		words = append(words, r.Zone+" "+r.Because.String())
+	}
+	return plan.Plain(strings.Join(words, "; "), longestPlan)
 }
 
 func successes(receipts []plan.Receipt) int {

@@ -164,6 +164,15 @@ func TestReconcile(t *testing.T) {
 			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
 			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
 		},
+		"who holds from outside is shown no more when his time is over": {
+			cached: "hold manual/x renewed 5s ago\n" + settled, want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"whose time is over sets none": {
+			cached: "hold manual/x renewed 5m ago\n" + settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"a group that is gone waits for the end of a person's time": {
+			cached: "hold manual/x renewed 5s ago\n", want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
+		},
 		"after giving the hold back the event of that comes": {
 			cached: rolling + settled, want: loop.Done(), ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},
 		},

@@ -2,8 +2,6 @@ package group
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -23,24 +21,11 @@ func describe(ctx context.Context, s plan.Snapshot, steps []plan.Action) {
 		return
 	}
 	about := []attribute.KeyValue{
-		attribute.String("lockstep.decision", decision(steps)), attribute.String("lockstep.holder", string(s.Hold.Holder)),
+		attribute.String("lockstep.decision", inOneLine(steps, longestDecision)), attribute.String("lockstep.holder", s.Hold.Holder.Plain()),
 	}
 	if len(steps) > 0 {
 		about = append(about, attribute.String("lockstep.reason", string(steps[0].Reason())))
 	}
 	span.SetAttributes(append(about, attribute.String("lockstep.group", s.Key.Group))...)
 	telemetry.Link(ctx, s.Hold.Rollouts.Current.Trace, about...)
-}
-
-// decision is a plan in one line.
-func decision(steps []plan.Action) string {
-	text := strings.ReplaceAll(plan.Notation(steps), "\n", "; ")
-	if len(text) <= longestDecision {
-		return text
-	}
-	text = text[:longestDecision]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + "..."
 }

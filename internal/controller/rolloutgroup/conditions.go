@@ -82,7 +82,7 @@ func (s situation) ready() metav1.Condition {
 		says = append(says, s.how)
 	}
 	for _, remark := range s.Remarks {
-		says = append(says, "to correct, "+tell(remark))
+		says = append(says, "to correct: "+string(remark.Because.Code)+", "+tell(remark))
 	}
 	return condition("Ready", s.settled, s.why, strings.Join(says, "; "))
 }
@@ -103,7 +103,7 @@ func (s situation) held() metav1.Condition {
 	if s.Holder.Free() {
 		return condition("GroupHeld", false, reason.HoldFree, plan.Refusal{Code: reason.HoldFree}.Sentence())
 	}
-	message := string(s.Holder)
+	message := s.Holder.Plain()
 	if !s.Since.IsZero() {
 		message += " since " + s.Since.UTC().Format(time.RFC3339)
 	}
@@ -115,5 +115,5 @@ func condition(kind string, is bool, because reason.Code, message string) metav1
 	if is {
 		status = metav1.ConditionTrue
 	}
-	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: clean(message, longestMessage)}
+	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: plan.Plain(message, longestMessage)}
 }

@@ -35,14 +35,13 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	status := v1alpha1.RolloutGroupStatus{
 		ObservedGeneration: generation,
 		Activity:           string(described.Activity),
-		Progress:           fmt.Sprintf("%d/%d", done, replicas),
+		Progress:           progress(described.Zones),
 		Percent:            new(percent(done, replicas)),
-		Holder:             clean(string(described.Holder), longestHolder),
+		Holder:             plan.Plain(string(described.Holder), longestHolder),
 		HoldSince:          moment(described.Since),
-		Rollout:            rolloutOf(t.snapshot, replicas-done),
+		Rollout:            rolloutOf(t.snapshot, described.Zones, before),
 		Zones:              zones,
 		ZonesOmitted:       int32(len(described.Zones) - len(zones)),
-		Conditions:         slices.Clone(before.Conditions),
 	}
 	if len(described.Waits) > 0 {
 		status.Waiting = waiting(described.Waits[0])
@@ -50,7 +49,10 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	for _, c := range situationOf(t, described).conditions() {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = *moment(t.snapshot.Now)
-		meta.SetStatusCondition(&status.Conditions, c)
+		if former := meta.FindStatusCondition(before.Conditions, c.Type); former != nil && former.Status == c.Status {
+			c.LastTransitionTime = former.LastTransitionTime
+		}
+		status.Conditions = append(status.Conditions, c)
 	}
 	return status
 }
@@ -64,6 +66,11 @@ func count(zones []plan.ZoneStatus) (done, replicas int) {
 	return done, replicas
 }
 
+func progress(zones []plan.ZoneStatus) string {
+	done, replicas := count(zones)
+	return fmt.Sprintf("%d/%d", done, replicas)
+}
+
 func percent(done, replicas int) int32 {
 	if replicas == 0 {
 		return 100
@@ -71,12 +78,14 @@ func percent(done, replicas int) int32 {
 	return int32(100 * done / replicas)
 }
 
-// moment returns a time as the API server shows it; nil for none.
+// moment returns a time as the API server shows it; nil for none, and for one that it
+// cannot show.
 func moment(t time.Time) *metav1.Time {
-	if t.IsZero() {
+	t = t.Truncate(time.Second)
+	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
 		return nil
 	}
-	return &metav1.Time{Time: t.Truncate(time.Second)}
+	return &metav1.Time{Time: t}
 }
 
 func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
@@ -89,8 +98,8 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 		on = because.Zone
 	}
 	return &v1alpha1.RolloutGroupWait{
-		Reason: string(because.Code), Zone: clean(w.Zone, longestName), Pod: clean(because.Pod, longestName), On: clean(on, longestName),
-		Message: clean(because.Sentence(), longestMessage), Until: moment(because.Until),
+		Reason: string(because.Code), Zone: plan.Plain(w.Zone, longestName), Pod: plan.Plain(because.Pod, longestName), On: plan.Plain(on, longestName),
+		Message: plan.Plain(because.Sentence(), longestMessage), Until: moment(because.Until),
 	}
 }
 
@@ -106,12 +115,12 @@ func zonesOf(all []plan.ZoneStatus, s plan.Snapshot) []v1alpha1.RolloutGroupZone
 	for _, z := range all {
 		observed, _ := s.Zone(z.Name)
 		zone := v1alpha1.RolloutGroupZone{
-			Name: clean(z.Name, longestName), ObservedGeneration: observed.Generation, Revision: clean(z.Revision, longestName),
+			Name: plan.Plain(z.Name, longestName), ObservedGeneration: observed.Generation, Revision: plan.Plain(z.Revision, longestName),
 			Replicas: int32(z.Replicas), Updated: int32(z.Updated), Ready: int32(z.Ready), Done: int32(z.Done),
 			Down: int32(z.Down), Budget: int32(z.Budget), Activity: string(z.Activity), Reason: string(z.Waits.Code),
 		}
 		if !z.Waits.None() {
-			zone.Message = clean(z.Waits.Sentence(), longestMessage)
+			zone.Message = plan.Plain(z.Waits.Sentence(), longestMessage)
 		}
 		written = append(written, zone)
 	}

@@ -1,7 +1,11 @@
 package rolloutgroup
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +21,9 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // thinkOf plans for a situation.
@@ -64,6 +70,7 @@ func TestConditionsOfEverySituation(t *testing.T) {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
 			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",
 		},
+		"it was held from outside until lately":       {"hold manual/maintenance renewed 5m ago\n" + whole, "Ready=GroupSettled"},
 		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupSettled GroupHeld=GroupHeld"},
 		"it is held from outside":                     {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
 		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=ZoneSettled Reconciling=ZoneSettled GroupHeld=GroupHeld"},
@@ -168,22 +175,105 @@ func TestAConditionKeepsItsTimeUntilItTurns(t *testing.T) {
 	}
 }
 
+// The CRD has room for eight.
+func TestConditionsOfSomebodyElseAreDropped(t *testing.T) {
+	want := shown(pending)
+	before := v1alpha1.RolloutGroupStatus{Conditions: []metav1.Condition{want.Conditions[3], {Type: "Healthy", Status: metav1.ConditionTrue}, want.Conditions[0]}}
+	if got := statusOf(thinkOf(pending), 1, before); !equality.Semantic.DeepEqual(want, got) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// rollsSince returns a rollout that began at a time: of three pods in each of two zones
+// so many are replaced, one after the other, and the next one starts.
+func rollsSince(began, now time.Time, replaced int) thought {
+	situation := "hold rollout/zone-a renewed 5s ago\n noted zone-a-X uid=former version=5\nzone-a rev=2 current=1\n"
+	for pod := range 3 {
+		state := "ready@1"
+		switch {
+		case pod < replaced:
+			state = "ready@2"
+		case pod == replaced:
+			state = "starting@2"
+			situation = strings.Replace(situation, "X", fmt.Sprint(pod), 1)
+		}
+		situation += fmt.Sprintf(" zone-a-%d %s\n", pod, state)
+	}
+	situation += "zone-b rev=2 current=1\n zone-b-0 ready@1\n zone-b-1 ready@1\n zone-b-2 ready@1\n"
+	th := thinkOf(situation)
+	th.snapshot.Now = now
+	th.snapshot.Hold.Rollouts.Current = plan.RolledGroup{Since: began, Zones: []plan.RolledZone{{Name: "zone-a", Replaced: replaced}}}
+	return th
+}
+
 // An estimate that moved with every look would be written at every look.
-func TestAnEstimateStaysForAWhile(t *testing.T) {
-	th := thinkOf(pending)
-	begin := th.snapshot.Now.Truncate(time.Hour)
+func TestAnEstimateStaysUntilAPodIsReplacedOrItHasPassed(t *testing.T) {
+	began := fixture.Now().Truncate(time.Hour)
+	var status v1alpha1.RolloutGroupStatus
+	var ends []string
+	for second := range 400 {
+		replaced := 0
+		switch {
+		case second >= 120:
+			replaced = 2
+		case second >= 20:
+			replaced = 1
+		}
+		status = statusOf(rollsSince(began, began.Add(time.Duration(second)*time.Second), replaced), 1, status)
+		end := "none"
+		if status.Rollout.EstimatedEnd != nil {
+			end = status.Rollout.EstimatedEnd.Sub(began).String()
+		}
+		if len(ends) == 0 || ends[len(ends)-1] != end {
+			ends = append(ends, end)
+		}
+	}
+	// 20 s a pod, five are left; after two minutes one a minute, and four are left.
+	if want := []string{"none", "2m0s", "6m0s", "19m0s"}; !slices.Equal(ends, want) {
+		t.Errorf("got %v, want %v", ends, want)
+	}
+}
+
+func TestBeforeTheFirstPodIsReplacedARolloutIsExpectedToGoAsTheLastOne(t *testing.T) {
+	now := fixture.Now().Truncate(time.Hour)
+	th := rollsSince(now, now, 0)
 	th.snapshot.Hold.Rollouts.Finished = []plan.RolledGroup{
-		{Since: begin.Add(-time.Hour), Until: begin.Add(-time.Hour)}, // of which nothing can be learned
-		{Since: begin.Add(-2 * time.Hour), Until: begin.Add(-90 * time.Minute), Zones: []plan.RolledZone{{Replaced: 30}}},
+		{Since: now.Add(-time.Hour), Until: now.Add(-time.Hour)}, // of which nothing can be learned
+		{Since: now.Add(-2 * time.Hour), Until: now.Add(-90 * time.Minute), Zones: []plan.RolledZone{{Replaced: 30}}},
 	}
-	th.snapshot.Hold.Rollouts.Current.Since = begin
-	ends := map[string]bool{}
-	for second := range 60 {
-		th.snapshot.Now = begin.Add(time.Duration(second) * time.Second)
-		ends[rolloutOf(th.snapshot, 10).EstimatedEnd.Sub(begin).String()] = true
+	got := statusOf(th, 1, v1alpha1.RolloutGroupStatus{}).Rollout.EstimatedEnd
+	if want := now.Add(6 * time.Minute); got == nil || !got.Time.Equal(want) {
+		t.Errorf("six pods, a minute each: got %s, want %s", got, want)
 	}
-	if len(ends) > 2 || !ends["10m0s"] || !ends["11m0s"] {
-		t.Errorf("a minute a pod, ten pods: %v", ends)
+}
+
+// A pod that is Ready is counted in the Lease with the next write.
+func TestAnEstimateCountsAPodAsSoonAsItIsReady(t *testing.T) {
+	began := fixture.Now().Truncate(time.Hour)
+	th := rollsSince(began, began.Add(time.Minute), 1)
+	th.snapshot.Hold.Rollouts.Current.Zones[0].Replaced = 0
+	th.snapshot.Hold.Intents[0].Pod = "zone-a-0"
+	got := statusOf(th, 1, v1alpha1.RolloutGroupStatus{}).Rollout.EstimatedEnd
+	if want := began.Add(6 * time.Minute); got == nil || !got.Time.Equal(want) {
+		t.Errorf("one in a minute and five left: got %s, want %s", got, want)
+	}
+}
+
+func TestNoEndIsEstimatedOfARolloutThatIsPausedOrHasNothingLeft(t *testing.T) {
+	began := fixture.Now()
+	th := rollsSince(began.Add(-time.Minute), began, 1)
+	before := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
+	if before.Rollout.EstimatedEnd == nil {
+		t.Fatal("there is none while it goes on")
+	}
+	th.snapshot.Zones[1].Paused = true
+	if end := statusOf(th, 1, before).Rollout.EstimatedEnd; end != nil {
+		t.Errorf("paused, and it ends at %s", end)
+	}
+	done := thinkOf(whole)
+	done.snapshot.Hold.Rollouts = th.snapshot.Hold.Rollouts
+	if end := statusOf(done, 1, before).Rollout.EstimatedEnd; end != nil {
+		t.Errorf("nothing is left, and it ends at %s", end)
 	}
 }
 
@@ -223,6 +313,73 @@ func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A time zone carries the last year into one that nobody can write down.
+func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
+	for text, shown := range map[string]bool{
+		"9999-12-31T23:59:59-01:00": false, "9999-12-31T23:59:59Z": true, "0000-01-01T00:00:00+01:00": false, "0001-01-01T00:00:00.5Z": false, "2026-01-05T12:00:00Z": true,
+	} {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := waiting(plan.Wait{Because: plan.Refusal{Until: at}}).Until
+		if (got != nil) != shown {
+			t.Errorf("%s is shown as %v", text, got)
+		}
+		rollout := rolloutOf(plan.Snapshot{Hold: plan.Hold{Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: at}}}}, nil, v1alpha1.RolloutGroupStatus{})
+		if (rollout != nil) != shown {
+			t.Errorf("a rollout since %s is shown as %v", text, rollout)
+		}
+	}
+}
+
+func TestHostileTextsBreakNoStatus(t *testing.T) {
+	for _, text := range hostile.Texts() {
+		s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+		s.Hold.Holder, s.Hold.Unreadable = plan.Holder("manual/"+text), text
+		s.Hold.Intents[0].Pod, s.Hold.Intents[0].Version = text+"x", 1<<40
+		s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now, Trace: text}
+		s.Zones[0].UpdateRevision, s.Zones[0].MaxUnavailable.Invalid = text, text
+		steps := append(plan.Group(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
+		status := statusOf(thought{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
+		if !strings.Contains(status.Conditions[0].Message, "InvalidMaxUnavailable") {
+			t.Errorf("%.20q: what is to be corrected is not told: %s", text, status.Conditions[0].Message)
+		}
+		for what, most := range map[string]int{status.Holder: longestHolder, status.Waiting.Zone: longestName, status.Waiting.Pod: longestName, status.Waiting.On: longestName} {
+			if len(what) > most {
+				t.Errorf("%.20q: %d bytes of at most %d: %.80q", text, len(what), most, what)
+			}
+		}
+		written, err := json.Marshal(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachText(t, written, func(shown string) {
+			if len(shown) > longestMessage || !utf8.ValidString(shown) || strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%.20q: %d bytes: %.80q", text, len(shown), shown)
+			}
+		})
+	}
+}
+
+// eachText hands over every text of a document in JSON.
+func eachText(t *testing.T, document []byte, to func(string)) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, is := token.(string); is {
+			to(text)
+		}
 	}
 }
 

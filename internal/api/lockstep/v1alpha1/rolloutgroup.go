@@ -25,7 +25,11 @@ type RolloutGroup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   RolloutGroupSpec   `json:"spec"`
+	Spec RolloutGroupSpec `json:"spec"`
+
+	// Status says from the beginning that it is not yet about this generation: without
+	// one, kstatus takes an object for what it should be.
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RolloutGroupStatus `json:"status,omitempty"`
 }
 

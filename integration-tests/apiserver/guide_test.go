@@ -1,0 +1,74 @@
+package apiserver_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// migrationGuide is a page whose commands the tests carry out.
+const migrationGuide = repository + "/docs/migrate.md"
+
+// guided returns the first block of a language below a heading of the guide.
+func guided(t *testing.T, heading, language string) string {
+	t.Helper()
+	page, err := os.ReadFile(migrationGuide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, block, begins := strings.Cut(section, "\n```"+language+"\n")
+	block, _, ends := strings.Cut(block, "\n```")
+	if !found || !begins || !ends {
+		t.Fatalf("%s has no block of %s below %q", migrationGuide, language, heading)
+	}
+	return block
+}
+
+// shell is where an admin types commands, with kubectl and its plugin at hand.
+type shell struct {
+	*scene
+	folder string
+}
+
+func (s *scene) shell() shell {
+	s.t.Helper()
+	h := shell{s, s.t.TempDir()}
+	kubectl, err := localcluster.Program(s.t.Context(), "kubectl", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	plugin, err := thePlugin()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, program := range map[string]string{"kubectl": kubectl, "kubectl-lockstep": plugin} {
+		if err := os.Symlink(program, filepath.Join(h.folder, name)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// types carries out commands of the guide for the scene's namespace and the default
+// group, and returns what they print. All of them have to succeed.
+func (h shell) types(commands string) string {
+	h.t.Helper()
+	commands = strings.NewReplacer("mimir", h.name, " ingester ", " "+defaultGroup+" ").Replace(commands)
+	command := exec.CommandContext(h.t.Context(), "sh", "-euxc", commands)
+	command.Dir = h.folder
+	command.Env = []string{"PATH=" + h.folder + ":" + os.Getenv("PATH"), "HOME=" + h.folder, "KUBECONFIG=" + h.world.cluster.AdminKubeconfig()}
+	began := time.Now()
+	out, err := command.CombinedOutput()
+	h.t.Logf("%s\n%s%s", commands, out, time.Since(began).Round(time.Millisecond))
+	if err != nil {
+		h.t.Fatalf("%s\n%s\n%v", commands, out, err)
+	}
+	return string(out)
+}

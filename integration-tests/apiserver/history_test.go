@@ -1,0 +1,201 @@
+package apiserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// rolloutsAnnotation is where the Lease of a group remembers rollouts.
+const rolloutsAnnotation = "lockstep.dev/rollouts"
+
+// rolledGroup is a rollout as kubectl lockstep history tells it.
+type rolledGroup struct {
+	Since   time.Time
+	Until   *time.Time
+	TraceID string
+	Zones   []rolledZone
+}
+
+type rolledZone struct {
+	Zone, From, To string
+	Since          time.Time
+	Until          *time.Time
+	Replaced       int
+}
+
+// String spells the ways of a rollout, and which of them have ended.
+func (g rolledGroup) String() string {
+	var ways []string
+	for _, z := range g.Zones {
+		ways = append(ways, fmt.Sprintf("%s %s->%s replaced %d over %t", z.Zone, z.From, z.To, z.Replaced, z.Until != nil))
+	}
+	return fmt.Sprintf("%s; over %t", strings.Join(ways, ", "), g.Until != nil)
+}
+
+// remembered returns what the Lease of the default group remembers, the newest
+// rollout first, as kubectl lockstep has to tell it.
+func (s *scene) remembered() []rolledGroup {
+	s.t.Helper()
+	type zone struct {
+		Name, From, To string
+		Since, Until   time.Time
+		Replaced       int
+	}
+	type group struct {
+		Trace        string
+		Since, Until time.Time
+		Zones        []zone
+	}
+	var doc struct {
+		Current  *group
+		Finished []group
+	}
+	if text := s.lease(theLease).Annotations[rolloutsAnnotation]; text != "" {
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if doc.Current != nil {
+		doc.Finished = slices.Insert(doc.Finished, 0, *doc.Current)
+	}
+	all := []rolledGroup{}
+	for _, g := range doc.Finished {
+		told := rolledGroup{Since: g.Since, Until: toTheSecond(g.Until), Zones: []rolledZone{}}
+		if parts := strings.Split(g.Trace, "-"); len(parts) == 4 {
+			told.TraceID = parts[1]
+		}
+		for _, z := range g.Zones {
+			told.Zones = append(told.Zones, rolledZone{z.Name, z.From, z.To, z.Since, toTheSecond(z.Until), z.Replaced})
+		}
+		all = append(all, told)
+	}
+	return all
+}
+
+func toTheSecond(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.Truncate(time.Second))
+}
+
+// tellsHistory waits until kubectl lockstep history tells these rollouts, which are
+// those of the Lease, and returns them.
+func (p person) tellsHistory(want ...string) []rolledGroup {
+	s := p.scene
+	s.t.Helper()
+	var told []rolledGroup
+	s.eventually(fmt.Sprintf("history is %q", want), func(present) error {
+		p.reads(&told, 0, "history", defaultGroup)
+		var got []string
+		for _, g := range told {
+			got = append(got, g.String())
+		}
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("it is %q", got)
+		}
+		if lease := s.remembered(); !reflect.DeepEqual(told, lease) {
+			return fmt.Errorf("it tells\n%+v\nthe Lease\n%+v", told, lease)
+		}
+		return nil
+	})
+	return told
+}
+
+// revisions returns the revision that each zone asks for.
+func (s *scene) revisions() map[string]string {
+	revisions := map[string]string{}
+	for name, set := range s.witness.now().sets {
+		revisions[name] = set.Status.UpdateRevision
+	}
+	return revisions
+}
+
+func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	p := s.person()
+	s.create(zone("zone-a", 2), zone("zone-b", 1))
+	if out := p.ends(0, "history", defaultGroup); !strings.Contains(out, "has no rollout that its Lease remembers") {
+		t.Errorf("before the first rollout history says:\n%s", out)
+	}
+	first := s.revisions()
+	s.changeAll(version(2))
+	s.settled()
+	second := s.revisions()
+	done := fmt.Sprintf("zone-a %s->%s replaced 2 over true, zone-b %s->%s replaced 1 over true; over true",
+		first["zone-a"], second["zone-a"], first["zone-b"], second["zone-b"])
+	s.hasItsTimes(p.tellsHistory(done)[0])
+
+	s.changeAll(version(3), gated())
+	s.awaitDeletions(4)
+	s.isBroken("zone-a-0")
+	third := s.revisions()
+	way := fmt.Sprintf("zone-a %s->%s replaced ", second["zone-a"], third["zone-a"])
+	p.tellsHistory(way+"0 over false; over false", done)
+	s.gate("zone-a-0", corev1.ConditionTrue)
+	s.awaitDeletions(5)
+	p.tellsHistory(way+"1 over false; over false", done)
+	s.opensGates("zone-a-1", "zone-b-0")
+	s.settled()
+	again := fmt.Sprintf("%s2 over true, zone-b %s->%s replaced 1 over true; over true", way, second["zone-b"], third["zone-b"])
+	s.hasItsTimes(p.tellsHistory(again, done)[0])
+	text := p.ends(0, "history", defaultGroup)
+	for _, zone := range []string{"zone-a", "zone-b"} {
+		for _, way := range [][2]string{{first[zone], second[zone]}, {second[zone], third[zone]}} {
+			if !regexp.MustCompile(`\n  ` + zone + ` .* ` + way[0] + ` +` + way[1] + `\n`).MatchString(text) {
+				t.Errorf("history does not show %s from %s to %s:\n%s", zone, way[0], way[1], text)
+			}
+		}
+	}
+	if strings.Count(text, " done in ") != 2 || strings.Contains(text, "under way") {
+		t.Errorf("history does not show two rollouts that are done:\n%s", text)
+	}
+}
+
+// hasItsTimes asks that a rollout that is over, and each of its zones, goes from its
+// first deletion until its last pod is Ready, as the API server tells.
+func (s *scene) hasItsTimes(g rolledGroup) {
+	s.t.Helper()
+	const about = 2 * time.Second // the API server's times are in whole seconds
+	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= about }
+	var begin, end time.Time
+	for _, z := range g.Zones {
+		var first, last time.Time
+		for _, d := range s.takedowns() {
+			if zoneOf(d.Pod) == z.Zone && !d.At.Before(g.Since) {
+				first = earliest(first, d.At)
+				last = latest(last, s.readySince(d.Pod))
+			}
+		}
+		if !near(z.Since, first) || !near(*z.Until, last) {
+			s.t.Errorf("%s goes from %s to %s, and its pods from %s to %s", z.Zone, z.Since, z.Until, first, last)
+		}
+		begin, end = earliest(begin, first), latest(end, last)
+	}
+	if !near(g.Since, begin) || !near(*g.Until, end) {
+		s.t.Errorf("the rollout goes from %s to %s, and its pods from %s to %s", g.Since, g.Until, begin, end)
+	}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,288 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// What lockstep finds in a namespace that rolls, shrinks or rests under the
+// predecessor, and what it makes of that. docs/migrate.md promises no more.
+
+// wroteOnly asks that the operator wrote nothing here but these, beside the group's
+// Lease, its RolloutGroup and Events: "patch statefulsets zone-[bc]", each as often
+// as it likes.
+func (s *scene) wroteOnly(patterns ...string) {
+	s.t.Helper()
+	known := append([]string{
+		"create leases*", "update leases lockstep-group-" + defaultGroup, "create events*", "patch events*",
+		"create rolloutgroups*", "patch rolloutgroups/status " + defaultGroup,
+	}, patterns...)
+	for _, r := range s.writesOf(s.operator.user, time.Time{}) {
+		deed := strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
+		expected := slices.ContainsFunc(known, func(pattern string) bool {
+			is, err := path.Match(pattern, deed)
+			return err == nil && is
+		})
+		if !expected {
+			s.t.Errorf("nobody expects %q: %s", deed, r)
+		}
+	}
+}
+
+// comesToRest waits until the operator has written nothing here for a while. What
+// goes to and fro never rests.
+func (s *scene) comesToRest() {
+	s.t.Helper()
+	const quiet = 2 * time.Second
+	since := time.Now()
+	s.eventually("the operator writes nothing any more", func(present) error {
+		if until := time.Until(since.Add(quiet)); until > 0 {
+			return fmt.Errorf("%s to go", until)
+		}
+		if lately := s.writesOf(s.operator.user, time.Now().Add(-quiet)); len(lately) > 0 {
+			return errors.New(last(lately).String())
+		}
+		return nil
+	})
+}
+
+// sizes are the numbers of replicas that a zone had, one after the other.
+func (s *scene) sizes(zone string) []int {
+	s.t.Helper()
+	history, err := s.witness.Facts()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []int
+	for _, f := range history {
+		if f.Zone != nil && f.Zone.Name == zone && !f.Zone.Gone {
+			all = append(all, f.Zone.Replicas)
+		}
+	}
+	return slices.Compact(all)
+}
+
+// wantSizes asks that zones had these numbers of replicas and no others, in order.
+func (s *scene) wantSizes(want map[string][]int) {
+	s.t.Helper()
+	for zone, sizes := range want {
+		if got := s.sizes(zone); !slices.Equal(got, sizes) {
+			s.t.Errorf("%s had %v replicas, want %v", zone, got, sizes)
+		}
+	}
+}
+
+func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p, admin := s.predecessor(), s.shell()
+	s.template("web", 3)
+	s.create(zone("zone-a", 3, formerly, mirrors("web"), apartByLabel("12h")), zone("zone-b", 3, formerly, mirrors("web"), apartByLabel("12h")),
+		zone("zone-c", 3, formerly, follows("zone-b"), apartByLabel("12h")))
+	if _, err := s.resources(budgets).Create(t.Context(), zpdb(t, "store", `{`+store+`,"maxUnavailable":1}`), createOptions); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.resources(templates).Patch(t.Context(), "web", types.MergePatchType, []byte(`{"status":{"replicas":3}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	p.seesReady()
+	p.tracks(map[string]time.Time{"zone-a": time.Now().Add(-time.Hour)})
+	tracked, pods := p.tracked(), s.witness.now().pods
+	p.registers()
+	admin.types(guided(t, "Take over", "sh"))
+
+	s.showsGroup(defaultGroup, "Settled, 9/9, Ready, Current")
+	s.comesToRest()
+	s.wroteOnly("patch zoneawarepoddisruptionbudgets/status store")
+	if n := len(s.writesOf(s.operator.user, time.Time{})); n > 8 {
+		t.Errorf("it wrote %d times, where there is a status to be told of a group and a budget", n)
+	}
+	if leases := sortedKeys(s.witness.now().leases); len(leases) > 0 {
+		t.Errorf("nothing was to be done, and there is %q", leases)
+	}
+	for name, pod := range s.witness.now().pods {
+		if pod.UID != pods[name].UID {
+			t.Errorf("%s is not the pod that it was", name)
+		}
+	}
+	if p.tracked().ResourceVersion != tracked.ResourceVersion {
+		t.Error("the zone tracker was written")
+	}
+	if left := p.bundles(); len(left) > 0 {
+		t.Errorf("its webhooks are still there: %d", len(left))
+	}
+}
+
+func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p := s.predecessor()
+	s.create(zone("zone-a", 3, formerly), zone("zone-b", 3, formerly), zone("zone-c", 3, formerly))
+	s.changeAll(version(2), readyAfter(short))
+	p.removes("zone-a-0")
+	s.comesUp("zone-a-0")
+	s.lingers("zone-a-1", 3*time.Second)
+	p.removes("zone-a-1")
+	s.optsIn(true)
+	s.awaitWaiting("PodLeaving", "zone-a")
+	s.settled()
+	s.wantDeletions("zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2", "zone-c-0", "zone-c-1", "zone-c-2")
+	s.comesToRest()
+	s.wroteOnly("delete pods zone-[abc]-[012]", "patch statefulsets/status zone-[abc]")
+}
+
+// lingers lets a pod take its time to leave.
+func (s *scene) lingers(pod string, d time.Duration) {
+	s.t.Helper()
+	body := fmt.Appendf(nil, `{"metadata":{"annotations":{"lockstep.test/gone-after":%q}}}`, d)
+	if _, err := s.world.admin.CoreV1().Pods(s.name).Patch(s.t.Context(), pod, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The predecessor stops between the last pod of a zone and the zone's own revision.
+func TestAZoneThatLacksNothingButItsRevisionGetsItAlone(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p := s.predecessor()
+	s.create(zone("zone-a", 1, formerly), zone("zone-b", 1, formerly))
+	s.changeAll(version(2))
+	for _, pod := range s.allPods() {
+		p.removes(pod)
+		s.comesUp(pod)
+	}
+	s.optsIn(true)
+	s.settled()
+	s.wantDeletions()
+	s.comesToRest()
+	s.wroteOnly("patch statefulsets/status zone-[ab]")
+}
+
+// Zone-a has shrunk under the predecessor, the others are about to follow.
+func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
+	t.Parallel()
+	for name, remembers := range map[string]func(*predecessor){
+		"with the zone tracker": func(p *predecessor) { p.tracks(map[string]time.Time{"zone-a": time.Now().Add(-time.Minute)}) },
+		"with stamps alone":     func(p *predecessor) { p.stamps("zone-a", time.Now().Add(-time.Minute)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := unmanaged(t)
+			s.answersLike(nil)
+			s.rules.guarded = true
+			p := s.predecessor()
+			s.create(zone("zone-a", 2, formerly, prepares, apartByLabel("1h")),
+				zone("zone-b", 3, formerly, prepares, apartByLabel("1h"), follows("zone-a")),
+				zone("zone-c", 3, formerly, prepares, apartByLabel("1h"), follows("zone-b")))
+			remembers(p)
+			s.optsIn(true)
+			s.awaitWaiting("DownscaleTooSoon", "zone-b")
+			s.comesToRest()
+			s.wroteOnly()
+			s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3}, "zone-c": {3}})
+			if all := s.calls(); len(all) > 0 {
+				t.Errorf("pods were called: %v", all)
+			}
+
+			s.changeAll(apartByLabel("4s")) // zone-a shrank a minute ago
+			s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2})
+			s.leftPrepared("zone-b-2")
+			s.leftPrepared("zone-c-2")
+			s.comesToRest()
+			s.wroteOnly("patch statefulsets zone-[bc]")
+			s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3, 2}, "zone-c": {3, 2}})
+			s.wantDeletions()
+		})
+	}
+}
+
+// The predecessor stamps a zone before the API server has taken the decrease.
+func TestAStampWithoutADownscaleCountsAsOne(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.rules.guarded = true
+	p := s.predecessor()
+	s.create(zone("zone-a", 3, formerly, apartByLabel("1h")), zone("zone-b", 3, formerly, apartByLabel("1h")))
+	p.stamps("zone-a", time.Now())
+	s.changeAll(forced("2"))
+	s.optsIn(true)
+	s.awaitWaiting("DownscaleTooSoon", "zone-b")
+	s.eventually("the zone that was stamped goes on", func(now present) error { return finished(now, "zone-a") })
+	s.comesToRest()
+	s.wantSizes(map[string][]int{"zone-a": {3, 2}, "zone-b": {3}})
+	s.wroteOnly("patch statefulsets zone-a")
+}
+
+func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.rules.unordered = true
+	p := s.predecessor()
+	s.create(zone("zone-a", 2, formerly), zone("zone-b", 3, formerly))
+	s.changeAll(version(2))
+	s.lingers("zone-b-2", 4*time.Second)
+	p.stamps("zone-b", time.Now())
+	p.shrinks("zone-b", 2)
+	s.optsIn(true)
+	s.eventually("the downscale has the group", func(now present) error {
+		l := now.leases["lockstep-group-"+defaultGroup]
+		if l == nil || *l.Spec.HolderIdentity != "downscale/zone-b" {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	s.settled()
+	s.wantEachOnce()
+	history, err := s.witness.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == "zone-b-2" && f.Pod.Gone })
+	if first := s.takedowns()[0]; gone < 0 || first.Version < history[gone].Version {
+		t.Errorf("%s was deleted before zone-b-2 was gone", first.Pod)
+	}
+	s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3, 2}})
+	s.comesToRest()
+	s.wroteOnly("delete pods zone-[ab]-[01]", "patch statefulsets/status zone-[ab]", "patch statefulsets zone-b")
+}
+
+// Pods were told an hour ago that they will leave. Told to stay, they would forget it.
+func TestADelayedDownscaleThatWasLeftHalfDoneIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.rules.guarded = true
+	s.answersLike(nil)
+	p := s.predecessor()
+	s.template("web", 2)
+	s.create(zone("zone-a", 3, formerly, mirrors("web"), delays("4s")), zone("zone-b", 4, formerly, mirrors("web"), delays("4s")))
+	leaving := []string{"zone-a-2", "zone-b-2", "zone-b-3"}
+	s.withVoices(func(v *voices) {
+		for _, pod := range leaving {
+			v.leaving[s.name+"/"+pod] = time.Now().Add(-time.Hour)
+		}
+	})
+	p.seesReady()
+	s.optsIn(true)
+	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
+	s.awaitReport(templates, "web", 2)
+	for _, pod := range leaving {
+		s.told(pod, "POST 200")
+		s.leftAfter(pod, 4*time.Second)
+	}
+	for _, pod := range s.allPods() {
+		s.told(pod, "DELETE 200")
+	}
+	s.comesToRest()
+	s.wantDeletions()
+	s.wroteOnly("patch statefulsets zone-[ab]", "patch replicatemplates/status web")
+}

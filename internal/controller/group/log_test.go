@@ -1,0 +1,80 @@
+package group_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// lineOf returns the last line that a controller logs of a group that it looks at again
+// and again for a while.
+func lineOf(t *testing.T, w *world, rounds int) logrus.Fields {
+	t.Helper()
+	c, lines := newController(w)
+	for range rounds {
+		_, _ = c.Reconcile(t.Context(), store)
+		time.Sleep(time.Second)
+		w.cached.Now, w.live.Now = time.Now(), time.Now()
+	}
+	if lines.LastEntry() == nil {
+		t.Fatal("nothing is logged")
+	}
+	return lines.LastEntry().Data
+}
+
+// Whatever an Event tells of, a line of the log tells as well.
+func TestALineOfLogNamesWhateverIsTold(t *testing.T) {
+	forbidden := apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text"))
+	for sentence, tc := range map[string]struct {
+		world  world
+		cached string
+		field  string
+		want   string
+	}{
+		"a wait":                   {cached: starting, field: "plan", want: "wait zone-a because PodStarting zone-a-0"},
+		"what a person may mend":   {cached: "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n", field: "remarks", want: "zone-a InvalidMaxUnavailable ("},
+		"a request that fails":     {world: world{runFails: forbidden}, cached: rolling + outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
+		"a look that fails":        {world: world{lookFails: forbidden}, cached: outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
+		"nothing where that is so": {cached: settled, field: "remarks", want: ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tc.world
+				w.cached, w.live = today(tc.cached), today("live\n"+tc.cached)
+				fields := lineOf(t, &w, 4)
+				if got := fmt.Sprint(fields[tc.field]); !strings.Contains(got, tc.want) || (tc.want == "") != (fields[tc.field] == nil) {
+					t.Errorf("%s is %q, want %q", tc.field, got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+func TestHostileNamesBreakNoLineOfLog(t *testing.T) {
+	for _, text := range hostile.Texts() {
+		synctest.Test(t, func(t *testing.T) {
+			w := world{cached: today("zone-a rev=2 current=1\n zone-a-0 ready@1\n")}
+			w.cached.Hold = plan.Hold{Exists: true, Holder: plan.Holder("downscale/" + text), Decrease: plan.Decrease{Zone: text, UID: text, From: 2, To: 1, Stage: plan.Stage(text)}}
+			w.cached.Zones[0].UpdateRevision, w.cached.Zones[0].MaxUnavailable.Invalid = text, text
+			w.live = w.cached
+			w.live.Live = true
+			for field, said := range lineOf(t, &w, 1) {
+				shown := fmt.Sprint(said)
+				if len(shown) > 10_000 || !utf8.ValidString(shown) || strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Errorf("%.20q: %s has %d bytes: %.80q", text, field, len(shown), shown)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package operator
+
+import "maps"
+
+// cacheVersions returns up to which version of the cluster each cache shows it, by what
+// it keeps; empty for one that is not filled.
+func (o *Operator) cacheVersions() map[string]string {
+	versions := o.observer.Versions()
+	maps.Copy(versions, o.references.Versions())
+	versions["zoneawarepoddisruptionbudgets"] = o.budgets.Version()
+	if o.webhooks != nil {
+		maps.Copy(versions, o.webhooks.versions())
+	}
+	return versions
+}
+
+// versions are those of the caches that only webhooks need.
+func (w *webhooks) versions() map[string]string {
+	versions := map[string]string{}
+	if w.injector != nil {
+		versions = w.injector.Versions()
+	}
+	if secret, watched := w.certificates.(interface{ Version() string }); watched {
+		versions["secrets"] = secret.Version()
+	}
+	return versions
+}

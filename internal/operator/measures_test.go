@@ -1,0 +1,71 @@
+package operator
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// measured returns the series that begin like that.
+func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	var all []string
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.HasPrefix(line, prefix) {
+			all = append(all, strings.TrimSpace(line))
+		}
+	}
+	return all
+}
+
+func TestCallsToPodsAreCountedByGroup(t *testing.T) {
+	store := plan.Key{Namespace: "team", Group: "store"}
+	m := telemetry.NewMetrics("test")
+	c := calls{m, func(key plan.Key) bool { return key.Group == store.Group }}
+	for _, key := range []plan.Key{store, {Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "gone"}} {
+		c.count(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
+	}
+	want := `lockstep_group_pod_calls_total{group="store",namespace="team",outcome="failed",purpose="prepare"} 1`
+	if got := measured(t, m, "lockstep_group_pod_calls_total"); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
+	if got := measured(t, m, "lockstep_pod_call_duration_seconds_count"); len(got) != 1 || !strings.HasSuffix(got[0], " 3") {
+		t.Errorf("all together: %q, want 3", got)
+	}
+}
+
+func TestPanicsOfEveryLoopAreCounted(t *testing.T) {
+	m := telemetry.NewMetrics("test")
+	observe := panics[string](m, "budget")
+	observe(t.Context(), "key", loop.ResultAgain, time.Second)
+	observe(t.Context(), "key", loop.ResultPanic, time.Second)
+	if got := measured(t, m, "lockstep_panics_total"); len(got) != 1 || got[0] != `lockstep_panics_total{loop="budget"} 1` {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A StatefulSet without a group, or a budget, may be called like a group.
+func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
+	o := &Operator{metrics: telemetry.NewMetrics("test")}
+	for _, key := range []plan.Key{{Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "store", Covered: true}} {
+		o.reconciled(t.Context(), key, loop.ResultDone, time.Second)
+	}
+	if left := measured(t, o.metrics, "lockstep_group_"); len(left) > 0 {
+		t.Errorf("counted: %q", left)
+	}
+	o.reconciled(t.Context(), plan.Key{Namespace: "team", Group: "store"}, loop.ResultDone, time.Second)
+	if len(measured(t, o.metrics, "lockstep_group_reconciles_total")) != 1 {
+		t.Error("a look at a group is not counted")
+	}
+}

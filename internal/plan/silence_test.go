@@ -1,0 +1,133 @@
+package plan_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Most of what is drawn is far from its goal, so what keeps a group from it that is
+// otherwise there is drawn apart.
+func TestExplainedSilenceNearTheGoal(t *testing.T) {
+	silent, told := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawFinished(t)
+		for range rapid.IntRange(0, 3).Draw(t, "flaws") {
+			drawFlaw(t, &s)
+		}
+		show(t, s)
+		steps := plan.Group(s)
+		if silent, goal := len(steps) == 0, fixture.AtGoal(s); silent != goal {
+			t.Fatalf("the plan is empty: %t, the goal is reached: %t\n%s", silent, goal, plan.Notation(steps))
+		}
+		if len(steps) == 0 {
+			silent++
+		} else {
+			told++
+		}
+	})
+	if silent < told/20 || told < silent/20 {
+		t.Errorf("%d plans are empty and %d are not", silent, told)
+	}
+}
+
+// drawFinished draws a group that has reached its goal.
+func drawFinished(t *rapid.T) plan.Snapshot {
+	var parts []fixture.Part
+	for _, name := range []string{"zone-a", "zone-b", "zone-c"}[:rapid.IntRange(1, 3).Draw(t, "zones")] {
+		pods := make([]string, rapid.IntRange(0, 3).Draw(t, name+" pods"))
+		for i := range pods {
+			pods[i] = "1"
+		}
+		parts = append(parts, fixture.Zone(name, "1", fixture.Pods(pods...)))
+	}
+	return fixture.Group(append(parts, fixture.Held(""))...)
+}
+
+// drawFlaw lets something be the matter with a zone, much of which only people can
+// correct and some of which is none.
+func drawFlaw(t *rapid.T, s *plan.Snapshot) {
+	z := &s.Zones[rapid.IntRange(0, len(s.Zones)-1).Draw(t, "zone")]
+	flaws := map[string]func(){
+		"paused":           func() { z.Paused = true },
+		"rolling update":   func() { z.OnDelete = false },
+		"not observed":     func() { z.Observed = false },
+		"still counting":   func() { z.Counting, z.CurrentRevision = true, "0" },
+		"not adopted":      func() { z.CurrentRevision = "0" },
+		"being deleted":    func() { z.Deleting = true },
+		"barred":           func() { z.Barred = true },
+		"no budget":        func() { z.MaxUnavailable = plan.Budget{Invalid: "0%"} },
+		"force invalid":    func() { z.Forced = plan.Force{Invalid: "many"} },
+		"forced":           func() { z.Forced = plan.Force{Given: true, Replicas: rapid.IntRange(0, 3).Draw(t, "force")} },
+		"follows":          func() { z.Leader = rapid.SampledFrom([]string{"zone-a", "zone-b", "zone-c"}).Draw(t, "leader") },
+		"follows late":     func() { z.Leader, z.AfterLeader = "zone-a", true },
+		"mirrors":          func() { takeOver(z, rapid.IntRange(0, 3).Draw(t, "asks")) },
+		"mirrors its own":  func() { takeOver(z, z.Replicas) },
+		"trouble":          func() { takeOver(z, z.Replicas); z.Mirror.Scale.Trouble.Code = reason.ReferenceMissing },
+		"mirror invalid":   func() { z.Mirror = plan.Mirror{Invalid: "the kind is missing"} },
+		"not reported":     func() { takeOver(z, z.Replicas); z.Mirror.Scale.Reported = z.Replicas + 1 },
+		"delay":            func() { takeOver(z, z.Replicas); z.Delay = fixture.DelayOf(time.Minute) },
+		"delay invalid":    func() { takeOver(z, z.Replicas); z.Delay = plan.Delay{Invalid: "soon"} },
+		"delay alone":      func() { z.Delay = fixture.DelayOf(time.Minute) },
+		"all know":         func() { tellAll(z) },
+		"nobody answers":   func() { tellAll(z); unanswered(z) },
+		"somebody agreed":  func() { noteLast(s, z, fixture.UsualCall(*z)) },
+		"agreed formerly":  func() { noteLast(s, z, fixture.DelayCall("/former")) },
+		"agreement over":   func() { noteLast(s, z, fixture.UsualCall(*z)); endAgreement(s, z) },
+		"held":             func() { s.Hold.Holder = plan.Rollout.For(z.Name) },
+		"held by somebody": func() { s.Hold.Holder = "manual/maintenance" },
+		"surplus":          func() { z.Replicas = max(0, z.Replicas-1) },
+		"missing":          func() { z.Replicas++ },
+		"min ready":        func() { z.MinReady = 2 * time.Hour },
+		"noted":            func() { s.Hold.Intents = append(s.Hold.Intents, fixture.Noted(plan.PodName(z.Name, 0))) },
+	}
+	flaws[rapid.SampledFrom(slices.Sorted(maps.Keys(flaws))).Draw(t, "flaw")]()
+}
+
+func takeOver(z *plan.Zone, asks int) {
+	fixture.Mirrors("of-"+z.Name, asks)(z)
+	z.Mirror.Scale.Reported = z.Replicas
+}
+
+// tellAll lets every pod of a zone know that it stays.
+func tellAll(z *plan.Zone) {
+	z.Told = map[string]plan.Told{}
+	for i := range z.Pods {
+		z.Pods[i].IP = "10.0.0.1"
+		z.Told[z.Pods[i].UID] = plan.Told{
+			Message: plan.Stay, Call: fixture.UsualCall(*z), Ready: z.Pods[i].ReadySince, At: fixture.Now(),
+		}
+	}
+}
+
+// unanswered lets no pod of a zone have answered what it was told just now.
+func unanswered(z *plan.Zone) {
+	for uid, told := range z.Told {
+		told.Failed, told.Why, told.Again = true, "did not answer in time", fixture.Now().Add(time.Minute)
+		z.Told[uid] = told
+	}
+}
+
+// noteLast notes that the last pod of a zone is ready to leave.
+func noteLast(s *plan.Snapshot, z *plan.Zone, call plan.Call) {
+	if len(z.Pods) > 0 {
+		last := z.Pods[len(z.Pods)-1]
+		stretch := plan.StretchOf(last.UID, last.Ordinal, fixture.Now())
+		s.Hold.Agreed = map[string]plan.Agreement{z.Name: {Call: call, Stretches: []plan.Stretch{stretch}}}
+	}
+}
+
+// endAgreement lets what is noted of a zone be over.
+func endAgreement(s *plan.Snapshot, z *plan.Zone) {
+	if a, noted := s.Hold.Agreed[z.Name]; noted {
+		a.Over = true
+		s.Hold.Agreed[z.Name] = a
+	}
+}
