@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,36 +17,81 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// budgetList is the budgets for evictions as they were read once.
+// budgetList is the budgets for evictions as they were read last.
 type budgetList struct {
+	namespace string // the only one; empty: all
+
+	mu sync.Mutex
 	of map[string][]plan.DisruptionBudget // by namespace
 }
 
 // budgets reads those of one namespace or, where it is empty, of all. Without the
 // kind there are none.
 func (c *cluster) budgets(ctx context.Context, namespace string) *budgetList {
-	known := &budgetList{of: map[string][]plan.DisruptionBudget{}}
+	known, err := c.readBudgets(ctx, namespace)
+	if err != nil {
+		c.warn(fmt.Sprintf("the budgets for evictions could not be read, so they are left out: %v", err))
+	}
+	return &budgetList{namespace: namespace, of: known}
+}
+
+func (c *cluster) readBudgets(ctx context.Context, namespace string) (map[string][]plan.DisruptionBudget, error) {
+	known := map[string][]plan.DisruptionBudget{}
 	list, err := c.dynamic.Resource(budgets.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return known
+		return known, nil
 	case err != nil:
-		c.warn(fmt.Sprintf("the budgets for evictions could not be read, so they are left out: %v", err))
-		return known
+		return known, err
 	}
 	for i := range list.Items {
 		object := &list.Items[i]
 		budget, _ := contract.Budget(object.Object)
-		known.of[object.GetNamespace()] = append(known.of[object.GetNamespace()], budget)
+		known[object.GetNamespace()] = append(known[object.GetNamespace()], budget)
 	}
-	for _, some := range known.of {
+	for _, some := range known {
 		slices.SortFunc(some, func(a, b plan.DisruptionBudget) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	return known
+	return known, nil
+}
+
+// budgetsAgain is how often budgets are read while groups are watched: that needs no
+// right but to list them.
+const budgetsAgain = 10 * time.Second
+
+// rereadBudgets keeps budgets up to date until ctx ends. What cannot be read stands.
+func (c *cluster) rereadBudgets(ctx context.Context, l *budgetList, news func()) {
+	tick := time.NewTicker(budgetsAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if known, err := c.readBudgets(ctx, l.namespace); err == nil && l.replace(known) {
+			news()
+		}
+	}
+}
+
+// replace tells whether budgets are others than before.
+func (l *budgetList) replace(known map[string][]plan.DisruptionBudget) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if reflect.DeepEqual(l.of, known) {
+		return false
+	}
+	l.of = known
+	return true
 }
 
 // Budgets implements observe.Budgets.
-func (l *budgetList) Budgets(namespace string) []plan.DisruptionBudget { return l.of[namespace] }
+func (l *budgetList) Budgets(namespace string) []plan.DisruptionBudget {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of[namespace]
+}
 
 // Known implements observe.Budgets.
 func (*budgetList) Known() bool { return true }
@@ -51,5 +99,5 @@ func (*budgetList) Known() bool { return true }
 // Answered implements observe.Budgets.
 func (*budgetList) Answered() bool { return true }
 
-// Listen implements observe.Budgets: what was read once does not change.
+// Listen implements observe.Budgets: who reads them tells of news.
 func (*budgetList) Listen(func(namespace string)) {}

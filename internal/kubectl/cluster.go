@@ -25,6 +25,7 @@ type cluster struct {
 	config    *rest.Config
 	http      *http.Client
 	clock     *clock
+	hearing   *hearing
 	warn      func(string)
 }
 
@@ -41,7 +42,10 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	told := &clock{next: found}
-	c := &cluster{namespace: namespace, config: config, http: &http.Client{Transport: told, Timeout: config.Timeout}, clock: told, warn: warn}
+	heard := &hearing{next: told, of: map[string]heard{}}
+	c := &cluster{
+		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, clock: told, hearing: heard, warn: warn,
+	}
 	if c.client, err = kubernetes.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}

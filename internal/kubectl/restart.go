@@ -76,8 +76,10 @@ func rolledByOthers(zones ...appsv1.StatefulSet) error {
 	return fmt.Errorf("the StatefulSet controller would roll %s at once, since the update strategy is not OnDelete (%s); accepted once it is", few(namesOf(zones)), reason.WrongUpdateStrategy)
 }
 
+// restartPatch has the time to more than a second: a restart soon after another one has
+// to be another one.
 func restartPatch(at time.Time) object {
 	return object{"spec": object{"template": object{"metadata": object{"annotations": object{
-		restartedAt: at.Format(time.RFC3339),
+		restartedAt: at.Format(time.RFC3339Nano),
 	}}}}}
 }

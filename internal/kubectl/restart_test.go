@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 )
@@ -43,6 +44,16 @@ func TestAZoneThatChangesMeanwhileIsJudgedAnew(t *testing.T) {
 		}
 		if code, _, errs := s.types("restart", "store"); code != exitFailed || !strings.Contains(errs, "roll zone-a at once") {
 			s.Errorf("exit code %d: %s", code, errs)
+		}
+	})
+}
+
+func TestARestartSoonAfterAnotherOneIsAnotherOne(t *testing.T) {
+	inScene(t, []string{rolling}, func(s *scene) {
+		s.succeeds("restart", "store", "--zone", "zone-b")
+		time.Sleep(100 * time.Millisecond)
+		if changed := s.changes("restart store"); len(changed) != 3 {
+			s.Errorf("changed: %q", changed)
 		}
 	})
 }

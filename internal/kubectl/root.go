@@ -37,6 +37,7 @@ type Streams struct {
 type app struct {
 	streams Streams
 	style   screen.Style
+	measure func() screen.Style // returns the style anew, for a screen of another size; nil: it stays
 	version string
 	now     func() time.Time
 	flags   connection
@@ -48,7 +49,8 @@ type app struct {
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
 	klog.LogToStderr(false) // libraries write what servers say as it is
 	klog.SetOutput(io.Discard)
-	a := &app{streams: streams, style: screen.StyleOf(streams.Out, os.Getenv), version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
+	measure := func() screen.Style { return screen.StyleOf(streams.Out, os.Getenv) }
+	a := &app{streams: streams, style: measure(), measure: measure, version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
 	return a.run(ctx, args)
 }
 

@@ -27,6 +27,7 @@ type scene struct {
 	*testing.T
 	server *apiServer
 	style  screen.Style
+	rows   int // of the screen; 0: as many as it takes
 	in     string
 }
 
@@ -70,11 +71,41 @@ func (s *scene) types(args ...string) (code int, out, errs string) {
 
 func (s *scene) begins(ctx context.Context, stdout, stderr *said, args ...string) int {
 	a := &app{
-		streams: Streams{In: strings.NewReader(s.in), Out: stdout, Err: stderr}, style: s.style, version: "v0.0.0-test", now: time.Now,
+		streams: Streams{In: strings.NewReader(s.in), Out: stdout, Err: stderr}, style: s.style, measure: s.measure, version: "v0.0.0-test", now: time.Now,
 		dial: func(clientcmd.ClientConfig) (*rest.Config, error) { return s.server.config(), nil },
 	}
 	a.flags.overrides.Context.Namespace = "team"
 	return a.run(ctx, append([]string{"--namespace=team", "--kubeconfig=/dev/null"}, args...))
+}
+
+// measure looks how large the screen is now.
+func (s *scene) measure() screen.Style {
+	style := s.style
+	style.Rows = s.rows
+	return style
+}
+
+// watches lets somebody type what goes on, until the test ends, and returns what has
+// been written by then.
+func (s *scene) watches(args ...string) *said {
+	var out, errs said
+	ctx, stop := contextOf(s)
+	ended := make(chan int, 1)
+	go func() { ended <- s.begins(ctx, &out, &errs, args...) }()
+	s.Cleanup(func() {
+		stop()
+		if code := <-ended; code != exitOK {
+			s.Errorf("%q: exit code %d: %s", args, code, errs.String())
+		}
+	})
+	settleDown()
+	return &out
+}
+
+// screenOf returns what a terminal shows that was drawn anew again and again.
+func screenOf(out *said) string {
+	text := out.String()
+	return text[max(0, strings.LastIndex(text, "\x1b[H")):]
 }
 
 // succeeds carries out a command line that has to succeed.

@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ import (
 // goroutine that asks.
 type apiServer struct {
 	refuse func(*http.Request) *http.Response // answers in its place, unless it returns nil
+	broken error                              // no request arrives
 	slow   time.Duration                      // by how much its clock is behind that of whoever types
 
 	mu      sync.Mutex
@@ -43,6 +45,18 @@ type apiServer struct {
 type watcher struct {
 	folder string
 	events chan metav1.WatchEvent
+	end    context.CancelFunc
+}
+
+// hangUp ends every watch, and does with further requests what is given.
+func (s *apiServer) hangUp(refuse func(*http.Request) *http.Response) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = refuse
+	for _, w := range s.watches {
+		w.end()
+	}
+	s.watches = nil
 }
 
 func newServer() *apiServer { return &apiServer{version: 1000, objects: map[string]object{}} }
@@ -101,6 +115,17 @@ func (s *apiServer) get(path string) object {
 	return clone(s.objects[path])
 }
 
+// everything returns all objects by their paths.
+func (s *apiServer) everything() map[string]object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]object{}
+	for path, o := range s.objects {
+		all[path] = clone(o)
+	}
+	return all
+}
+
 func (s *apiServer) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +149,14 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (s *apiServer) answer(r *http.Request) (*http.Response, error) {
-	if s.refuse != nil {
-		if answer := s.refuse(r); answer != nil {
+	s.mu.Lock()
+	refuse, broken := s.refuse, s.broken
+	s.mu.Unlock()
+	if broken != nil {
+		return nil, broken
+	}
+	if refuse != nil {
+		if answer := refuse(r); answer != nil {
 			return answer, nil
 		}
 	}
@@ -169,7 +200,8 @@ func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 var lists = map[string]metav1.TypeMeta{
 	"pods": {Kind: "PodList", APIVersion: "v1"}, "events": {Kind: "EventList", APIVersion: "v1"},
 	"namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
-	"statefulsets": {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
+	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
+	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -188,9 +220,10 @@ func (s *apiServer) watch(r *http.Request) *http.Response {
 	if r.URL.Query().Get("sendInitialEvents") != "" {
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 	}
-	w := watcher{r.URL.Path, make(chan metav1.WatchEvent, 100)}
+	ctx, end := context.WithCancel(r.Context())
+	w := watcher{r.URL.Path, make(chan metav1.WatchEvent, 100), end}
 	s.watches = append(s.watches, w)
-	return apitest.Watch(r.Context(), w.events, func() {})
+	return apitest.Watch(ctx, w.events, end)
 }
 
 // within tells whether an object is listed in a folder, of one namespace or of all.

@@ -173,28 +173,6 @@ func TestWhatIsWatchedIsTold(t *testing.T) {
 	})
 }
 
-func TestATerminalIsDrawnAnewOnChangeAlone(t *testing.T) {
-	inScene(t, []string{rolling}, func(s *scene) {
-		s.style = onTerminal
-		ctx, stop := contextOf(s)
-		var out, errs said
-		ended := make(chan int, 1)
-		go func() { ended <- s.begins(ctx, &out, &errs, "status", "-w") }()
-		settleDown()
-		time.Sleep(time.Hour)
-		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 1 {
-			s.Errorf("drawn %d times while nothing changed", drawn)
-		}
-		s.server.put("/apis/apps/v1/namespaces/team/statefulsets/zone-d", setOf(plan.Key{Namespace: "team", Group: "store"}, fixture.NewZone("zone-d")))
-		settleDown()
-		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 2 || !strings.Contains(out.String(), "zone-d") {
-			s.Errorf("drawn %d times after a change:\n%q", drawn, out.String())
-		}
-		stop()
-		<-ended
-	})
-}
-
 // settleDown lets a second pass, and everything come to rest.
 func settleDown() {
 	time.Sleep(time.Second)

@@ -72,22 +72,6 @@ func TestAPauseIsWrittenAndTakenBack(t *testing.T) {
 	})
 }
 
-func TestARestartChangesTheTemplateAlone(t *testing.T) {
-	inScene(t, []string{rolling}, func(s *scene) {
-		s.succeeds("restart", "store", "--zone", "zone-b")
-		s.succeeds("restart", "group/store")
-		for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
-			set := s.server.get(zonePath + zone)
-			if got := at(set, "spec", "template", "metadata", "annotations", restartedAt); got != time.Now().Format(time.RFC3339) {
-				s.Errorf("%s was restarted at %v", zone, got)
-			}
-		}
-		if asked := s.server.written(); len(asked) != 4 || asked[0] != "PATCH "+zonePath+"zone-b" {
-			s.Errorf("written: %v", asked)
-		}
-	})
-}
-
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/team/leases/"
 
 func TestAGroupIsHeldAndReleased(t *testing.T) {
@@ -162,27 +146,6 @@ func TestAHoldThatSomebodyTakesMeanwhileIsRespected(t *testing.T) {
 		}
 		if code, out, errs := s.types("hold", "store", "--reason", "x"); code != exitWaits || !strings.Contains(out, "rollout/zone-a") {
 			s.Errorf("exit code %d: %s%s", code, out, errs)
-		}
-	})
-}
-
-// Whatever is typed: labels, annotations, templates of pods and Leases are written,
-// and nothing is ever deleted.
-func TestNothingElseIsEverWritten(t *testing.T) {
-	inScene(t, []string{rolling, settled}, func(s *scene) {
-		for _, line := range []string{
-			"status", "status -A", "why store", "why zone-a-1", "plan store", "history store", "snapshot store",
-			"pause store --for 1h", "resume store", "restart store", "hold calm --reason x", "release calm", "hold store --reason x", "release store --force",
-		} {
-			s.types(strings.Fields(line)...)
-		}
-		for _, request := range s.server.written() {
-			method, path, _ := strings.Cut(request, " ")
-			set := method == http.MethodPatch && strings.HasPrefix(path, zonePath)
-			held := (method == http.MethodPut || method == http.MethodPost) && strings.HasPrefix(path+"/", leasePath)
-			if !set && !held {
-				s.Errorf("written: %s", request)
-			}
 		}
 	})
 }

@@ -3,8 +3,6 @@ package kubectl
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -45,7 +42,8 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 	if seen.book, err = c.book(seen.namespace); err != nil {
 		return nil, nil, err
 	}
-	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.book}, c.budgets(ctx, seen.namespace)); err != nil {
+	known := c.budgets(ctx, seen.namespace)
+	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.book}, known); err != nil {
 		return nil, nil, err
 	}
 	news := func() {
@@ -61,6 +59,7 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 	var running sync.WaitGroup
 	running.Go(func() { seen.Run(ctx) })
 	running.Go(func() { seen.book.Run(ctx) })
+	running.Go(func() { c.rereadBudgets(ctx, known, news) })
 	end := func() { stop(); running.Wait() }
 	if err := seen.filled(ctx, w); err != nil {
 		end()
@@ -126,90 +125,4 @@ func (seen *watching) snapshots(w wanted) []plan.Snapshot {
 		return plan.CompareNatural(a.Key.Group, b.Key.Group)
 	})
 	return all
-}
-
-// together is for how long changes are collected before they are shown.
-const together = 100 * time.Millisecond
-
-// follow shows groups and what becomes of them, until ctx ends.
-func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
-	changed := make(chan struct{}, 1)
-	seen, end, err := c.watch(ctx, w, changed)
-	if err != nil {
-		return err
-	}
-	defer end()
-	if len(w.names) == 1 && len(seen.snapshots(w)) == 0 {
-		return c.unknownGroup(ctx, c.group(w.names[0]))
-	}
-	show := a.tell()
-	if a.style.Bars {
-		show = a.draw
-	}
-	var shown []groupView
-	for first := true; ; first = false {
-		var views []groupView
-		for _, s := range seen.snapshots(w) {
-			views = append(views, viewOf(s))
-		}
-		if first || !reflect.DeepEqual(views, shown) {
-			if err := show(views); err != nil {
-				return err
-			}
-		}
-		shown = views
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(together):
-		}
-	}
-}
-
-// draw shows groups in place of what the screen shows.
-func (a *app) draw(views []groupView) error {
-	const home, rest = "\x1b[H", "\x1b[J"
-	p := a.page()
-	for _, v := range views {
-		addGroup(p, v, a.now())
-	}
-	return a.write(home + strings.ReplaceAll(p.String(), "\n", "\x1b[K\n") + rest)
-}
-
-// tell returns what writes, of groups, the lines that differ from those before.
-func (a *app) tell() func([]groupView) error {
-	told := map[string]string{}
-	return func(views []groupView) error {
-		p := a.page()
-		now := map[string]string{}
-		for _, v := range views {
-			about := v.Namespace + "/" + v.Group
-			now[about] = strings.TrimSpace(v.Activity + " " + v.Holder)
-			for _, z := range v.Zones {
-				waits := ""
-				if z.Waits != nil {
-					waits = " waits for " + z.Waits.short()
-				}
-				now[about+" "+z.Name] = fmt.Sprintf("%s updated %d/%d ready %d/%d%s", z.Activity, z.Done, z.Replicas, z.Ready, z.Replicas, waits)
-			}
-		}
-		for about := range told {
-			if _, still := now[about]; !still {
-				now[about] = "is gone"
-			}
-		}
-		for _, about := range slices.Sorted(maps.Keys(now)) {
-			if text := now[about]; told[about] != text {
-				p.Line(screen.Text(screen.Clock(a.now())), screen.Text(about), screen.Text(text))
-			}
-		}
-		told = now
-		maps.DeleteFunc(told, func(_, text string) bool { return text == "is gone" })
-		return a.print(p)
-	}
 }

@@ -14,6 +14,7 @@ type Style struct {
 	Bars    bool // progress as a bar, and what else only eyes want
 	Colours bool
 	Columns int // how wide the screen is; 0: as wide as it takes
+	Rows    int // how high; 0: as high as it takes
 }
 
 // StyleOf returns what suits a place to write to: bars on a terminal, and colours
@@ -24,8 +25,8 @@ func StyleOf(out io.Writer, environment func(string) string) Style {
 		return Style{}
 	}
 	style := Style{Bars: true, Colours: environment("NO_COLOR") == "" && environment("TERM") != "dumb"}
-	if columns, _, err := term.GetSize(int(file.Fd())); err == nil {
-		style.Columns = columns
+	if columns, rows, err := term.GetSize(int(file.Fd())); err == nil {
+		style.Columns, style.Rows = columns, rows
 	}
 	return style
 }
@@ -102,6 +103,22 @@ func (p *Page) Indented(columns int, text Piece) {
 	for _, line := range broken(text.text, room) {
 		p.lines = append(p.lines, strings.Repeat(" ", columns)+p.paint(text, line))
 	}
+}
+
+// Head puts one line above all others.
+func (p *Page) Head(piece Piece) {
+	p.lines = append([]string{p.paint(piece, piece.text)}, p.lines...)
+}
+
+// Crop leaves the first lines, and says how many there are beyond; below 1 it leaves
+// all.
+func (p *Page) Crop(rows int) {
+	if rows < 1 || len(p.lines) <= rows {
+		return
+	}
+	beyond := len(p.lines) - rows + 1
+	p.lines = p.lines[:rows-1]
+	p.Line(In(Faint, "… "+count(beyond)+" more lines"))
 }
 
 // Lines returns what was added, and where each line ends.

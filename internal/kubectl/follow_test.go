@@ -1,0 +1,160 @@
+package kubectl
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func TestATerminalShowsTheTimeAsItPasses(t *testing.T) {
+	inScene(t, []string{strings.Replace(rolling, "until=2h", "until=1m", 1)}, func(s *scene) {
+		s.style = onTerminal
+		out := s.watches("status", "-w")
+		time.Sleep(oftenEnough / 2)
+		for _, want := range []string{"for 6s", "for 16s"} {
+			if !strings.Contains(screenOf(out), want) {
+				s.Errorf("it does not say %q:\n%q", want, screenOf(out))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if got := screenOf(out); !strings.Contains(got, "Paused until") {
+			s.Errorf("no pause is shown:\n%q", got)
+		}
+		time.Sleep(time.Minute)
+		if got := screenOf(out); strings.Contains(got, "Paused until") {
+			s.Errorf("a pause is shown that is over:\n%q", got)
+		}
+	})
+}
+
+func TestATerminalIsNotDrawnAnewWhereNothingDiffers(t *testing.T) {
+	inScene(t, []string{settled}, func(s *scene) {
+		s.style = onTerminal
+		out := s.watches("status", "-w")
+		time.Sleep(time.Hour)
+		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 1 {
+			s.Errorf("drawn %d times while nothing changed", drawn)
+		}
+		s.server.put("/apis/apps/v1/namespaces/team/statefulsets/zone-y", setOf(plan.Key{Namespace: "team", Group: "calm"}, fixture.NewZone("zone-y")))
+		settleDown()
+		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 2 || !strings.Contains(screenOf(out), "zone-y") {
+			s.Errorf("drawn %d times after a change:\n%q", drawn, out.String())
+		}
+	})
+}
+
+func TestAHoldThatEndsByTimeIsToldWithoutATerminal(t *testing.T) {
+	inScene(t, []string{"hold manual/upgrade renewed 5s ago\nzone-a rev=2 current=1\n zone-a-0 ready@1\n"}, func(s *scene) {
+		out := s.watches("status", "-w")
+		if got := out.String(); !strings.Contains(got, "GroupHeld") {
+			s.Errorf("it says:\n%s", got)
+		}
+		before := len(out.String())
+		time.Sleep(2 * time.Minute)
+		if got := out.String()[before:]; !strings.Contains(got, "team/store zone-a") || strings.Contains(got, "GroupHeld") || strings.Count(got, "\n") > 2 {
+			s.Errorf("after its end it says:\n%s", got)
+		}
+	})
+}
+
+func TestWhatIsNotHeardOfAnyMoreIsSaidSo(t *testing.T) {
+	unauthorized := func(*http.Request) *http.Response {
+		return apitest.Refusal(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
+	}
+	for sentence, tc := range map[string]struct {
+		refuse func(*http.Request) *http.Response
+		broken error
+		says   string
+	}{
+		"a token that has expired": {unauthorized, nil, "Unauthorized"},
+		"a connection that broke":  {nil, errors.New("connection refused \x1b[2J"), `connection refused \x1b[2J`},
+	} {
+		for where, style := range map[string]bool{"on a terminal": true, "elsewhere": false} {
+			t.Run(sentence+" "+where, func(t *testing.T) {
+				inScene(t, []string{rolling}, func(s *scene) {
+					if style {
+						s.style = onTerminal
+					}
+					out := s.watches("status", "-w")
+					time.Sleep(time.Minute)
+					s.server.hangUp(tc.refuse)
+					s.server.mu.Lock()
+					s.server.broken = tc.broken
+					s.server.mu.Unlock()
+					time.Sleep(5 * time.Minute)
+					got := screenOf(out)
+					for _, part := range []string{"Nothing is known since 2000-01-01T00:01:0", " of leases, pods, statefulsets, zoneawarepoddisruptionbudgets: " + tc.says, "zone-c"} {
+						if !strings.Contains(got, part) {
+							s.Errorf("it does not say %q:\n%q", part, got)
+						}
+					}
+					if told := strings.Count(got, "Nothing is known"); told > 4 { // one more whenever one more is not heard
+						s.Errorf("told %d times:\n%s", told, got)
+					}
+					s.server.hangUp(nil)
+					s.server.mu.Lock()
+					s.server.broken = nil
+					s.server.mu.Unlock()
+					time.Sleep(5 * time.Minute)
+					if got := screenOf(out); style && strings.Contains(got, "Nothing is known") || !style && strings.Count(got, "Everything is known again.") != 1 {
+						s.Errorf("it still says so:\n%q", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAScreenShowsTheTopAndHowMuchThereIsBelow(t *testing.T) {
+	inScene(t, []string{rolling, settled}, func(s *scene) {
+		s.style, s.rows = onTerminal, 6
+		out := s.watches("status", "-w")
+		if got := screenOf(out); strings.Count(got, "\n") != 5 || !strings.Contains(got, "team/calm") || !strings.Contains(got, "… 6 more lines") || strings.Contains(got, "zone-c") {
+			s.Errorf("on 6 rows:\n%q", got)
+		}
+		s.rows = 30 // the window is drawn larger
+		settleDown()
+		if got := screenOf(out); strings.Contains(got, "more lines") || !strings.Contains(got, "zone-c") {
+			s.Errorf("on 30 rows:\n%q", got)
+		}
+	})
+}
+
+func TestABudgetThatComesWhileGroupsAreWatchedCounts(t *testing.T) {
+	inScene(t, []string{rolling}, func(s *scene) {
+		c, err := connect(s.server.config(), "team", "test", func(text string) { s.Error(text) })
+		if err != nil {
+			s.Fatal(err)
+		}
+		changed := make(chan struct{}, 1)
+		seen, end, err := c.watch(s.Context(), wanted{}, changed)
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer end()
+		settleDown()
+		if got := seen.snapshots(wanted{})[0].Budgets; len(got) > 0 {
+			s.Errorf("at first there are %+v", got)
+		}
+		select {
+		case <-changed: // of when all was new
+		default:
+		}
+		s.server.put("/apis/rollout-operator.grafana.com/v1/namespaces/team/zoneawarepoddisruptionbudgets/most", object{
+			"kind": "ZoneAwarePodDisruptionBudget", "apiVersion": "rollout-operator.grafana.com/v1", "metadata": object{"name": "most", "namespace": "team"},
+			"spec": object{"maxUnavailable": 2.0, "selector": object{"matchLabels": object{"zone": "zone-b"}}},
+		})
+		<-changed
+		if got := seen.snapshots(wanted{})[0].Budgets; len(got) != 1 || got[0].Name != "most" {
+			s.Errorf("then there are %+v", got)
+		}
+	})
+}
