@@ -63,7 +63,7 @@ type Rollouts interface {
 	// Begin returns the traceparent of a rollout that begins, "" for one without a trace.
 	Begin(ctx context.Context) string
 	// Kept returns what need not be forgotten yet.
-	Kept(remembered plan.Rollouts) plan.Rollouts
+	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
 }
 
 // Told takes messages for pods of zones with a delay. Nobody waits for answers.
@@ -154,7 +154,7 @@ func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) 
 // that is new.
 func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
 	reconcile := telemetry.Traceparent(ctx)
-	record.Rollouts = e.Rollouts.Kept(record.Rollouts)
+	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
 	current := &record.Rollouts.Current
 	if current.Begun() && current.Trace == "" {
 		current.Trace = e.Rollouts.Begin(ctx)

@@ -73,7 +73,7 @@ type rollouts struct {
 
 func (r *rollouts) Begin(context.Context) string { return r.begins }
 
-func (r *rollouts) Kept(remembered plan.Rollouts) plan.Rollouts {
+func (r *rollouts) Kept(_ plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	zones := slices.Clone(remembered.Current.Zones)
 	for i := range zones {
 		zones[i].Pods = slices.DeleteFunc(slices.Clone(zones[i].Pods), func(p plan.RolledPod) bool { return slices.Contains(r.exported, p.Name) })

@@ -8,7 +8,7 @@ import (
 
 // What is remembered at most. Pods are those whose spans may not have been exported.
 const (
-	MaxFinished = 10
+	MaxFinished = 5
 	MaxZones    = 100
 	MaxPods     = 100
 )

@@ -263,7 +263,7 @@ func TestTheLastRolloutsAreRememberedTheNewestFirst(t *testing.T) {
 		run(t, w)
 	}
 	finished := w.Snapshot().Hold.Rollouts.Finished
-	if len(finished) != history.MaxFinished || finished[0].Zones[0].To != fmt.Sprint(rollouts+1) || finished[9].Zones[0].To != "4" {
+	if len(finished) != history.MaxFinished || finished[0].Zones[0].To != fmt.Sprint(rollouts+1) || finished[history.MaxFinished-1].Zones[0].To != "4" {
 		t.Errorf("got %s", told(plan.Rollouts{Finished: finished}))
 	}
 }

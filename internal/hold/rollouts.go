@@ -106,12 +106,13 @@ func ParseRollouts(text string) plan.Rollouts {
 		return plan.Rollouts{}
 	}
 	var r plan.Rollouts
+	known := texts{}
 	if doc.Current != nil && doc.Current.readable() && written(doc.Current.Until).IsZero() {
-		r.Current = groupOf(*doc.Current)
+		r.Current = known.group(*doc.Current)
 	}
 	for _, group := range doc.Finished {
 		if group.readable() && !written(group.Until).IsZero() {
-			r.Finished = append(r.Finished, groupOf(group))
+			r.Finished = append(r.Finished, known.group(group))
 		}
 	}
 	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
@@ -157,19 +158,38 @@ func isID(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, hexDigits) == "" && strings.Trim(text, "0") != ""
 }
 
-func groupOf(g rolledGroup) plan.RolledGroup {
+// texts has each text once: the same zones come back in every rollout, and the revision
+// that one ends with is that which the next one begins with.
+type texts map[string]string
+
+func (t texts) one(text string) string {
+	if known, is := t[text]; is {
+		return known
+	}
+	t[text] = text
+	return text
+}
+
+func (t texts) group(g rolledGroup) plan.RolledGroup {
 	r := plan.RolledGroup{Trace: g.Trace, Since: g.Since, Until: written(g.Until), Exported: g.Exported}
-	for _, z := range g.Zones {
-		zone := plan.RolledZone{
-			Name: z.Name, UID: z.UID, From: z.From, To: z.To, Budget: z.Budget,
-			Since: z.Since, Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported,
+	if len(g.Zones) > 0 {
+		r.Zones = make([]plan.RolledZone, len(g.Zones))
+	}
+	for i, z := range g.Zones {
+		r.Zones[i] = plan.RolledZone{
+			Name: t.one(z.Name), UID: t.one(z.UID), From: t.one(z.From), To: t.one(z.To), Budget: z.Budget,
+			Since: z.Since, Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported, Pods: t.pods(z.Pods),
 		}
-		for _, p := range z.Pods {
-			zone.Pods = append(zone.Pods, plan.RolledPod{
-				Name: p.Name, UID: p.UID, Cause: reason.Code(p.Cause), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready),
-			})
-		}
-		r.Zones = append(r.Zones, zone)
 	}
 	return r
+}
+
+func (t texts) pods(all []rolledPod) []plan.RolledPod {
+	var pods []plan.RolledPod
+	for _, p := range all {
+		pods = append(pods, plan.RolledPod{
+			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready),
+		})
+	}
+	return pods
 }

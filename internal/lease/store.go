@@ -41,14 +41,7 @@ type Store struct {
 	mu       sync.Mutex
 	written  map[plan.Key]reply
 	grants   grants
-	rollouts map[plan.Key]remembered
-}
-
-// remembered is what a Lease remembers of rollouts, which seldom differs from one
-// record to the next.
-type remembered struct {
-	text   string
-	parsed plan.Rollouts
+	rollouts map[plan.Key]*remembered
 }
 
 // reply is what the API server last answered about a group's Lease: the Lease,
@@ -64,14 +57,19 @@ type reply struct {
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 	indexers := cache.Indexers{byNotedPod: indexByNotedPod}
 	holdsOnly := func(o *metav1.ListOptions) { o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup }
-	return &Store{
+	s := &Store{
 		client:   client,
 		informer: coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
 		actor:    actor,
 		written:  map[plan.Key]reply{},
 		grants:   grants{},
-		rollouts: map[plan.Key]remembered{},
+		rollouts: map[plan.Key]*remembered{},
 	}
+	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
+	if err != nil {
+		panic(fmt.Sprintf("listen to Leases: %v", err)) // only an informer refuses that has stopped
+	}
+	return s
 }
 
 // Informer returns the informer that feeds the Store; its owner runs it.
@@ -94,24 +92,8 @@ func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grants.date(key, record.Intents, time.Now())
-	if lease != nil {
-		record.Rollouts = s.remembers(key, lease.Annotations[contract.RolloutsAnnotation])
-	}
+	record.Rollouts = s.remembers(key, lease)
 	return record
-}
-
-// remembers reads what a Lease remembers of rollouts, once for each text.
-func (s *Store) remembers(key plan.Key, text string) plan.Rollouts {
-	if text == "" {
-		delete(s.rollouts, key)
-		return plan.Rollouts{}
-	}
-	last := s.rollouts[key]
-	if last.text != text {
-		last = remembered{text, hold.ParseRollouts(text)}
-		s.rollouts[key] = last
-	}
-	return last.parsed
 }
 
 // Busy tells whether the group is held or has intents, as far as is known.
@@ -199,23 +181,6 @@ func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) erro
 	return nil
 }
 
-// Forget drops what is remembered of a group beyond the cache.
-func (s *Store) Forget(key plan.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.written, key)
-	delete(s.grants, key)
-	delete(s.rollouts, key)
-}
-
-func (s *Store) remember(key plan.Key, r reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known, ok := s.written[key]; !ok || r.version >= known.version {
-		s.written[key] = r
-	}
-}
-
 // newest returns the later one of the last reply and what the cache shows.
 func (s *Store) newest(key plan.Key) reply {
 	s.mu.Lock()
@@ -230,6 +195,9 @@ func (s *Store) newest(key plan.Key) reply {
 	switch {
 	case exists && ok && versionOf(cached) > known.version:
 		return reply{lease: cached, version: versionOf(cached)}
+	case exists && ok && known.lease != nil && cached.UID == known.lease.UID && versionOf(cached) == known.version:
+		known.lease = cached // the same, which needs not be there twice
+		s.written[key] = known
 	case !exists && watched(known.lease) && followed > known.version:
 		return reply{version: known.version} // somebody has deleted it
 	}
@@ -366,7 +334,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
 	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
 	next.Spec.HolderIdentity = new(string(record.Holder))
-	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32))) // the API server refuses negative ones
+	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32)))
 	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
 	if record.Duration > 0 {
 		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))

@@ -17,12 +17,12 @@ type Rollouts struct {
 	tracing telemetry.Tracing
 
 	mu    sync.Mutex
-	shown map[plan.Key][]trace.SpanID // handed over, and still remembered by the Lease
+	shown map[plan.Key][]telemetry.Ref // handed over, and still remembered by the Lease
 }
 
 // NewRollouts returns a Rollouts whose spans go through tracing.
 func NewRollouts(tracing telemetry.Tracing) *Rollouts {
-	return &Rollouts{tracing: tracing, shown: map[plan.Key][]trace.SpanID{}}
+	return &Rollouts{tracing: tracing, shown: map[plan.Key][]telemetry.Ref{}}
 }
 
 // Begin returns the traceparent of a rollout that begins now.
@@ -34,10 +34,10 @@ func (r *Rollouts) Show(ctx context.Context, key plan.Key, remembered plan.Rollo
 	if r.tracing.Retold == nil {
 		return
 	}
-	var shown []trace.SpanID
+	var shown []telemetry.Ref
 	for _, span := range told(key, remembered) {
 		r.tracing.Retold.Hand(ctx, span)
-		shown = append(shown, span.Context.SpanID())
+		shown = append(shown, span.Of.In(span.Context))
 	}
 	r.replace(key, shown)
 }
@@ -49,12 +49,12 @@ func (r *Rollouts) Forget(key plan.Key) {
 	}
 }
 
-func (r *Rollouts) replace(key plan.Key, shown []trace.SpanID) {
+func (r *Rollouts) replace(key plan.Key, shown []telemetry.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range r.shown[key] {
-		if !slices.Contains(shown, id) {
-			r.tracing.Retold.Forget(id)
+	for _, it := range r.shown[key] {
+		if !slices.Contains(shown, it) {
+			r.tracing.Retold.Forget(it)
 		}
 	}
 	if r.shown[key] = shown; len(shown) == 0 {
@@ -62,27 +62,27 @@ func (r *Rollouts) replace(key plan.Key, shown []trace.SpanID) {
 	}
 }
 
-// Kept returns what is to be remembered from now on: without pods whose spans the
+// Kept returns what is to be remembered of a group from now on: without pods whose spans the
 // collector has, and with a note where it has that of a zone or a rollout. What was
 // remembered is left as it is.
-func (r *Rollouts) Kept(remembered plan.Rollouts) plan.Rollouts {
+func (r *Rollouts) Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	if r.tracing.Retold == nil {
 		return remembered
 	}
-	remembered.Current = r.kept(remembered.Current)
+	remembered.Current = r.kept(key, remembered.Current)
 	remembered.Finished = slices.Clone(remembered.Finished)
 	for i, group := range remembered.Finished {
-		remembered.Finished[i] = r.kept(group)
+		remembered.Finished[i] = r.kept(key, group)
 	}
 	return remembered
 }
 
-func (r *Rollouts) kept(group plan.RolledGroup) plan.RolledGroup {
+func (r *Rollouts) kept(key plan.Key, group plan.RolledGroup) plan.RolledGroup {
 	root := telemetry.SpanOf(group.Trace)
 	if !root.IsValid() {
 		return group
 	}
-	taken := r.tracing.Retold.Taken
+	taken := func(id trace.SpanID) bool { return r.tracing.Retold.Taken(of(key).In(root.WithSpanID(id))) }
 	group.Exported = group.Exported || taken(root.SpanID())
 	group.Zones = slices.Clone(group.Zones)
 	for i := range group.Zones {

@@ -77,7 +77,7 @@ func start(c *collector, name string) *process {
 
 // remember does what is done with each record that is written.
 func (p *process) remember(ctx context.Context, r plan.Rollouts) plan.Rollouts {
-	r = p.Kept(r)
+	r = p.Kept(fixture.Group().Key, r)
 	if r.Current.Begun() && r.Current.Trace == "" {
 		r.Current.Trace = p.Begin(ctx)
 	}
@@ -277,6 +277,51 @@ func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
 		if diff := cmp.Diff(treeOfTwoZones, tree(t, c.spans)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
+	})
+}
+
+// A tenant may have copied the record of another one.
+func TestTheSameTraceInAnotherNamespaceIsAnotherMatter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		finished := plan.Rollouts{Finished: []plan.RolledGroup{{
+			Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", Since: fixture.Now(), Until: fixture.Now(),
+		}}}
+		theirs, ours := plan.Key{Namespace: "theirs", Group: "store"}, plan.Key{Namespace: "ours", Group: "store"}
+		p.Show(t.Context(), theirs, finished)
+		time.Sleep(10 * time.Second)
+		if p.Kept(ours, finished).Finished[0].Exported {
+			t.Error("the span of another namespace counts as exported")
+		}
+		p.Show(t.Context(), ours, finished)
+		time.Sleep(10 * time.Second)
+		p.Forget(theirs)
+		if !p.Kept(ours, finished).Finished[0].Exported {
+			t.Error("its own span was not exported, or is forgotten with that of another namespace")
+		}
+		_ = p.end(t.Context())
+		if len(c.spans) != 2 {
+			t.Errorf("got %d spans, want one of each namespace", len(c.spans))
+		}
+	})
+}
+
+// What the standard variables cut is the same span all the same.
+func TestASpanWithShortAttributesIsKnownToBeExported(t *testing.T) {
+	t.Setenv("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "2")
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		finished := plan.Rollouts{Finished: []plan.RolledGroup{{
+			Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", Since: fixture.Now(), Until: fixture.Now(),
+		}}}
+		p.Show(t.Context(), fixture.Group().Key, finished)
+		time.Sleep(10 * time.Second)
+		if !p.Kept(fixture.Group().Key, finished).Finished[0].Exported {
+			t.Error("it is exported again and again")
+		}
+		_ = p.end(t.Context())
 	})
 }
 

@@ -25,15 +25,14 @@ func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {
 	if !group.Traced() || !root.IsValid() {
 		return nil
 	}
-	about := []attribute.KeyValue{semconv.K8SNamespaceName(key.Namespace), attribute.String("lockstep.group", key.Group)}
 	var spans []telemetry.Span
 	for _, zone := range group.Zones {
-		spans = append(spans, zoneSpans(root, about, zone)...)
+		spans = append(spans, zoneSpans(of(key), root, zone)...)
 	}
 	if group.Over() && !group.Exported {
 		spans = append(spans, telemetry.Span{
-			Context: root, Name: "rollout " + key.Group, Start: group.Since, End: group.Until,
-			Attributes: append(slices.Clip(about), revisions(group)...),
+			Of: of(key), Context: root, Name: "rollout " + key.Group, Start: group.Since, End: group.Until,
+			Attributes: revisions(group),
 		})
 	}
 	return spans
@@ -48,20 +47,22 @@ func revisions(group plan.RolledGroup) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.StringSlice("lockstep.revision.from", from), attribute.StringSlice("lockstep.revision.to", to)}
 }
 
-func zoneSpans(root trace.SpanContext, about []attribute.KeyValue, zone plan.RolledZone) []telemetry.Span {
-	about = append(slices.Clip(about),
+func of(key plan.Key) telemetry.Of { return telemetry.Of{Namespace: key.Namespace, Group: key.Group} }
+
+func zoneSpans(whose telemetry.Of, root trace.SpanContext, zone plan.RolledZone) []telemetry.Span {
+	about := []attribute.KeyValue{
 		semconv.K8SStatefulSetName(name(zone.Name)),
 		attribute.String("lockstep.holder", plan.Rollout.For(zone.Name).Plain()),
 		attribute.String("lockstep.revision.from", name(zone.From)), attribute.String("lockstep.revision.to", name(zone.To)),
-	)
+	}
 	id := ofZone(root, zone)
 	var spans []telemetry.Span
 	for _, pod := range zone.Pods {
-		spans = append(spans, podSpan(root.WithSpanID(ofPod(root, pod)), id, about, pod))
+		spans = append(spans, podSpan(whose, root.WithSpanID(ofPod(root, pod)), id, about, pod))
 	}
 	if zone.Over() && !zone.Exported {
 		spans = append(spans, telemetry.Span{
-			Context: root.WithSpanID(id), Parent: root.SpanID(), Name: "zone " + name(zone.Name), Start: zone.Since, End: zone.Until,
+			Of: whose, Context: root.WithSpanID(id), Parent: root.SpanID(), Name: "zone " + name(zone.Name), Start: zone.Since, End: zone.Until,
 			Attributes: append(slices.Clip(about), semconv.K8SStatefulSetUID(name(zone.UID)), attribute.Int("lockstep.budget", zone.Budget)),
 		})
 	}
@@ -77,9 +78,9 @@ func name(text string) string {
 
 // podSpan is the span of a pod. A StatefulSet's pod is created once the one before has
 // gone, so both happen at one moment as far as anybody knows.
-func podSpan(own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
+func podSpan(whose telemetry.Of, own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
 	span := telemetry.Span{
-		Context: own, Parent: parent, Name: "pod " + name(pod.Name), Start: pod.Deleted, End: pod.Ready,
+		Of: whose, Context: own, Parent: parent, Name: "pod " + name(pod.Name), Start: pod.Deleted, End: pod.Ready,
 		Attributes: append(slices.Clip(about),
 			semconv.K8SPodName(name(pod.Name)), semconv.K8SPodUID(name(pod.UID)), attribute.String("lockstep.reason", name(string(pod.Cause)))),
 		Events: []telemetry.Event{{Name: "deleted", At: pod.Deleted}, {Name: "gone", At: pod.Recreated}, {Name: "recreated", At: pod.Recreated}},

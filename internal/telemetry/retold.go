@@ -21,6 +21,7 @@ const handAgain = time.Minute
 // Span is a span of which everything is given, its ids too, so that whoever exports it
 // exports the same.
 type Span struct {
+	Of         Of // which it has as attributes
 	Context    trace.SpanContext
 	Parent     trace.SpanID // of the same trace; none: it is the root
 	Name       string
@@ -45,7 +46,7 @@ type Retold struct {
 	now      func() time.Time
 
 	mu     sync.Mutex
-	handed map[trace.SpanID]handed
+	handed map[ids]map[Of]handed // there is none without an owner
 }
 
 type handed struct {
@@ -60,7 +61,7 @@ func newRetold(processor sdktrace.SpanProcessor, about *resource.Resource) *Reto
 		sdktrace.WithSpanProcessor(processor), sdktrace.WithResource(alike(about)),
 		sdktrace.WithIDGenerator(givenIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 	)
-	return &Retold{tracer: provider.Tracer(serviceName), provider: provider, now: time.Now, handed: map[trace.SpanID]handed{}}
+	return &Retold{tracer: provider.Tracer(serviceName), provider: provider, now: time.Now, handed: map[ids]map[Of]handed{}}
 }
 
 // unlike are beginnings of attributes that differ from one process to the next.
@@ -80,11 +81,11 @@ func alike(about *resource.Resource) *resource.Resource {
 // Hand hands a span over to be exported, unless that was done a moment ago or the
 // collector has it.
 func (r *Retold) Hand(ctx context.Context, s Span) {
-	if !r.due(s.Context.SpanID()) {
+	if !r.due(s.Of.In(s.Context)) {
 		return
 	}
 	ctx = context.WithValue(ctx, givenIDs{}, s.Context)
-	about := []trace.SpanStartOption{trace.WithTimestamp(s.Start), trace.WithAttributes(s.Attributes...)}
+	about := []trace.SpanStartOption{trace.WithTimestamp(s.Start), trace.WithAttributes(append(s.Of.attributes(), s.Attributes...)...)}
 	if s.Parent.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, s.Context.WithSpanID(s.Parent))
 	} else {
@@ -101,30 +102,35 @@ func (r *Retold) Hand(ctx context.Context, s Span) {
 }
 
 // due tells whether a span is to be handed over now, and notes that it is.
-func (r *Retold) due(id trace.SpanID) bool {
+func (r *Retold) due(it Ref) bool {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, before := r.handed[id]
+	last, before := r.handed[it.ids][it.Of]
 	if before && (last.taken || now.Sub(last.at) < handAgain) {
 		return false
 	}
-	r.handed[id] = handed{at: now}
+	if r.handed[it.ids] == nil {
+		r.handed[it.ids] = map[Of]handed{}
+	}
+	r.handed[it.ids][it.Of] = handed{at: now}
 	return true
 }
 
 // Taken tells whether the collector took a span that this process handed over.
-func (r *Retold) Taken(id trace.SpanID) bool {
+func (r *Retold) Taken(it Ref) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.handed[id].taken
+	return r.handed[it.ids][it.Of].taken
 }
 
 // Forget drops what is known of a span that nobody hands over any more.
-func (r *Retold) Forget(id trace.SpanID) {
+func (r *Retold) Forget(it Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.handed, id)
+	if delete(r.handed[it.ids], it.Of); len(r.handed[it.ids]) == 0 {
+		delete(r.handed, it.ids)
+	}
 }
 
 // took notes which spans the collector took.
@@ -132,10 +138,13 @@ func (r *Retold) took(spans []sdktrace.ReadOnlySpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, span := range spans {
-		id := span.SpanContext().SpanID()
-		if h, ours := r.handed[id]; ours {
-			h.taken = true
-			r.handed[id] = h
+		c, shown := span.SpanContext(), ofAttributes(span.Attributes())
+		owners := r.handed[ids{c.TraceID(), c.SpanID()}]
+		for whose, h := range owners {
+			if whose.shownAs(shown) {
+				h.taken = true
+				owners[whose] = h
+			}
 		}
 	}
 }

@@ -158,8 +158,19 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 		return c.show(ctx, n, o, exists), nil
 	case exists && !c.wanted(n, o):
 		return c.remove(ctx, n, o), nil
+	case !exists:
+		c.drop(n)
 	}
 	return loop.Done(), nil // a plan comes, or there is nothing
+}
+
+// drop forgets that requests for an object were in vain which is gone, and its group too.
+func (c *Controller) drop(n Name) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.accounts[n]; a != nil && a.latest == nil {
+		delete(c.accounts, n)
+	}
 }
 
 // wanted tells whether an object is that of a group, by what caches show.
@@ -174,7 +185,7 @@ func (c *Controller) wanted(n Name, o object) bool {
 
 // show makes the object say how its group stands now, if it says something else.
 func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) loop.Outcome {
-	if _, changed := c.news(n, o); exists && !changed {
+	if _, changed := c.news(n, o); exists && !changed && !c.anothers(n, o) {
 		return loop.Done()
 	}
 	done, taken := c.turns.take(ctx)
@@ -185,6 +196,9 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	a := c.remembered(n)
 	if a.latest == nil || !c.Observer.Managed(n.Namespace) {
 		return loop.Now() // it has changed meanwhile
+	}
+	if exists && c.anothers(n, o) {
+		return c.delete(ctx, n, o) // the right one comes next
 	}
 	if !exists {
 		made, err := c.create(ctx, n, a.latest.snapshot.Key.Group)
@@ -203,6 +217,13 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	}
 	c.wrote(n, written{o.uid, version, status})
 	return loop.Done()
+}
+
+// anothers tells whether somebody made the object, for another group than its name is of:
+// it can never say the right one.
+func (c *Controller) anothers(n Name, o object) bool {
+	a := c.remembered(n)
+	return a.latest != nil && o.group != a.latest.snapshot.Key.Group
 }
 
 // news returns what the object should say, and whether it says something else.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -291,4 +292,59 @@ func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnObjectOfAnotherGroupGivesWay(t *testing.T) {
+	s := newServer(true)
+	inGallery(t, s, func(g *gallery) {
+		g.plans("ingester", whole)
+		time.Sleep(time.Minute)
+		s.take(called("ingester"))
+		s.put(called("ingester"), "store", ours)
+		time.Sleep(time.Hour)
+		o := g.objects[called("ingester")]
+		if o == nil {
+			t.Fatalf("there is none after %q", g.wrote())
+		}
+		if group, _, _ := unstructured.NestedString(o.Object, "spec", "group"); group != "ingester" {
+			t.Errorf("it is about %q", group)
+		}
+		if got := g.says(called("ingester"), "activity"); got != "Settled" {
+			t.Errorf("it is %q", got)
+		}
+	})
+}
+
+// What it says is stale, and may be that all is well.
+func TestAnObjectWhoseLabelSomebodyTookOffIsToldOfAndSeldomTried(t *testing.T) {
+	s := newServer(true)
+	s.put(called("ingester"), "ingester", nil)
+	inGallery(t, s, func(g *gallery) {
+		g.plans("ingester", whole)
+		time.Sleep(time.Hour)
+		if n := len(g.wrote()); n < 1 || n > 7 {
+			t.Errorf("%d requests in an hour", n)
+		}
+		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "has no label") {
+			t.Errorf("nobody is told: %v", last)
+		}
+	})
+}
+
+func TestNothingIsKeptOfAGroupThatIsGone(t *testing.T) {
+	s := newServer(true)
+	inGallery(t, s, func(g *gallery) {
+		g.plans("ingester", whole)
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		s.refuses[http.MethodDelete] = http.StatusInternalServerError
+		s.mu.Unlock()
+		g.ends("ingester")
+		time.Sleep(time.Second)
+		s.take(called("ingester"))
+		time.Sleep(time.Minute)
+		if n := len(g.controller.accounts); n > 0 {
+			t.Errorf("something is kept of %d groups", n)
+		}
+	})
 }

@@ -21,7 +21,7 @@ const (
 	// requestTimeout bounds every write.
 	requestTimeout = 10 * time.Second
 	// quietFor is for how long nothing is asked of the API server for an object that
-	// it did not agree to, quietForbidden where it forbade it.
+	// it did not agree to, quietForbidden where it forbade it, or has one of somebody else.
 	quietFor, quietForbidden = 10 * time.Second, 10 * time.Minute
 )
 
@@ -41,10 +41,17 @@ func (q quiet) rest(uid types.UID, now time.Time) time.Duration {
 
 // hush lets an object be for a while after a request in vain.
 func (c *Controller) hush(n Name, uid types.UID, err error) loop.Outcome {
-	c.Log.WithError(err).WithFields(map[string]any{"namespace": n.Namespace, "rolloutgroup": n.Object}).Debug("a group is not shown")
+	entry := c.Log.WithError(err).WithFields(map[string]any{"namespace": n.Namespace, "rolloutgroup": n.Object})
 	rest := quietFor
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsAlreadyExists(err):
 		rest = quietForbidden
+		entry.Info("a group is not shown, since an object of its name has no label of lockstep's: what that one says is nothing of lockstep's")
+	case apierrors.IsForbidden(err):
+		rest = quietForbidden
+		entry.Debug("a group is not shown")
+	default:
+		entry.Debug("a group is not shown")
 	}
 	now := time.Now()
 	c.mu.Lock()
@@ -98,6 +105,11 @@ func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome 
 	if !c.Observer.Managed(n.Namespace) {
 		return loop.Now() // it has changed meanwhile
 	}
+	return c.delete(ctx, n, o)
+}
+
+// delete deletes the very object that was judged.
+func (c *Controller) delete(ctx context.Context, n Name, o object) loop.Outcome {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	err := c.Client.Resource(Resource).Namespace(n.Namespace).Delete(ctx, n.Object, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.uid}})

@@ -1,0 +1,8 @@
+package lease
+
+// Remembered returns of how many groups a Store keeps something beyond its cache.
+func (s *Store) Remembered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(len(s.written), len(s.grants), len(s.rollouts))
+}
