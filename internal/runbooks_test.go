@@ -135,6 +135,24 @@ func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 	}
 }
 
+// Whoever is woken up at night pastes what he reads: it must do one thing after the
+// other, ask the process that knows, and leave nothing running.
+func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
+	for name := range pages(t) {
+		text := read(t, filepath.Join(runbooks, name+".md"))
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			for _, wrong := range []string{" &", "port-forward", "deploy/lockstep"} {
+				if strings.Contains(strings.ReplaceAll(block[1], " && ", " "), wrong) {
+					t.Errorf("%s: a command has %q:\n%s", name, wrong, block[1])
+				}
+			}
+			if strings.Contains(block[1], "/debug/") && !strings.Contains(block[1], "leader=") {
+				t.Errorf("%s: only the leader has what is asked for:\n%s", name, block[1])
+			}
+		}
+	}
+}
+
 // Whatever only a person ends raises an alert.
 func TestAlertsKnowEveryReasonThatNeedsAPerson(t *testing.T) {
 	known := map[string]bool{}
