@@ -1,6 +1,7 @@
 package internal_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -135,24 +136,105 @@ func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 	}
 }
 
-// Whatever only a person ends raises an alert.
-func TestAlertsKnowEveryReasonThatNeedsAPerson(t *testing.T) {
-	known := map[string]bool{}
-	for _, a := range alerts(t) {
-		for _, match := range regexp.MustCompile(`zone_waiting\{reason=~?"([^"]+)"`).FindAllStringSubmatch(a.Expr, -1) {
-			for code := range strings.SplitSeq(match[1], "|") {
-				known[code] = true
+// Whoever is woken up at night pastes what he reads: it must do one thing after the
+// other, ask the process that knows, and leave nothing running.
+func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
+	for name := range pages(t) {
+		text := read(t, filepath.Join(runbooks, name+".md"))
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			for _, wrong := range []string{" &", "port-forward", "deploy/lockstep"} {
+				if strings.Contains(strings.ReplaceAll(block[1], " && ", " "), wrong) {
+					t.Errorf("%s: a command has %q:\n%s", name, wrong, block[1])
+				}
+			}
+			if strings.Contains(block[1], "/debug/") && !strings.Contains(block[1], "leader=") {
+				t.Errorf("%s: only the leader has what is asked for:\n%s", name, block[1])
 			}
 		}
 	}
-	for _, e := range reason.All() {
-		if needs := e.Kind == reason.Attention; needs != known[string(e.Code)] {
-			t.Errorf("%s: needs a person %t, known to alerts %t", e.Code, needs, known[string(e.Code)])
+}
+
+// told are the reasons that raise no alert, and why.
+var told = map[reason.Code]string{
+	reason.ReplicasForced: "somebody wants it so",
+	reason.NothingCovered: "a condition of the budget; nothing waits and nothing is refused for it",
+	reason.SeveralGroups:  "a condition of the budget; it may be meant",
+}
+
+// raisedBy returns the alerts that a reason raises, by the metrics that it is seen in.
+func raisedBy(t *testing.T, e reason.Entry) []string {
+	t.Helper()
+	var raised []string
+	for _, a := range alerts(t) {
+		matches := slices.ContainsFunc(selections(t, a.Expr), func(s selection) bool { return slices.Contains(e.Seen(), s.in) && s.takes(e.Code) })
+		if matches || (e.Code == reason.BudgetInvalid && strings.Contains(a.Expr, "lockstep_budget_invalid")) {
+			raised = append(raised, a.Alert)
 		}
-		delete(known, string(e.Code))
 	}
-	for code := range known {
-		t.Errorf("alerts know %s, which is no reason", code)
+	return raised
+}
+
+// selection is a part of an expression that chooses series of a metric by their reasons.
+type selection struct {
+	in      reason.Place
+	not     bool
+	reasons *regexp.Regexp // nil: all
+	named   []string
+}
+
+func (s selection) takes(code reason.Code) bool {
+	return s.reasons == nil || s.reasons.MatchString(string(code)) != s.not
+}
+
+// selections are those of metrics that have reasons, but for what an alert leaves out and
+// what is about one webhook or has no reason.
+func selections(t *testing.T, expr string) []selection {
+	t.Helper()
+	var all []selection
+	expr = regexp.MustCompile(`unless on .*`).ReplaceAllString(expr, "")
+	for _, found := range regexp.MustCompile(`(lockstep_\w+)(?:\{([^}]*)\})?`).FindAllStringSubmatch(expr, -1) {
+		s := selection{in: reason.Place(found[1])}
+		if !slices.Contains([]reason.Place{reason.InWaits, reason.InRemarks, reason.InRefusals, reason.InReviews}, s.in) {
+			continue
+		}
+		if by := regexp.MustCompile(`reason(=~|!~|=|!=)"([^"]*)"`).FindStringSubmatch(found[2]); by != nil {
+			s.not, s.named = strings.HasPrefix(by[1], "!"), strings.Split(by[2], "|")
+			s.reasons = regexp.MustCompile("^(" + by[2] + ")$")
+		} else if s.in == reason.InReviews {
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Whatever only a person ends raises an alert, or it is said why not.
+func TestEveryReasonThatNeedsAPersonRaisesAnAlertWhereItIsSeen(t *testing.T) {
+	for _, e := range reason.All() {
+		raised := raisedBy(t, e)
+		switch why, silent := told[e.Code]; {
+		case e.Kind != reason.Attention:
+		case silent && len(raised) > 0:
+			t.Errorf("%s raises %v, and is said to raise none: %s", e.Code, raised, why)
+		case !silent && len(raised) == 0:
+			t.Errorf("%s, which is seen in %v, raises no alert", e.Code, e.Seen())
+		}
+	}
+}
+
+// An alert that looks for a reason where it is never seen looks for nothing.
+func TestAlertsLookForReasonsWhereTheyAreSeen(t *testing.T) {
+	for _, a := range alerts(t) {
+		for _, s := range selections(t, a.Expr) {
+			for _, code := range s.named {
+				e, known := reason.Explain(reason.Code(code))
+				if !known {
+					t.Errorf("%s looks for %s, which is no reason", a.Alert, code)
+				} else if e.Kind == reason.Attention && !slices.Contains(e.Seen(), s.in) {
+					t.Errorf("%s looks for %s in %s; it is seen in %v", a.Alert, code, s.in, e.Seen())
+				}
+			}
+		}
 	}
 }
 
@@ -208,10 +290,10 @@ func index(t *testing.T) string {
 	for _, a := range alerts(t) {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", a.Alert, a.Alert, a.Labels["severity"], plain(a.Annotations["summary"]))
 	}
-	b.WriteString("\n## Reasons\n\n| reason | what is the case |\n|---|---|\n")
+	b.WriteString("\n## Reasons\n\n| reason | what is the case | alerts |\n|---|---|---|\n")
 	for _, e := range reason.All() {
 		if e.Kind == reason.Attention {
-			fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", e.Code, e.Code, e.Sentence)
+			fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", e.Code, e.Code, e.Sentence, cmp.Or(strings.Join(raisedBy(t, e), ", "), "none: "+told[e.Code]))
 		}
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -28,9 +29,10 @@ func (s *scene) caller() *caller {
 	}}
 }
 
-// askAll asks every webhook something, most of it as a dry run.
+// askAll asks every webhook something, as a dry run, and one of them nothing.
 func (c *caller) askAll() {
 	c.Helper()
+	c.babble()
 	set := func(replicas int) object {
 		return object{
 			"apiVersion": "apps/v1", "kind": "StatefulSet",
@@ -38,20 +40,11 @@ func (c *caller) askAll() {
 			"spec":     object{"replicas": replicas},
 		}
 	}
-	sets := object{"group": "apps", "version": "v1", "resource": "statefulsets"}
-	kind := object{"group": "apps", "version": "v1", "kind": "StatefulSet"}
 	for _, webhook := range []string{"no-downscale", "prepare-downscale"} {
-		c.ask(webhook, object{
-			"kind": kind, "resource": sets, "requestKind": kind, "requestResource": sets, "name": zones[0], "operation": "UPDATE", "oldObject": set(podsEach), "object": set(podsEach - 1),
-		})
+		c.ask(webhook, updateOf(zones[0], set(podsEach), set(podsEach-1)))
 	}
-	pods, evicts := object{"group": "", "version": "v1", "resource": "pods"}, object{"group": "policy", "version": "v1", "kind": "Eviction"}
 	for _, webhook := range []string{"pod-eviction-pin", "pod-eviction"} {
-		c.ask(webhook, object{
-			"kind": evicts, "resource": pods, "requestKind": evicts, "requestResource": pods, "subResource": "eviction", "requestSubResource": "eviction",
-			"name": zones[0] + "-0", "operation": "CREATE",
-			"object": object{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": zones[0] + "-0", "namespace": namespace}},
-		})
+		c.ask(webhook, evictionOf(zones[0]+"-0", ""))
 	}
 	budgets := object{"group": "rollout-operator.grafana.com", "version": "v1", "resource": "zoneawarepoddisruptionbudgets"}
 	budget := object{"group": "rollout-operator.grafana.com", "version": "v1", "kind": "ZoneAwarePodDisruptionBudget"}
@@ -66,25 +59,53 @@ func (c *caller) askAll() {
 
 type object map[string]any
 
+// updateOf is a review of a StatefulSet that becomes another one.
+func updateOf(zone string, before, after any) object {
+	sets, kind := object{"group": "apps", "version": "v1", "resource": "statefulsets"}, object{"group": "apps", "version": "v1", "kind": "StatefulSet"}
+	return object{
+		"kind": kind, "resource": sets, "requestKind": kind, "requestResource": sets, "name": zone, "operation": "UPDATE", "oldObject": before, "object": after,
+	}
+}
+
+// evictionOf is a review of an eviction, of the pod with that UID where there is one.
+func evictionOf(pod, uid string) object {
+	pods, evicts := object{"group": "", "version": "v1", "resource": "pods"}, object{"group": "policy", "version": "v1", "kind": "Eviction"}
+	eviction := object{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": pod, "namespace": namespace}}
+	if uid != "" {
+		eviction["deleteOptions"] = object{"preconditions": object{"uid": uid}}
+	}
+	return object{
+		"kind": evicts, "resource": pods, "requestKind": evicts, "requestResource": pods, "subResource": "eviction", "requestSubResource": "eviction",
+		"name": pod, "operation": "CREATE", "object": eviction,
+	}
+}
+
 // shrink asks whether a zone may lose a pod, and returns why not.
 func (c *caller) shrink(zone string) (refusal string) {
+	c.Helper()
+	before, after := c.shrunk(zone)
+	return c.ask("prepare-downscale", updateOf(zone, before, after))
+}
+
+// shrunk returns a zone as it is, and with one pod less.
+func (c *caller) shrunk(zone string) (before, after *appsv1.StatefulSet) {
 	c.Helper()
 	before, err := c.admin.AppsV1().StatefulSets(namespace).Get(c.Context(), zone, metav1.GetOptions{})
 	c.must(err)
 	before.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}
-	after := before.DeepCopy()
+	after = before.DeepCopy()
 	*after.Spec.Replicas--
-	sets, kind := object{"group": "apps", "version": "v1", "resource": "statefulsets"}, object{"group": "apps", "version": "v1", "kind": "StatefulSet"}
-	return c.ask("prepare-downscale", object{
-		"kind": kind, "resource": sets, "requestKind": kind, "requestResource": sets, "name": zone, "operation": "UPDATE", "oldObject": before, "object": after,
-	})
+	return before, after
 }
 
-// ask asks one thing, as a dry run, and returns why it is refused.
+// ask asks one thing, as a dry run unless it says otherwise, and returns why it is refused.
 func (c *caller) ask(webhook string, request object) (refusal string) {
 	c.Helper()
 	c.asked++
-	request["uid"], request["namespace"], request["dryRun"] = fmt.Sprint("review-", c.asked), namespace, true
+	request["uid"], request["namespace"] = fmt.Sprint("review-", c.asked), namespace
+	if _, said := request["dryRun"]; !said {
+		request["dryRun"] = true
+	}
 	text, err := json.Marshal(object{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 	c.must(err)
 	q, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.address+"/admission/"+webhook+"?timeout=10s", bytes.NewReader(text))

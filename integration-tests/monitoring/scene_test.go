@@ -56,13 +56,13 @@ func (s *scene) operate(collector string) {
 	s.Helper()
 	manifests := filepath.Join(repository, "manifests") + "/"
 	s.must(s.cluster.Apply(s.Context(), manifests+"operator/namespace.yaml", manifests+"operator/serviceaccount.yaml", manifests+"crds",
-		manifests+"rbac/cluster.yaml", manifests+"rbac/home.yaml", manifests+"rbac/references.yaml", manifests+"webhooks/certificate/role.yaml"))
+		manifests+"rbac/cluster.yaml", manifests+"rbac/home.yaml", manifests+"rbac/references.yaml", manifests+"webhooks/certificate/role.yaml", manifests+"webhooks/inject.yaml"))
 	s.allowed()
 	kubeconfig, err := s.cluster.ServiceAccountKubeconfig(s.Context(), home, "lockstep")
 	s.must(err)
 	s.operator, err = localcluster.StartOperator(s.Context(), localcluster.OperatorOptions{
 		Kubeconfig: kubeconfig,
-		Args:       []string{"-server-tls.enabled", "-server-tls.port=0", "-webhooks.update-ca-bundle=false"},
+		Args:       []string{"-server-tls.enabled", "-server-tls.port=0"},
 		Env:        []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector, "OTEL_BSP_SCHEDULE_DELAY=100"},
 	})
 	s.must(err)
@@ -140,19 +140,22 @@ func (s *scene) roll() {
 // rolled waits until every pod runs the newest template.
 func (s *scene) rolled() {
 	s.Helper()
-	s.await("the rollout", func() error {
-		for _, zone := range zones {
-			set, err := s.admin.AppsV1().StatefulSets(namespace).Get(s.Context(), zone, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			now := set.Status
-			if now.ObservedGeneration < set.Generation || now.ReadyReplicas != podsEach || now.UpdatedReplicas != podsEach || now.CurrentRevision != now.UpdateRevision {
-				return fmt.Errorf("%s has %d of %d pods updated", zone, now.UpdatedReplicas, podsEach)
-			}
+	s.await("the rollout", s.behind)
+}
+
+// behind says which zone does not run the newest template yet.
+func (s *scene) behind() error {
+	for _, zone := range zones {
+		set, err := s.admin.AppsV1().StatefulSets(namespace).Get(s.Context(), zone, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		now := set.Status
+		if now.ObservedGeneration < set.Generation || now.ReadyReplicas != podsEach || now.UpdatedReplicas != podsEach || now.CurrentRevision != now.UpdateRevision {
+			return fmt.Errorf("%s has %d of %d pods updated", zone, now.UpdatedReplicas, podsEach)
+		}
+	}
+	return nil
 }
 
 // webhooks is where the operator serves them, as its log says.

@@ -29,6 +29,7 @@ type Election struct {
 	RetryPeriod   time.Duration
 	Log           logrus.FieldLogger
 	OnLeading     func(bool) // told when leadership begins and ends
+	Renewed       func()     // told whenever the Lease is seen to be another one, of whichever process that leads; may be nil
 }
 
 // Lead runs work whenever this process leads, until ctx ends. When leadership
@@ -49,7 +50,7 @@ func (e Election) term(ctx context.Context, work func(context.Context)) error {
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopElecting()
 	t := &term{ended: make(chan struct{})}
-	lock := e.lock()
+	lock := &watchedLock{LeaseLock: e.lock(), renewed: e.Renewed}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		Name:          LeaderName,
@@ -75,8 +76,51 @@ func (e Election) term(ctx context.Context, work func(context.Context)) error {
 	defer stopWatching()
 	elector.Run(electing)
 	t.wait()
-	e.giveUp(ctx, lock)
+	e.giveUp(ctx, lock.LeaseLock)
 	return nil
+}
+
+// watchedLock tells when somebody who leads has renewed the Lease, by no clock but that
+// of this process.
+type watchedLock struct {
+	*resourcelock.LeaseLock
+
+	renewed func() // may be nil
+	last    resourcelock.LeaderElectionRecord
+}
+
+// Get implements resourcelock.Interface.
+func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if err == nil {
+		l.see(*record)
+	}
+	return record, raw, err
+}
+
+// Create implements resourcelock.Interface.
+func (l *watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.LeaseLock.Create(ctx, record)
+	if err == nil {
+		l.see(record)
+	}
+	return err
+}
+
+// Update implements resourcelock.Interface.
+func (l *watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.LeaseLock.Update(ctx, record)
+	if err == nil {
+		l.see(record)
+	}
+	return err
+}
+
+func (l *watchedLock) see(record resourcelock.LeaderElectionRecord) {
+	if l.renewed != nil && record.HolderIdentity != "" && record != l.last {
+		l.renewed()
+	}
+	l.last = record
 }
 
 func (e Election) lock() *resourcelock.LeaseLock {

@@ -45,6 +45,7 @@ type replica struct {
 	working int
 	most    int       // pieces of work that went on at the same time
 	idle    time.Time // when work ended last
+	seen    time.Time // when somebody was last seen to lead
 }
 
 // begin starts the election; call it in a bubble.
@@ -65,6 +66,11 @@ func (r *replica) begin() {
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, Log: log,
 		OnLeading: func(leads bool) {
 			r.note(map[bool]string{true: "leads", false: "leads no more"}[leads])
+		},
+		Renewed: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.seen = time.Now()
 		},
 	}
 	go func() { r.ended <- election.Lead(r.ctx, r.work) }()
@@ -164,6 +170,50 @@ func TestLeadershipEndsInOrder(t *testing.T) {
 			r.Errorf("the end took %s, want what work needs: %s", took, r.drain)
 		}
 		r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more", "Lease emptied")
+	})
+}
+
+// Whoever stands by can tell whether somebody leads, also where nobody can ask that one.
+func TestSomebodyIsSeenToLeadForAsLongAsTheLeaseIsRenewed(t *testing.T) {
+	refuseWrites := func(q *http.Request) *http.Response {
+		if q.Method == http.MethodPut {
+			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		}
+		return nil
+	}
+	unseen := func(r *replica) time.Duration {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return time.Since(r.seen)
+	}
+	inBubble(t, func(r *replica) {
+		r.begin()
+		time.Sleep(time.Minute)
+		if age := unseen(r); age > 2*retryPeriod {
+			r.Errorf("while this process leads, nobody was seen to for %s", age)
+		}
+		r.end()
+	})
+	inBubble(t, func(r *replica) {
+		r.begin() // so that there is a Lease
+		time.Sleep(time.Second)
+		r.end()
+		r.taken()
+		r.server.meddle(refuseWrites)
+		r.begin()
+		for range 30 {
+			time.Sleep(2 * time.Second)
+			r.taken()
+		}
+		if age := unseen(r); age > 2*time.Second+2*retryPeriod {
+			r.Errorf("while another one leads, nobody was seen to for %s", age)
+		}
+		time.Sleep(time.Minute)
+		if age := unseen(r); age < time.Minute-2*retryPeriod {
+			r.Errorf("nobody has led for a minute, and somebody was seen to %s ago", age)
+		}
+		r.server.meddle(nil)
+		r.end()
 	})
 }
 

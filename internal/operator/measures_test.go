@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/loop"
@@ -42,6 +43,20 @@ func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 	}
 	if got := measured(t, m, "lockstep_pod_call_duration_seconds_count"); len(got) != 1 || !strings.HasSuffix(got[0], " 3") {
 		t.Errorf("all together: %q, want 3", got)
+	}
+}
+
+// A dry run stands beside whoever leads, and must not look like that one.
+func TestADryRunDoesNotLead(t *testing.T) {
+	for _, dry := range []bool{false, true} {
+		log, _ := logtest.NewNullLogger()
+		o := &Operator{metrics: telemetry.NewMetrics("test"), log: log}
+		o.config.DryRun = dry
+		o.leading(true)
+		want := map[bool]string{false: "lockstep_leader 1", true: "lockstep_leader 0"}[dry]
+		if got := measured(t, o.metrics, "lockstep_leader"); len(got) != 1 || got[0] != want {
+			t.Errorf("got %q, want %s", got, want)
+		}
 	}
 }
 

@@ -264,6 +264,7 @@ func (o *Operator) lead(ctx context.Context) error {
 		o.work(ctx)
 		return nil
 	}
+	o.metrics.LeaderSeen()
 	return lease.Election{
 		Client:        o.clients.election,
 		Namespace:     o.config.Operator.Namespace,
@@ -273,11 +274,12 @@ func (o *Operator) lead(ctx context.Context) error {
 		RetryPeriod:   elect.RetryPeriod,
 		Log:           o.log,
 		OnLeading:     o.leading,
+		Renewed:       o.metrics.LeaderSeen,
 	}.Lead(ctx, o.work)
 }
 
 func (o *Operator) leading(leads bool) {
-	o.metrics.Leader(leads)
+	o.metrics.Leader(leads && !o.config.DryRun)
 	o.log.WithFields(logrus.Fields{"identity": o.identity, "leads": leads}).Info("leadership")
 }
 

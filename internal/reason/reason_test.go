@@ -28,6 +28,14 @@ func TestNumbersAndCodesAreUniqueAndAscend(t *testing.T) {
 	}
 }
 
+func TestWhatNeedsAPersonIsSeenSomewhere(t *testing.T) {
+	for _, e := range reason.All() {
+		if needs := e.Kind == reason.Attention; needs != (len(e.Seen()) > 0) {
+			t.Errorf("%s needs a person: %t, and is seen in %v", e.Code, needs, e.Seen())
+		}
+	}
+}
+
 func TestClassOf(t *testing.T) {
 	gone := reason.WithClass(reason.Moved, errors.New("gone"))
 	for name, tc := range map[string]struct {

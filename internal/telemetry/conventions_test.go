@@ -19,6 +19,7 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 	t.Helper()
 	m := observed()
 	m.Leader(true)
+	m.LeaderSeen()
 	m.Panicked("group")
 	m.CertificateExpires(time.Unix(1800000000, 0))
 	m.WebhookFaults("path", 1)

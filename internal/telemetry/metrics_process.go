@@ -6,6 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type processMetrics struct {
 	buildInfo     *prometheus.GaugeVec
 	leader        prometheus.Gauge
+	leaderSeen    *prometheus.GaugeVec // without a series where nobody is elected
 	namespaces    prometheus.Gauge
 	optOuts       prometheus.Counter
 	permissions   prometheus.Gauge
@@ -21,8 +22,12 @@ func newProcessMetrics() processMetrics {
 		}, []string{"version", "goversion"}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lockstep_leader",
-			Help: "Whether this process is the one that works: 1, or 0 for those that stand by.",
+			Help: "Whether this process is the one that works: 1, or 0 for those that stand by and in a dry run, which works beside the one that leads.",
 		}),
+		leaderSeen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_leader_seen_timestamp_seconds",
+			Help: "Unix time at which this process last saw that somebody leads, itself or another one, by the Lease that whoever leads renews; before, when it began to look.",
+		}, nil),
 		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lockstep_namespaces_managed",
 			Help: "Namespaces that opted in.",
@@ -47,11 +52,14 @@ func newProcessMetrics() processMetrics {
 }
 
 func (p processMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{p.buildInfo, p.leader, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics}
+	return []prometheus.Collector{p.buildInfo, p.leader, p.leaderSeen, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics}
 }
 
 // Leader says whether this process is the one that works.
 func (m *Metrics) Leader(leads bool) { m.process.leader.Set(number(leads)) }
+
+// LeaderSeen says that somebody leads now, or that this process begins to look who does.
+func (m *Metrics) LeaderSeen() { m.process.leaderSeen.WithLabelValues().SetToCurrentTime() }
 
 // NamespacesManaged says how many namespaces opted in.
 func (m *Metrics) NamespacesManaged(n int) { m.process.namespaces.Set(float64(n)) }

@@ -1,0 +1,76 @@
+package plan_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// unseen returns the reasons among waits that need a person and are said not to be seen
+// in that place.
+func unseen(waits []plan.Wait, place reason.Place) []reason.Code {
+	var wrong []reason.Code
+	for _, w := range waits {
+		e, _ := reason.Explain(w.Because.Code)
+		if e.Kind == reason.Attention && !slices.Contains(e.Seen(), place) {
+			wrong = append(wrong, e.Code)
+		}
+	}
+	return wrong
+}
+
+// Alerts rely on where the catalogue says that a reason is seen.
+func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := draw.Odd().Draw(rt, "group")
+		status := plan.Describe(s, plan.Group(s))
+		if wrong := unseen(status.Waits, reason.InWaits); len(wrong) > 0 {
+			rt.Errorf("something waits for %v", wrong)
+		}
+		if wrong := unseen(status.Remarks, reason.InRemarks); len(wrong) > 0 {
+			rt.Errorf("there are remarks %v", wrong)
+		}
+		outlook := plan.OutlookOf(s)
+		for _, z := range s.Zones {
+			for _, pod := range z.Pods {
+				permit := outlook.Evict(plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
+				if wrong := unseen([]plan.Wait{{Because: permit.Because}}, reason.InRefusals); len(wrong) > 0 {
+					rt.Errorf("an eviction is refused for %v", wrong)
+				}
+			}
+		}
+	})
+}
+
+// What is said to be waited for is waited for in a scenario.
+func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
+	waited := map[reason.Code]bool{
+		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true, // which planners do not know
+		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true, // TestWhateverAGroupIsStuckByEverythingSaysTheSame has them
+	}
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		scenario, err := fixture.Parse(read(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range plan.Describe(scenario.Snapshot, plan.Group(scenario.Snapshot)).Waits {
+			waited[w.Because.Code] = true
+		}
+	}
+	for _, e := range reason.All() {
+		if slices.Contains(e.Seen(), reason.InWaits) && !waited[e.Code] {
+			t.Errorf("nothing waits for %s", e.Code)
+		}
+	}
+}
