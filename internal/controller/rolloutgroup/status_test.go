@@ -63,6 +63,7 @@ func TestConditionsOfEverySituation(t *testing.T) {
 		"a zone recovers":                  {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
 		"a pod crashes":                    {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
 		"a person has paused it":           {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
+		"a pod is down in a zone that is paused": {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1 zone-a-1 starting@2\n", "not Ready=Paused Reconciling=Paused"},
 		"it is paused and has nothing due": {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupSettled"},
 		"another controller interferes":    {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
 		"nobody can read the hold":         {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
