@@ -160,6 +160,7 @@ var lists = map[string]metav1.TypeMeta{
 	"pods": {Kind: "PodList", APIVersion: "v1"}, "events": {Kind: "EventList", APIVersion: "v1"},
 	"namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"statefulsets": {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
+	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // nobody asks for more of them
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -107,7 +107,7 @@ func split(argument string) (kind, name string) {
 }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
-	v := whyView{groupView: viewOf(s), Readable: s.Hold.Unreadable}
+	v := whyView{groupView: viewOfSteps(s, c.steps(ctx, s)), Readable: s.Hold.Unreadable}
 	for _, i := range s.Hold.Intents {
 		if s.Fate(i).Counts() {
 			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})
