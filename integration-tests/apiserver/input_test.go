@@ -268,10 +268,12 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 			s.create(zone("zone-a", 1), zone("zone-b", 1))
 			s.withRole()
 			s.bindTo(limited)
+			who := s.person()
 			s.setVerb(tc.resource, tc.verb, false)
 			op := s.startOperatorAs(limited, "-leader-election.enabled=false")
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "RequestForbidden", "zone-a")
+			who.isTold("RequestForbidden", plight{zone: "zone-a"})
 			s.eventually("the missing permission is named", func(present) error {
 				code, ready := op.get("/ready")
 				_, metrics := op.get("/metrics")

@@ -1,8 +1,6 @@
 package apiserver_test
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -23,6 +21,7 @@ type plight struct {
 	zone   string // that waits
 	pod    string // that stands in the way; empty: none
 	remark bool   // nothing waits: a person should know
+	from   said   // the wait that this one comes from, and that is told first; empty: it is this one
 }
 
 const never = time.Hour
@@ -53,7 +52,7 @@ var plights = map[string]plight{
 		s.isBroken("zone-b-1")
 		s.change("zone-a", version(2))
 	}},
-	"NotItsTurn": {zone: "zone-b", bring: stuckBy(plays(localcluster.PlayNeverReady))},
+	"NotItsTurn": {zone: "zone-b", from: said{"zone-a", "PodStarting", "zone-a-0"}, bring: stuckBy(plays(localcluster.PlayNeverReady))},
 	"GroupHeld": {zone: "zone-a", bring: func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2))
 		s.heldByHand(never)
@@ -68,7 +67,7 @@ var plights = map[string]plight{
 		s.create(zone("zone-a", 2, apart), zone("zone-b", 2, follows("zone-a"), apart))
 		s.change("zone-a", forced("1"))
 	}},
-	"LeaderNotReady": {zone: "zone-b", bring: func(s *scene) {
+	"LeaderNotReady": {zone: "zone-b", pod: "zone-a-1", from: said{"zone-a", "PodStarting", "zone-a-1"}, bring: func(s *scene) {
 		s.create(zone("zone-a", 1), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
 		s.change("zone-a", replicas(2), plays(localcluster.PlayNeverReady))
 	}},
@@ -176,8 +175,8 @@ func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
 			known[code] = true
 		}
 	}
-	for code, deed := range documentedReasons(t) {
-		if !deed && !known[code] {
+	for code, kind := range documentedReasons(t) {
+		if kind != "deed" && !known[code] {
 			t.Errorf("%s is neither driven nor said not to be", code)
 		}
 		delete(known, code)
@@ -187,18 +186,19 @@ func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// documentedReasons returns all reasons, and whether they are for deeds.
-func documentedReasons(t *testing.T) map[string]bool {
+// documentedReasons returns all reasons, and of which kind each is: "deed", "wait" or
+// "needs a person".
+func documentedReasons(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/reasons.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons := map[string]bool{}
+	reasons := map[string]string{}
 	for _, entry := range strings.Split(string(text), "\n## ")[1:] {
 		code, about, _ := strings.Cut(entry, "\n")
 		_, kind, _ := strings.Cut(about, ", ")
-		reasons[code] = strings.HasPrefix(kind, "deed.")
+		reasons[code], _, _ = strings.Cut(kind, ".")
 	}
 	return reasons
 }
@@ -210,51 +210,19 @@ func TestWhateverAGroupIsStuckByEverythingSaysTheSame(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			s, p := managed(t), plights[code]
+			who := s.person()
 			p.bring(s)
 			if p.remark {
 				s.awaitRemark(code, p.zone, true)
 			} else {
 				s.awaitWaiting(code, p.zone)
-				s.logsWait(code, p)
 			}
+			s.logs(code, p)
+			s.showsPlight(code, p)
+			who.isTold(code, p)
 			s.tellsOf(code, p)
 		})
 	}
-}
-
-// logsWait waits until a line of the log names code, zone and pod.
-func (s *scene) logsWait(code string, p plight) {
-	s.t.Helper()
-	want := strings.TrimSpace(fmt.Sprintf("wait %s because %s %s", p.zone, code, p.pod))
-	s.eventually("the log says: "+want, func(present) error {
-		for line := range strings.Lines(s.operator.Logs()) {
-			if strings.Contains(line, `"`+s.name+`"`) && strings.Contains(line, want) {
-				return nil
-			}
-		}
-		return errors.New("no line says so")
-	})
-}
-
-// tellsOf waits for an Event, which names the pod as well. A wait that usually passes
-// is told of after a minute.
-func (s *scene) tellsOf(code string, p plight) {
-	s.t.Helper()
-	s.patience = max(s.patience, 90*time.Second)
-	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
-		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
-		if err != nil {
-			return err
-		}
-		var seen []string
-		for _, e := range list.Items {
-			if e.Reason == code && e.Regarding.Name == p.zone && strings.Contains(e.Note, p.pod) {
-				return nil
-			}
-			seen = append(seen, fmt.Sprintf("%s on %s: %s", e.Reason, e.Regarding.Name, e.Note))
-		}
-		return fmt.Errorf("there is %q", seen)
-	})
 }
 
 // stuckBy lets a group of two zones begin a rollout that does not get far.

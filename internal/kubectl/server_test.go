@@ -202,6 +202,7 @@ var lists = map[string]metav1.TypeMeta{
 	"namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
+	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // nobody asks for more of them
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -50,8 +50,10 @@ type waitView struct {
 	ToDo     string     `json:"toDo"`
 }
 
-func viewOf(s plan.Snapshot) groupView {
-	status := plan.Describe(s, stepsFor(s))
+func viewOf(s plan.Snapshot) groupView { return viewOfSteps(s, stepsFor(s)) }
+
+func viewOfSteps(s plan.Snapshot, steps []plan.Action) groupView {
+	status := plan.Describe(s, steps)
 	v := groupView{
 		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),

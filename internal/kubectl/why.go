@@ -89,7 +89,7 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
-	v := whyView{groupView: viewOf(s), Readable: s.Hold.Unreadable}
+	v := whyView{groupView: viewOfSteps(s, c.steps(ctx, s)), Readable: s.Hold.Unreadable}
 	for _, i := range s.Hold.Intents {
 		if s.Fate(i).Counts() {
 			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})

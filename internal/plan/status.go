@@ -167,7 +167,8 @@ func waitOf(zone string, steps []Action) Refusal {
 }
 
 // ordered returns the waits among steps: that of the holder's zone first, then what
-// needs a person, then what does not come from other zones, then the rest.
+// needs a person, then what does not come from other zones, then what does, and what
+// somebody chose last.
 func (b *board) ordered(steps []Action) []Wait {
 	var waits []Wait
 	for _, step := range steps {
@@ -182,15 +183,15 @@ func (b *board) ordered(steps []Action) []Wait {
 func (b *board) rank(w Wait) int {
 	switch {
 	case slices.Contains(derived, w.Because.Code):
-		return 4
+		return 3
 	case b.worksIn(w.Zone):
 		return 0
-	case needsPerson(w.Because) && w.Because.Code != reason.Paused:
+	case w.Because.Code == reason.Paused:
+		return 4
+	case needsPerson(w.Because):
 		return 1
-	case w.Because.Code != reason.Paused:
-		return 2
 	}
-	return 3
+	return 2
 }
 
 // derived are the reasons whose own reason is to be looked for in another zone.

@@ -104,8 +104,8 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		}
 		stands[z.UID] = m.standing(z.UID, why, s.Now)
 		before, known := m.told[z.UID]
-		switch {
-		case tellable(why.Code, s.Now.Sub(stands[z.UID].since)) && !sameStory(before, why):
+		switch lasts := s.Now.Sub(stands[z.UID].since); {
+		case tellable(why.Code, lasts) && !sameStory(before, why, lasts):
 			told[z.UID] = why
 			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + why.Sentence()})
 		case known:
@@ -168,10 +168,11 @@ var outlasting = []reason.Code{
 	reason.OthersCameFirst, reason.PreparationUndone,
 }
 
-// sameStory tells whether an Event of the one says what there is to say of the
-// other. Waits that pass from pod to pod are a story for each pod.
-func sameStory(a, b plan.Refusal) bool {
-	return a.Code == b.Code && a.Zone == b.Zone && (lasting(a.Code) || a.Pod == b.Pod)
+// sameStory tells whether the Event of what was told says what there is to say of a
+// wait that lasts that long. Waits that pass from pod to pod are a story for each pod;
+// where they are told at once, for each that stays for long.
+func sameStory(told, why plan.Refusal, lasts time.Duration) bool {
+	return told.Code == why.Code && told.Zone == why.Zone && (told.Pod == why.Pod || lasting(told.Code) && lasts < long)
 }
 
 func severity(code reason.Code) string {

@@ -287,6 +287,39 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	}
 }
 
+// Pods that fail by turns are one story; one that goes on after another is the next.
+func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
+	of := func(pods string) plan.Snapshot {
+		return fixture.MustParse("zone-a rev=2 current=1 budget=2\n " + pods + " zone-a-2 ready@1\n")
+	}
+	const first, second = "zone-a-0 failing@2 why=CrashLoopBackOff zone-a-1 starting@2", "zone-a-0 starting@2 zone-a-1 failing@2 why=CrashLoopBackOff"
+	const told = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod %s, CrashLoopBackOff, 2 of at most 2 down)"
+	r, now := newRoom(), fixture.Now()
+	for i, step := range []struct {
+		pods  string
+		after time.Duration
+		want  []string
+	}{
+		{first, 0, []string{fmt.Sprintf(told, "zone-a-0")}},
+		{second, 30 * time.Second, nil},
+		{first, 30 * time.Second, nil},
+		{second, 30 * time.Second, nil},
+		{second, 30 * time.Second, nil},
+		{second, 30 * time.Second, []string{fmt.Sprintf(told, "zone-a-1")}},
+		{second, time.Hour, nil},
+		{first, time.Hour, nil},
+		{first, time.Minute, []string{fmt.Sprintf(told, "zone-a-0")}},
+	} {
+		now = now.Add(step.after)
+		s := of(step.pods)
+		s.Now = now
+		r.Group(s, plan.Group(s), nil)
+		if diff := cmp.Diff(step.want, r.told()); diff != "" {
+			t.Errorf("look %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
 // What a person must end is a warning, but for a pause that he asked for.
 func TestSeverity(t *testing.T) {
 	s := fixture.MustParse(settled)

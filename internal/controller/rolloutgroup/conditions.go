@@ -2,6 +2,7 @@ package rolloutgroup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ type situation struct {
 	how            string      // the same as a sentence
 	settled        bool        // every pod is Ready at the wanted revision, and nothing is waited for
 	stalled        bool        // a person has to step in
-	paused         bool        // a person chose that nothing happens
+	paused         bool        // a person chose that nothing happens, and nothing else is to happen
 	done, replicas int
 }
 
@@ -32,7 +33,7 @@ func situationOf(t thought, described plan.Status) situation {
 	if w, stalled := described.Stalled(); stalled {
 		s.why, s.how, s.stalled = w.Because.Code, tell(w), true
 	}
-	s.paused = s.why == reason.Paused
+	s.paused = s.why == reason.Paused && !slices.ContainsFunc(described.Zones, func(z plan.ZoneStatus) bool { return z.Down > 0 })
 	return s
 }
 

@@ -57,15 +57,16 @@ const (
 
 func TestConditionsOfEverySituation(t *testing.T) {
 	for sentence, tc := range map[string]struct{ situation, want string }{
-		"all is as it should be":           {whole, "Ready=GroupSettled"},
-		"a rollout begins":                 {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
-		"a rollout waits for its pod":      {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
-		"a zone recovers":                  {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
-		"a pod crashes":                    {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
-		"a person has paused it":           {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
-		"it is paused and has nothing due": {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupSettled"},
-		"another controller interferes":    {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
-		"nobody can read the hold":         {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
+		"all is as it should be":                 {whole, "Ready=GroupSettled"},
+		"a rollout begins":                       {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
+		"a rollout waits for its pod":            {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
+		"a zone recovers":                        {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
+		"a pod crashes":                          {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
+		"a person has paused it":                 {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
+		"a pod is down in a zone that is paused": {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1 zone-a-1 starting@2\n", "not Ready=Paused Reconciling=Paused"},
+		"it is paused and has nothing due":       {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupSettled"},
+		"another controller interferes":          {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
+		"nobody can read the hold":               {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
 		"one zone is paused, another one needs a person": {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
 			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",

@@ -1,0 +1,167 @@
+package apiserver_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// names is what everything has to name of a plight.
+func (p plight) names(code string) said { return said{Zone: p.zone, Code: code, Pod: p.pod} }
+
+// first is the wait that stands before all others while the plight lasts.
+func (p plight) first(code string) said {
+	if p.from != (said{}) {
+		return p.from
+	}
+	return p.names(code)
+}
+
+// in tells whether a text names code, zone and pod.
+func (s said) in(text string) bool {
+	return strings.Contains(text, s.Code) && strings.Contains(text, s.Zone) && strings.Contains(text, s.Pod)
+}
+
+// logs waits until a line of the log names code, zone and pod.
+func (s *scene) logs(code string, p plight) {
+	s.t.Helper()
+	want := strings.TrimSpace(fmt.Sprintf("wait %s because %s %s", p.zone, code, p.pod))
+	if p.remark {
+		want = fmt.Sprintf("%s %s", p.zone, code)
+	}
+	s.eventually("the log says: "+want, func(present) error {
+		for line := range strings.Lines(s.operator.Logs()) {
+			if strings.Contains(line, `"`+s.name+`"`) && strings.Contains(line, want) {
+				return nil
+			}
+		}
+		return errors.New("no line says so")
+	})
+}
+
+// tellsOf waits for an Event, which names the pod as well. A wait that usually passes
+// is told of after a minute.
+func (s *scene) tellsOf(code string, p plight) {
+	s.t.Helper()
+	s.patience = max(s.patience, 90*time.Second)
+	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
+		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Reason == code && e.Regarding.Name == p.zone && strings.Contains(e.Note, p.pod) {
+				return nil
+			}
+			seen = append(seen, fmt.Sprintf("%s on %s: %s", e.Reason, e.Regarding.Name, e.Note))
+		}
+		return fmt.Errorf("there is %q", seen)
+	})
+}
+
+// shownGroup is what a RolloutGroup says of what is waited for.
+type shownGroup struct {
+	Status struct {
+		Waiting    struct{ Reason, Zone, Pod string }
+		Zones      []struct{ Name, Reason, Message string }
+		Conditions []metav1.Condition
+	}
+}
+
+// showsPlight waits until the RolloutGroup names code, zone and pod.
+func (s *scene) showsPlight(code string, p plight) {
+	s.t.Helper()
+	kinds := documentedReasons(s.t)
+	s.eventually(fmt.Sprintf("the RolloutGroup names %+v", p.names(code)), func(present) error {
+		o, err := s.resources(rolloutGroups).Get(s.t.Context(), defaultGroup, getOptions)
+		if err != nil {
+			return err
+		}
+		text, err := o.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		var shown shownGroup
+		if err := json.Unmarshal(text, &shown); err != nil {
+			return err
+		}
+		if err := shown.tells(code, p, kinds); err != nil {
+			return fmt.Errorf("%w: %+v", err, shown.Status)
+		}
+		return nil
+	})
+}
+
+// tells says what an object does not say of a plight.
+func (g shownGroup) tells(code string, p plight, kinds map[string]string) error {
+	if p.remark {
+		if ready := g.condition("Ready"); !p.names(code).in(ready.Message) {
+			return errors.New("its condition Ready does not tell of it")
+		}
+		return nil
+	}
+	told := func(z struct{ Name, Reason, Message string }) bool {
+		return z.Name == p.zone && z.Reason == code && strings.Contains(z.Message, p.pod)
+	}
+	if !slices.ContainsFunc(g.Status.Zones, told) {
+		return errors.New("its zone says something else")
+	}
+	first := p.first(code)
+	if w := g.Status.Waiting; (said{w.Zone, w.Reason, w.Pod}) != first {
+		return fmt.Errorf("it waits for something else, %+v was wanted", first)
+	}
+	for _, kind := range []string{"Ready", "Reconciling", "Stalled"} {
+		if c := g.condition(kind); c.Reason != first.Code || !strings.Contains(c.Message, first.Zone) || !strings.Contains(c.Message, first.Pod) {
+			return fmt.Errorf("its condition %s does not name %+v", kind, first)
+		}
+	}
+	stalled := kinds[first.Code] == "needs a person" && first.Code != "Paused"
+	if (g.condition("Stalled").Status == metav1.ConditionTrue) != stalled {
+		return fmt.Errorf("stalled should be %t", stalled)
+	}
+	return nil
+}
+
+func (g shownGroup) condition(kind string) metav1.Condition {
+	for _, c := range g.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+// isTold asks why, as a person does, and wants code, zone and pod to be named: to
+// programs and to people.
+func (p person) isTold(code string, of plight) {
+	p.scene.t.Helper()
+	wait, first, exit := of.names(code), of.first(code), 2
+	if of.remark {
+		exit = 0
+	}
+	p.scene.eventually(fmt.Sprintf("kubectl lockstep why names %+v", wait), func(present) error {
+		got, out, errs := p.types("why", defaultGroup, "-o", "json")
+		var why struct{ Waits, Remarks []said }
+		if got != exit || errs != "" || json.Unmarshal([]byte(out), &why) != nil {
+			return fmt.Errorf("exit code %d, want %d\n%s%s", got, exit, out, errs)
+		}
+		told := why.Waits
+		if of.remark {
+			told = why.Remarks
+		}
+		if !slices.Contains(told, wait) || told[0] != first {
+			return fmt.Errorf("it tells %+v, and %+v was to be first", told, first)
+		}
+		text := strings.TrimSpace(wait.Zone + " " + wait.Code + " " + wait.Pod)
+		if _, out, _ := p.types("why", defaultGroup); !strings.Contains(out, "\n"+text) {
+			return fmt.Errorf("no line begins with %q\n%s", text, out)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,141 @@
+package kubectl
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// delayed is a group whose last pod has agreed to leave after an hour.
+const delayed = "zone-a rev=1\n zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2\nzone-b rev=1\n zone-b-0 ready@1\n"
+
+// mirrors lets zone-a take over the replicas of a Deployment, which asks for one, with
+// a delay of an hour.
+func mirrors(s *scene) {
+	s.server.put("/apis/apps", object{"kind": "APIGroup", "apiVersion": "v1", "name": "apps", "preferredVersion": object{"groupVersion": "apps/v1", "version": "v1"}})
+	s.server.put("/apis/apps/v1", object{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "apps/v1", "resources": []object{
+		{"name": "deployments", "namespaced": true, "kind": "Deployment", "verbs": []string{"get", "list", "watch"}},
+		{"name": "deployments/scale", "namespaced": true, "kind": "Scale", "verbs": []string{"get"}},
+	}})
+	const web = "/apis/apps/v1/namespaces/team/deployments/web"
+	meta := object{"namespace": "team", "name": "web", "uid": "web", "resourceVersion": "5"}
+	s.server.put(web, object{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta})
+	s.server.put(web+"/scale", object{"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta, "spec": object{"replicas": 1}})
+	set := s.server.get(zonePath + "zone-a")
+	about, _ := set["metadata"].(object)
+	about["annotations"] = object{
+		contract.MirrorNameAnnotation: "web", contract.MirrorKindAnnotation: "Deployment", contract.MirrorAPIVersionAnnotation: "apps/v1",
+		contract.DelayAnnotation: "1h", contract.DelayURLAnnotation: "http://pod:8080/leave",
+	}
+	s.server.put(zonePath+"zone-a", set)
+}
+
+// agrees lets the hold note that zone-a-1 agreed to leave.
+func agrees(s *scene) {
+	call := plan.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
+	noted := map[string]plan.Agreement{"zone-a": {Call: call, Stretches: []plan.Stretch{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
+	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
+		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
+		"annotations": object{contract.GroupAnnotation: "store", contract.AgreedAnnotation: hold.FormatAgreed(noted)},
+	}})
+}
+
+// told lets the RolloutGroup say what a zone waits for, and of which generation.
+func told(s *scene, zone, code string, generation int) {
+	s.server.put("/apis/lockstep.dev/v1alpha1/namespaces/team/rolloutgroups/store", object{
+		"kind": "RolloutGroup", "apiVersion": "lockstep.dev/v1alpha1", "metadata": object{"namespace": "team", "name": "store"}, "spec": object{"group": "store"},
+		"status": object{
+			"waiting": object{"reason": code, "zone": zone, "pod": "zone-a-1"},
+			"zones":   []object{{"name": zone, "observedGeneration": generation, "reason": code, "replicas": 1, "updated": 1, "ready": 1, "done": 1, "down": 0, "budget": 1, "activity": "Blocked"}},
+		},
+	})
+}
+
+// waitsOf returns what why says is waited for: zone, code and pod.
+func waitsOf(s *scene) string {
+	s.Helper()
+	_, out, errs := s.types("why", "store", "-o", "json")
+	var why struct {
+		Waits []struct{ Zone, Code, Pod string }
+	}
+	if err := json.Unmarshal([]byte(out), &why); err != nil {
+		s.Fatalf("%v: %s%s", err, out, errs)
+	}
+	var waits []string
+	for _, w := range why.Waits {
+		waits = append(waits, strings.TrimSpace(w.Zone+" "+w.Code+" "+w.Pod))
+	}
+	return strings.Join(waits, ", ")
+}
+
+func noDeployments(r *http.Request) *http.Response {
+	if strings.Contains(r.URL.Path, "/deployments") {
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+	}
+	return nil
+}
+
+func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
+	inScene(t, []string{delayed}, func(s *scene) {
+		mirrors(s)
+		if got, want := waitsOf(s), "zone-a PodNotAgreed zone-a-1"; got != want {
+			s.Errorf("nobody has agreed: %s, want %s", got, want)
+		}
+		agrees(s)
+		if got, want := waitsOf(s), "zone-a DownscaleDelayed zone-a-1"; got != want {
+			s.Errorf("zone-a-1 has agreed: %s, want %s", got, want)
+		}
+	})
+}
+
+func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
+	const forbidden = "zone-a ReferenceForbidden"
+	for sentence, tc := range map[string]struct {
+		code       string // that the object says of zone-a
+		generation int
+		hidden     bool // who asks may not read the Deployment
+		want       string
+	}{
+		"its requests fail":                                      {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},
+		"it may not read the Deployment":                         {code: "ReferenceForbidden", generation: 1, want: forbidden + " zone-a-1"},
+		"who asks may not read the Deployment":                   {code: "PodNotAgreed", generation: 1, hidden: true, want: "zone-a PodNotAgreed zone-a-1"},
+		"who asks may not read it, and nothing is waited for":    {code: "", generation: 1, hidden: true, want: ""},
+		"what anybody can see is seen":                           {code: "Paused", generation: 1, want: "zone-a PodNotAgreed zone-a-1"},
+		"what is said of another generation does not count":      {code: "RequestForbidden", generation: 7, want: "zone-a PodNotAgreed zone-a-1"},
+		"nor does it where who asks may not read the Deployment": {code: "Paused", generation: 7, hidden: true, want: forbidden},
+		"what is no code is not said":                            {code: "\x1b[2J", generation: 1, hidden: true, want: ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inScene(t, []string{delayed}, func(s *scene) {
+				mirrors(s)
+				told(s, "zone-a", tc.code, tc.generation)
+				if tc.hidden {
+					s.server.refuse = noDeployments
+				}
+				if got := waitsOf(s); got != tc.want {
+					s.Errorf("got %q, want %q", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+func TestWithoutARolloutGroupWhySaysWhatCanBeSeen(t *testing.T) {
+	inScene(t, []string{rolling}, func(s *scene) {
+		seen := waitsOf(s)
+		w := plan.Describe(fixture.MustParse(rolling), plan.Group(fixture.MustParse(rolling))).Waits[0]
+		if want := w.Zone + " " + string(w.Because.Code); !strings.HasPrefix(seen, want) {
+			s.Errorf("got %q, want %q first", seen, want)
+		}
+	})
+}
