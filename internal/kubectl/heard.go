@@ -30,7 +30,7 @@ var notOurs = []reason.Code{reason.ReferenceForbidden, reason.ReferenceUnseen}
 // RolloutGroup says the operator waits for where nobody else can know that.
 func (c *cluster) steps(ctx context.Context, s plan.Snapshot) []plan.Action {
 	heard := c.heard(ctx, s)
-	steps := slices.DeleteFunc(plan.Group(s), func(step plan.Action) bool {
+	steps := slices.DeleteFunc(stepsFor(s), func(step plan.Action) bool {
 		w, waits := step.(plan.Wait)
 		_, known := heard[w.Zone]
 		return waits && known
