@@ -748,7 +748,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "person who drives out a rollout",
-		Edits: []Edit{{manual, "case !h.Holder.Free() && h.Holder != holder && !over:", "case h.Holder.Foreign() && h.Holder != holder && !over:"}},
+		Edits: []Edit{{manual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
 		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
 	},
 	{
