@@ -78,3 +78,48 @@ func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
 		}
 	})
 }
+
+// silent pods hear that they are to leave, and do not answer.
+type silentPods struct{}
+
+func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan.Pod) (bool, error) {
+	<-ctx.Done()
+	return true, ctx.Err()
+}
+
+// strict stores holds as long as somebody waits for that.
+type strict struct{ slow }
+
+func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.record = record
+	return nil
+}
+
+// What was begun is undone although nobody waits for the answer any more.
+func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := atRest()
+		for i := range group.Zones {
+			z := &group.Zones[i]
+			z.Prepares, z.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+			for j := range z.Pods {
+				z.Pods[j].IP = "10.0.0.1"
+			}
+		}
+		holds := &strict{}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: silentPods{}, Turns: &admission.Turns{}, Log: silent()}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if v := webhook.Judge(ctx, shrinking()); v.Allowed {
+			t.Errorf("got %+v, want a refusal", v)
+		}
+		if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Undoing {
+			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
+		}
+	})
+}

@@ -28,6 +28,8 @@ const (
 	granted   = "internal/invariant/grant.go"
 	snapshot  = "internal/plan/snapshot.go"
 	manual    = "internal/hold/manual.go"
+	confirm   = "internal/plan/confirm.go"
+	downscale = "internal/admission/prepare_downscale.go"
 	explore   = "internal/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
 )
@@ -89,6 +91,18 @@ var all = []Mutant{
 			"\tfor _, intent := range b.counting {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.problem = firstOf(lifecycle(zone)",
 		}},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
+	},
+	{
+		Name:  "zone whole by the pods that exist, whatever it asks for",
+		Edits: []Edit{{board, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
+		Test:  scenarios + "a-missing-pod-spends-the-budget", Rule: "delete zone-a-1",
+		Remark: "as in a status, which counts what there is",
+	},
+	{
+		Name:  "budget counted as a status does",
+		Edits: []Edit{{board, "\t\treturn Refusal{Code: reason.PodLeaving, Pod: pod.Name}\n", "\t\treturn Refusal{}\n"}, blind},
+		Test:  explore + "two pods at a time and a crash", Rule: "WithinBudget",
+		Remark: "a pod that leaves may still be Ready in a status",
 	},
 
 	// guards of every replacement
@@ -608,6 +622,26 @@ var all = []Mutant{
 		Edits: []Edit{{cover, "(inheritsDecrease(s.Hold, steps) || asksPods(steps)) && !s.Live", "inheritsDecrease(s.Hold, steps) && !s.Live"}},
 		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
 	},
+	{
+		Name: "downscale and rollout of another zone at once",
+		Edits: []Edit{
+			{guards, "if d := b.Hold.Decrease; !d.None() && !b.ended && d.Zone != zone {", "if d := b.Hold.Decrease; false {"},
+			{shrink, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
+		},
+		Test: explore + "a downscale beside a rollout", Rule: "NoLostIntent",
+		Remark: "the hold has room for the one or the other",
+	},
+	{
+		Name:  "preparation undone under the deadline that is over",
+		Edits: []Edit{{downscale, "undo, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)", "undo, stop := context.WithTimeout(ctx, detached)"}},
+		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
+	},
+	{
+		Name:  "turn of a group that every request makes anew",
+		Edits: []Edit{{"internal/admission/turns.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
+		Test:  "internal/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
+		Remark: "across replicas the Lease decides: see the mutants that write it",
+	},
 
 	// evictions
 	{
@@ -684,6 +718,21 @@ var all = []Mutant{
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "Progress",
 	},
 	{
+		Name:  "granted eviction that has lapsed keeps every takedown from its look",
+		Edits: []Edit{{confirm, "return ends && a.Intent.UID == i.UID", "return false && ends && a.Intent.UID == i.UID"}},
+		Test:  "internal/controller/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
+	},
+	{
+		Name:  "caches not asked again after a look",
+		Edits: []Edit{{confirm, "!slices.Contains(proposed, uid)", "false && !slices.Contains(proposed, uid)"}},
+		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
+	},
+	{
+		Name:  "rollout that joins evictions by partitions of its zone",
+		Edits: []Edit{{guards, "(intent.Zone != zone || intent.Partition != \"\")", "intent.Zone != zone"}},
+		Test:  scenarios + "evictions-by-partitions-keep-rollouts-of-their-own-zone-waiting", Rule: "delete zone-a-0",
+	},
+	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
 		Edits: []Edit{{cover, "covered.Verdict == Carry && endsGrants(steps)", "false && endsGrants(steps)"}},
 		Test:  "internal/plan TestNoStutter", Rule: "is planned again",
@@ -728,6 +777,16 @@ var all = []Mutant{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
 		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
 		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
+	},
+
+	// the CA in webhook configurations
+	{
+		Name: "CA taken for injected although its patch failed",
+		Edits: []Edit{{
+			"internal/controller/cabundle/controller.go", "\tif err := c.send(ctx, key, patch); err != nil {\n",
+			"\tfor i := range found.hooks {\n\t\tfound.hooks[i].client.CABundle = bundle\n\t}\n\tif err := c.send(ctx, key, patch); err != nil {\n",
+		}},
+		Test: "internal/controller/cabundle TestAPatchThatFailsIsTriedAgain", Rule: "tries in ten minutes",
 	},
 
 	// what people ask for

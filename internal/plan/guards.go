@@ -99,14 +99,15 @@ func heldElsewhere(b *board, d disruption) Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// notedElsewhere objects while an intent or a decrease of another zone counts,
-// whoever holds.
+// notedElsewhere objects while an intent or a decrease of another zone counts, whoever
+// holds. An eviction that goes by partitions is of no zone: nothing joins it but others
+// of its kind.
 func (b *board) notedElsewhere(zone string) Refusal {
 	if d := b.Hold.Decrease; !d.None() && !b.ended && d.Zone != zone {
 		return b.held(d.Zone, "")
 	}
 	for _, intent := range b.Hold.Intents {
-		if _, counts := b.counting[intent.Pod]; counts && intent.Zone != zone {
+		if _, counts := b.counting[intent.Pod]; counts && (intent.Zone != zone || intent.Partition != "") {
 			return b.held(intent.Zone, intent.Pod)
 		}
 	}

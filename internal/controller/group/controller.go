@@ -133,7 +133,7 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		c.Fresh.Looked(live)
 		s = live
 		steps, covered = think(s)
-		if !c.stillWanted(steps, s.Key) {
+		if !plan.Confirms(c.Observer.Cached(s.Key), steps) {
 			c.trouble.forget(s.Key)
 			return loop.After(lookAgain), nil
 		}
@@ -163,23 +163,6 @@ func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, 
 		return c.Observer.Live(ctx, s.Key)
 	}
 	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
-}
-
-// stillWanted tells whether the caches of this moment propose the takedowns
-// as well: a live read takes a while, and what broke meanwhile is seen here.
-func (c *Controller) stillWanted(steps []plan.Action, key plan.Key) bool {
-	proposed := map[string]bool{}
-	for _, step := range plan.Group(c.Observer.Cached(key)) {
-		if d, ok := step.(plan.DeletePod); ok {
-			proposed[d.UID] = true
-		}
-	}
-	for _, step := range steps {
-		if d, ok := step.(plan.DeletePod); ok && d.Up && !proposed[d.UID] {
-			return false
-		}
-	}
-	return true
 }
 
 func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {

@@ -101,6 +101,8 @@ const (
 	settled  = "zone-a rev=2\n zone-a-0 ready@2\n"
 	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
 	rolling  = "hold rollout/zone-a\n"
+	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=45s\n"
+	other    = "zone-b rev=2\n zone-b-0 ready@2\n"
 )
 
 func TestReconcile(t *testing.T) {
@@ -128,6 +130,11 @@ func TestReconcile(t *testing.T) {
 		},
 		"what the caches would not take down after the look stays": {
 			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
+		},
+		"a grant that has lapsed keeps no takedown from its look": {
+			cached: lapsed + outdated + other, live: "live\n" + lapsed + outdated + other, want: loop.After(hold.RenewEvery), looks: 1,
+			ran:      []string{"delete zone-a-0 of zone-a because OutdatedRevision; end grant of zone-b-0 (write rollout/zone-a with zone-a-0)"},
+			reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision; end grant of zone-b-0"},
 		},
 		"a look that shows no need comes to nothing": {
 			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},
