@@ -157,6 +157,7 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 // told are the reasons that raise no alert, and why.
 var told = map[reason.Code]string{
 	reason.ReplicasForced: "somebody wants it so",
+	reason.PauseOver:      "so ends every pause that has an end",
 	reason.NothingCovered: "a condition of the budget; nothing waits and nothing is refused for it",
 	reason.SeveralGroups:  "a condition of the budget; it may be meant",
 }

@@ -66,6 +66,12 @@ func (t tags) get(key string) string {
 func (s span) start() time.Time { return time.UnixMicro(s.StartTime) }
 func (s span) end() time.Time   { return time.UnixMicro(s.StartTime + s.Duration) }
 
+// same tells whether both are one span that was exported twice.
+func (s span) same(other span) bool {
+	return s.TraceID == other.TraceID && s.SpanID == other.SpanID && s.parent() == other.parent() &&
+		s.OperationName == other.OperationName && s.StartTime == other.StartTime && s.Duration == other.Duration
+}
+
 // parent is the id of the span that it is a part of, of the same trace.
 func (s span) parent() string {
 	for _, r := range s.References {

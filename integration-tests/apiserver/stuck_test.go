@@ -137,6 +137,10 @@ var plights = map[string]plight{
 		paused(true)(s)
 		set(&s.Annotations, "lockstep.dev/paused-until", "tomorrow")
 	})},
+	"PauseOver": {zone: "zone-a", remark: true, bring: having(func(s *appsv1.StatefulSet) {
+		paused(true)(s)
+		set(&s.Annotations, "lockstep.dev/paused-until", "2026-01-05T12:00:00Z")
+	})},
 	"InvalidForceReplicas": {zone: "zone-a", remark: true, bring: having(forced("many"))},
 }
 

@@ -23,6 +23,9 @@ func Remarks(s Snapshot) []Wait {
 				Code: reason.InvalidPausedUntil, Detail: z.PausedUntil.Invalid,
 			}})
 		}
+		if z.Paused && !z.PausedAt(s.Now) && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.PauseOver}})
+		}
 		if z.Forced.Given && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.ReplicasForced, Detail: strconv.Itoa(z.Forced.Replicas) + " replicas",

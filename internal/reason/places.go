@@ -47,6 +47,7 @@ var places = map[Code][]Place{
 	NothingCovered:        {InBudgets},
 	SeveralGroups:         {InBudgets},
 	InvalidPausedUntil:    {InRemarks},
+	PauseOver:             {InRemarks},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

@@ -111,6 +111,7 @@ const (
 	NothingCovered        Code = "NothingCovered"
 	SeveralGroups         Code = "SeveralGroups"
 	InvalidPausedUntil    Code = "InvalidPausedUntil"
+	PauseOver             Code = "PauseOver"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -178,7 +178,7 @@ func sameStory(told, why plan.Refusal, lasts time.Duration) bool {
 func severity(code reason.Code) string {
 	entry, _ := reason.Explain(code)
 	switch {
-	case code == reason.Paused, code == reason.ReplicasForced:
+	case code == reason.Paused, code == reason.ReplicasForced, code == reason.PauseOver:
 		return corev1.EventTypeNormal
 	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing:
 		return corev1.EventTypeWarning

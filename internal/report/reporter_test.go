@@ -320,7 +320,7 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 	}
 }
 
-// What a person must end is a warning, but for a pause that he asked for.
+// What a person must end is a warning, but for what he asked for.
 func TestSeverity(t *testing.T) {
 	s := fixture.MustParse(settled)
 	for _, entry := range reason.All() {
@@ -328,7 +328,7 @@ func TestSeverity(t *testing.T) {
 		r.Group(s, []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: entry.Code}}}, nil)
 		want := []string(nil)
 		switch {
-		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced:
+		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced, entry.Code == reason.PauseOver:
 			want = []string{corev1.EventTypeNormal}
 		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing:
 			want = []string{corev1.EventTypeWarning}
