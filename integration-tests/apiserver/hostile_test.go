@@ -53,7 +53,7 @@ func TestHostileTextsAndTheLongestNamesBreakNoOutput(t *testing.T) {
 }
 
 // poisonsLease lets somebody hold the group whose name nobody can say, and remembers
-// rollouts of zones that are none.
+// rollouts, one of a zone that is none.
 func (s *scene) poisonsLease() {
 	s.t.Helper()
 	text, err := json.Marshal(hostileText)
@@ -74,9 +74,11 @@ func (s *scene) poisonsLease() {
 		l.Spec.HolderIdentity = new("manual/" + strings.Repeat(hostileText, (100<<10)/len(hostileText)))
 		l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &metav1.MicroTime{Time: time.Now()}, new(int32(3600))
 		const at = `"2026-01-05T12:00:00Z"`
-		l.Annotations[rolloutsAnnotation] = fmt.Sprintf(
-			`{"version":1,"finished":[{"trace":%s,"since":%s,"until":%s,"zones":[{"name":%s,"uid":%s,"from":%s,"to":%s,"since":%s,"until":%s}]}]}`,
-			text, at, at, text, text, text, text, at, at)
+		rollout := func(trace, name string) string {
+			return fmt.Sprintf(`{"trace":%s,"since":%s,"until":%s,"zones":[{"name":%s,"uid":%s,"from":%s,"to":%s,"since":%s,"until":%s}]}`,
+				trace, at, at, name, name, name, name, at, at)
+		}
+		l.Annotations[rolloutsAnnotation] = `{"version":1,"finished":[` + rollout(string(text), string(text)) + "," + rollout(`""`, `"`+longZone+`"`) + `]}`
 		_, err = leases.Update(s.t.Context(), l, updateOptions)
 		return err
 	})
@@ -171,7 +173,7 @@ func (p person) readsPlainly(zones []string) {
 		"why " + longGroup:        {longGroup, zones[1] + " GroupHeld", "日本語"},
 		"why " + zones[0] + "-0":  {longGroup, zones[0] + "-0"},
 		"plan " + longGroup:       {longGroup, "wait " + zones[1] + " because GroupHeld"},
-		"history " + longGroup:    {"done"},
+		"history " + longGroup:    {longZone, "done"},
 		"snapshot " + longGroup:   {longGroup, zones[0]},
 		"release x" + hostileText: nil,
 	} {
