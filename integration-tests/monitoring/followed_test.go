@@ -38,7 +38,11 @@ func TestARefusedDownscaleIsFollowedFromItsMessageToLogTraceAndExemplar(t *testi
 		}
 		return nil
 	})
-	line := s.logged(message)
+	var line review
+	s.await("its line of log", func() error {
+		line, err = s.logged(message)
+		return err
+	})
 	if line.Reason != "GroupHeld" || line.Namespace != namespace || line.Webhook != "prepare-downscale" || !strings.HasSuffix(line.Object, "/"+zones[2]) {
 		t.Errorf("the log says %+v", line)
 	}
@@ -64,16 +68,14 @@ type review struct {
 }
 
 // logged returns the line of log with the message of a refusal.
-func (s *scene) logged(message string) review {
-	s.Helper()
+func (s *scene) logged(message string) (review, error) {
 	for line := range strings.Lines(s.operator.Logs()) {
 		var r review
 		if json.Unmarshal([]byte(line), &r) == nil && r.Msg == "review" && r.Message == message {
-			return r
+			return r, nil
 		}
 	}
-	s.Fatalf("the log has no %q", message)
-	return review{}
+	return review{}, fmt.Errorf("the log has no %q", message)
 }
 
 // tagged objects unless a trace of Jaeger's has the span of a review, with its reason.
