@@ -123,7 +123,7 @@ func ParseRollouts(text string) plan.Rollouts {
 
 // readable tells whether a rollout can be written as it was read, and is no longer then.
 func (g rolledGroup) readable() bool {
-	good := (g.Trace == "" || isTraceparent(g.Trace)) && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
+	good := (g.Trace == "" || TraceID(g.Trace) != "") && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
 	for _, z := range g.Zones {
 		good = good && z.Name != "" && plain(z.Name, z.UID, z.From, z.To) && !written(z.Since).IsZero() && writable(z.Since) && writable(z.Until)
 		for _, p := range z.Pods {
@@ -144,11 +144,13 @@ func plain(texts ...string) bool {
 	})
 }
 
-// isTraceparent tells whether a text is the W3C traceparent of a span.
-func isTraceparent(text string) bool {
+// TraceID returns the trace of a W3C traceparent, "" for any other text.
+func TraceID(text string) string {
 	parts := strings.Split(text, "-")
-	return len(parts) == 4 && parts[0] == "00" && isID(parts[1], 32) && isID(parts[2], 16) &&
-		len(parts[3]) == 2 && strings.Trim(parts[3], hexDigits) == ""
+	if len(parts) != 4 || parts[0] != "00" || !isID(parts[1], 32) || !isID(parts[2], 16) || len(parts[3]) != 2 || strings.Trim(parts[3], hexDigits) != "" {
+		return ""
+	}
+	return parts[1]
 }
 
 const hexDigits = "0123456789abcdef"

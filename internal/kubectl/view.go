@@ -1,9 +1,9 @@
 package kubectl
 
 import (
-	"strings"
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -56,7 +56,7 @@ func viewOfSteps(s plan.Snapshot, steps []plan.Action) groupView {
 	status := plan.Describe(s, steps)
 	v := groupView{
 		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
-		Holder: string(status.Holder), Since: moment(status.Since), TraceID: traceID(s.Hold.Trace),
+		Holder: string(status.Holder), Since: moment(status.Since), TraceID: hold.TraceID(s.Hold.Trace),
 		Zones: []zoneView{},
 	}
 	if status.Holder.Foreign() {
@@ -107,14 +107,4 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// traceID returns the trace of a W3C traceparent, "" where there is none.
-func traceID(traceparent string) string {
-	parts := strings.Split(traceparent, "-")
-	const length = 32
-	if len(parts) != 4 || len(parts[1]) != length {
-		return ""
-	}
-	return parts[1]
 }

@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // rolloutOf returns the rollout that is under way, if one is, in zones that stand like
@@ -19,7 +19,7 @@ func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.Rollout
 	if since == nil || current.Over() {
 		return nil
 	}
-	rollout := &v1alpha1.RolloutGroupRollout{Since: *since, TraceID: traceID(current.Trace)}
+	rollout := &v1alpha1.RolloutGroupRollout{Since: *since, TraceID: hold.TraceID(current.Trace)}
 	if goesOn(s, zones) {
 		rollout.EstimatedEnd = estimate(s, zones, expected(before, *since, zones, s.Now))
 	}
@@ -94,13 +94,4 @@ func forEach(r plan.RolledGroup, replaced int, until time.Time) time.Duration {
 		return 0
 	}
 	return until.Sub(r.Since) / time.Duration(replaced)
-}
-
-// traceID returns the trace of a W3C traceparent, which is text of a Lease.
-func traceID(parent string) string {
-	span := telemetry.SpanOf(parent)
-	if !span.IsValid() {
-		return ""
-	}
-	return span.TraceID().String()
 }
