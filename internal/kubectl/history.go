@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -37,15 +38,7 @@ func (a *app) history() *cobra.Command {
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		name, err := groupOf(args[0])
-		if err != nil {
-			return err
-		}
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		s, err := cluster.existing(c.Context(), cluster.group(name))
+		s, err := a.read(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -66,7 +59,7 @@ func rolloutsOf(r plan.Rollouts) []rolloutView {
 	}
 	views := []rolloutView{}
 	for _, g := range all {
-		v := rolloutView{Since: g.Since.UTC(), Until: moment(g.Until), TraceID: traceID(g.Trace), Zones: []rolledView{}}
+		v := rolloutView{Since: g.Since.UTC(), Until: moment(g.Until), TraceID: hold.TraceID(g.Trace), Zones: []rolledView{}}
 		for _, z := range g.Zones {
 			v.Zones = append(v.Zones, rolledView{z.Name, z.From, z.To, z.Since.UTC(), moment(z.Until), z.Replaced})
 		}

@@ -45,15 +45,11 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
 		}
-		name, err := groupOf(args[0])
+		cluster, key, err := a.groupAt(args[0])
 		if err != nil {
 			return err
 		}
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		return a.take(c.Context(), cluster, name, holder, lasts, renew)
+		return a.take(c.Context(), cluster, key, holder, lasts, renew)
 	}
 	command.Flags().StringVar(&why, "reason", "", "why: it becomes part of the holder that everybody sees")
 	command.Flags().DurationVar(&lasts, "for", time.Hour, "how long at most")
@@ -69,9 +65,8 @@ func unfitReason(why string) error {
 // longestHold is how long people may hold: what is forgotten should end.
 const longestHold = 7 * 24 * time.Hour
 
-func (a *app) take(ctx context.Context, c *cluster, name string, holder plan.Holder, lasts time.Duration, renew bool) error {
-	key := c.group(name)
-	zones, err := c.zonesOf(ctx, name)
+func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Holder, lasts time.Duration, renew bool) error {
+	zones, err := c.zonesOf(ctx, key.Group)
 	if err != nil {
 		return err
 	}

@@ -71,15 +71,7 @@ func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snap
 	if file != "" {
 		return a.readSnapshot(file)
 	}
-	name, err := groupOf(args[0])
-	if err != nil {
-		return plan.Snapshot{}, err
-	}
-	cluster, err := a.connect()
-	if err != nil {
-		return plan.Snapshot{}, err
-	}
-	return cluster.existing(c.Context(), cluster.group(name))
+	return a.read(c.Context(), args[0])
 }
 
 func planOf(s plan.Snapshot) planView {

@@ -38,15 +38,11 @@ operation of its own is never given back by this: it ends when the operation doe
 				return errors.New("--reason does not go with --force; accepted: one of them")
 			}
 		}
-		name, err := groupOf(args[0])
+		cluster, key, err := a.groupAt(args[0])
 		if err != nil {
 			return err
 		}
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		return a.giveBack(c.Context(), cluster, cluster.group(name), holder, force)
+		return a.giveBack(c.Context(), cluster, key, holder, force)
 	}
 	command.Flags().StringVar(&why, "reason", "", "only where the group is held for this reason")
 	command.Flags().BoolVar(&force, "force", false, "also where the holder is neither manual/... nor an operation of lockstep's")

@@ -37,15 +37,7 @@ has the same hash as long as the group's first StatefulSet exists.`,
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		name, err := groupOf(args[0])
-		if err != nil {
-			return err
-		}
-		cluster, err := a.connect()
-		if err != nil {
-			return err
-		}
-		s, err := cluster.existing(c.Context(), cluster.group(name))
+		s, err := a.read(c.Context(), args[0])
 		if err != nil {
 			return err
 		}

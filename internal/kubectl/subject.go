@@ -1,9 +1,12 @@
 package kubectl
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // Kinds that a name can be told to be of.
@@ -39,4 +42,27 @@ func subject(argument string, accepted ...string) (kind, name string, err error)
 func groupOf(argument string) (string, error) {
 	_, name, err := subject(argument, groupKind)
 	return name, err
+}
+
+// groupAt connects to the cluster, and returns the key of the group that an argument
+// names, where nothing but a group is accepted.
+func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
+	name, err := groupOf(argument)
+	if err != nil {
+		return nil, plan.Key{}, err
+	}
+	c, err := a.connect()
+	if err != nil {
+		return nil, plan.Key{}, err
+	}
+	return c, c.group(name), nil
+}
+
+// read reads the group that an argument names, and that has to exist.
+func (a *app) read(ctx context.Context, argument string) (plan.Snapshot, error) {
+	c, key, err := a.groupAt(argument)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	return c.existing(ctx, key)
 }
