@@ -183,6 +183,19 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 	return c, replicas
 }
 
+// eachRefuses shrinks zone-a, and has each replica refuse to let zone-b shrink meanwhile.
+func (c *trial) eachRefuses(replicas []*operator) {
+	c.t.Helper()
+	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, o := range replicas {
+		c.service.leadTo(webhookAddress(c.t, o))
+		c.refuses(c.scaleBy(patched, "zone-b", -1), apierrors.IsTooManyRequests, "downscale/zone-a")
+		c.keepsBarred(patched, scaled)
+	}
+}
+
 func TestNothingIsRolledWhileNobodyLeads(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
@@ -204,12 +217,8 @@ func TestNothingIsRolledWhileNobodyLeads(t *testing.T) {
 func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
-	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
-		t.Fatal(err)
-	}
+	c.eachRefuses(replicas)
 	for _, o := range replicas {
-		c.service.leadTo(webhookAddress(t, o))
-		c.refuses(c.scaleBy(patched, "zone-b", -1), apierrors.IsTooManyRequests, "downscale/zone-a")
 		if _, metrics := o.get("/metrics"); !hasSeries(metrics, "lockstep_group_refusals_total", c.name, `webhook="prepare-downscale"`, `reason="GroupHeld"`) {
 			t.Error("the refusal is not counted")
 		}
@@ -229,14 +238,7 @@ func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) 
 func TestEveryReplicaAnswersDownscalesWhileNobodyLeads(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
-	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range replicas {
-		c.service.leadTo(webhookAddress(t, o))
-		c.refuses(c.scaleBy(patched, "zone-b", -1), apierrors.IsTooManyRequests, "downscale/zone-a")
-		c.keepsBarred(patched, scaled)
-	}
+	c.eachRefuses(replicas)
 	c.shrinksAtLast(patched, "zone-b") // once zone-a's has left
 	set, err := c.world.admin.AppsV1().StatefulSets(c.name).Get(t.Context(), "zone-b", getOptions)
 	if err != nil {
