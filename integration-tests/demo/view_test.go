@@ -49,7 +49,7 @@ north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
 south · opted in · nobody holds the Lease
   ingester-zone-a  ░░░░░░░░░░░░  0/4  ×○○○  waits: ingester-zone-a-0 is leaving
   ingester-zone-b  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-a is not whole
-  ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: StatusBehind
+  ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: its status is behind
 
 bystander · did not opt in · must stay as it is
   ingester-zone-a  ░░░░░░░░░░░░  0/4  ○○○○
@@ -83,7 +83,7 @@ north - opted in - Lease held by rollou>
 south - opted in - nobody holds the Lea>
   zone-a  0/4  xooo  waits: zone-a-0 is>
   zone-b  0/4  oooo  waits: zone-a is n>
-  zone-c  0/4  oooo  waits: StatusBehind
+  zone-c  0/4  oooo  waits: its status >
 
 bystander - did not opt in - must stay >
   zone-a  0/4  oooo

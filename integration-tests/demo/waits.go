@@ -105,7 +105,7 @@ func waitOf(because string) wait {
 }
 
 // sentences say the reasons that a rollout without trouble gives. %s is the zone
-// that stands in the way, else the pod.
+// that stands in the way, else the pod; where there is none, the zone itself waits.
 var sentences = map[string]string{
 	"PodMissing":        "%s is missing",
 	"PodStarting":       "%s is starting",
@@ -115,13 +115,17 @@ var sentences = map[string]string{
 	"OtherZoneNotWhole": "%s is not whole",
 	"NotItsTurn":        "%s comes first",
 	"GroupHeld":         "%s holds the group",
+	"StatusBehind":      "its status is behind",
 }
 
 // String is a short sentence where there is one, else the operator's words.
 func (w wait) String() string {
 	sentence, known := sentences[w.code]
 	subject := cmp.Or(w.zone, w.pod)
-	if known && subject != "" {
+	switch {
+	case known && !strings.Contains(sentence, "%s"):
+		return sentence
+	case known && subject != "":
 		return fmt.Sprintf(sentence, subject)
 	}
 	return strings.Join(strings.Fields(w.code+" "+w.pod+" "+w.zone+" "+w.more), " ")
