@@ -110,6 +110,9 @@ test: ## all tests: units, properties, scenarios, a small exploration, then the 
 explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and dimensions
 	cd internal/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 60m
 
+sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of invented time, of many groups, faults and clocks; LOCKSTEP_SEED=n begins with that one
+	cd internal/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h
+
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
 	cd internal/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
 
@@ -192,6 +195,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore mutants faults storm monitoring prop fuzz race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore sim mutants faults storm monitoring prop fuzz race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit api deps golden-files

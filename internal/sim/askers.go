@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/sim/judge"
 )
 
 // asker is somebody who wants a zone to shrink: the API server, which reads the
@@ -275,18 +276,14 @@ func (a *asker) unnoted(w *world) bool {
 func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 	zone := int(a.zone)
 	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)
-	for _, law := range []struct {
-		name   string
-		broken bool
-	}{
-		{"OneZoneAtATime", w.ours&elsewhere != 0 || w.apart&down(&w.pods, &w.zones) != 0 || w.othersHarmed(zone)},
-		{"RestIsWhole", elsewhere&^(a.shown&^w.ours) != 0},
-	} {
-		if law.broken && e.rules.judges(law.name) {
-			return law.name, fmt.Sprintf("%s shrinks to %d; down elsewhere: %v; of these by us: %v", zoneNames[zone], a.to, elsewhere, w.ours&elsewhere)
-		}
+	rule = judge.Deed{
+		Elsewhere: w.ours&elsewhere != 0 || w.apart&down(&w.pods, &w.zones) != 0 || w.othersHarmed(zone),
+		Rest:      count(elsewhere &^ (a.shown &^ w.ours)),
+	}.Broken(e.rules.judges)
+	if rule == "" {
+		return "", ""
 	}
-	return "", ""
+	return rule, fmt.Sprintf("%s shrinks to %d; down elsewhere: %v; of these by us: %v", zoneNames[zone], a.to, elsewhere, w.ours&elsewhere)
 }
 
 // String names the request in a story.

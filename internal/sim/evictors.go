@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/sim/judge"
 )
 
 // evictor is somebody who wants a pod to leave: the API server, which asks a webhook
@@ -481,21 +482,18 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
 		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
 	}
-	for _, law := range []struct {
-		name   string
-		broken bool
-	}{
-		{"ExactTarget", w.pods[slot].born != ev.born},
-		{"OneZoneAtATime", elsewhere},
-		{"RestIsWhole", rest != 0},
-		{"WithinBudget", count(beside) > e.config.limit()},
-		{"NotedFirst", !w.notesEviction(ev)},
-	} {
-		if law.broken && e.rules.judges(law.name) {
-			return law.name, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
-		}
+	rule = judge.Deed{
+		Strange:   w.pods[slot].born != ev.born,
+		Elsewhere: elsewhere,
+		Rest:      count(rest),
+		Down:      count(beside),
+		Budget:    e.config.limit(),
+		Unnoted:   !w.notesEviction(ev),
+	}.Broken(e.rules.judges)
+	if rule == "" {
+		return "", ""
 	}
-	return "", ""
+	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
 }
 
 // partitionSlots returns the pods of one ordinal.

@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/lockstep-dev/lockstep/internal/sim/judge"
 )
 
 // judge looks at a delete just carried out. It returns the rule that was
@@ -11,22 +13,20 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 	slot := int(r.target)
 	broken := down(&w.pods, &w.zones)
 	excused := broken &^ w.ours &^ r.evidence.before
-	for _, law := range []struct {
-		name   string
-		broken bool
-	}{
-		{"ExactTarget", !exact},
-		{"OneZoneAtATime", up && (zonesIn(w.ours&broken) > 1 || w.apart&broken != 0 || w.othersHarmed(zoneOf(slot)))},
-		{"RestIsWhole", up && broken&^excused&^zoneSlots(zoneOf(slot)) != 0},
-		{"WithinBudget", up && count((broken&^excused).with(slot)&zoneSlots(zoneOf(slot))&wantedSlots(w)) > e.config.budget()},
-		{"NotedFirst", up && !w.notes(r.step)},
-	} {
-		if law.broken && e.rules.judges(law.name) {
-			return law.name, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v",
-				podNames[slot], broken, w.ours&broken, excused)
-		}
+	deed := judge.Deed{
+		Strange:   !exact,
+		Elsewhere: up && (zonesIn(w.ours&broken) > 1 || w.apart&broken != 0 || w.othersHarmed(zoneOf(slot))),
+		Unnoted:   up && !w.notes(r.step),
 	}
-	return "", ""
+	if up {
+		deed.Rest = count(broken &^ excused &^ zoneSlots(zoneOf(slot)))
+		deed.Down = count((broken &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
+		deed.Budget = e.config.budget()
+	}
+	if rule = deed.Broken(e.rules.judges); rule == "" {
+		return "", ""
+	}
+	return rule, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, w.ours&broken, excused)
 }
 
 // judgeState looks for takedowns that are under way, can succeed and are not noted.

@@ -1,0 +1,42 @@
+package walk
+
+import "time"
+
+// epoch is when every schedule begins.
+var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is what a process takes for the time. The wall clock is ahead or behind, goes
+// at a rate of its own and is set right when it is too wrong; the steady clock, by
+// which a process measures how long something takes, only has a rate.
+type clock struct {
+	set    instant // when the wall clock was set last
+	ahead  time.Duration
+	rate   float64
+	steady float64
+}
+
+// mostWrong is how far a wall clock gets from the time before it is set.
+const mostWrong = 10 * time.Minute
+
+func (c clock) wall(now instant) time.Time {
+	return epoch.Add(c.set + c.ahead + time.Duration(c.rate*float64(now-c.set)))
+}
+
+// lasted returns how long something took from the beginning until now.
+func (c clock) lasted(now instant) time.Duration { return time.Duration(c.steady * float64(now)) }
+
+// truly returns how long it is until a duration has passed by the steady clock.
+func (c clock) truly(d time.Duration) time.Duration { return time.Duration(float64(d) / c.steady) }
+
+// tooWrongAt returns when a wall clock has to be set; false for never.
+func (c clock) tooWrongAt() (instant, bool) {
+	left := mostWrong - c.ahead
+	drift := c.rate - 1
+	if drift < 0 {
+		left, drift = mostWrong+c.ahead, -drift
+	}
+	if drift < 0.001 {
+		return 0, false
+	}
+	return c.set + time.Duration(float64(left)/drift), true
+}

@@ -1,0 +1,119 @@
+package walk
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// sync lets the StatefulSet controller look at a zone soon.
+func (w *walk) sync(g *group, n int) {
+	key := [2]int{g.no, n}
+	if w.syncing[key] {
+		return
+	}
+	w.syncing[key] = true
+	w.after(w.between(time.Millisecond, 50*time.Millisecond)+w.slow(), func() {
+		delete(w.syncing, key)
+		w.control(g, n)
+	})
+}
+
+// control is the StatefulSet controller: it observes, creates and removes pods. Zones
+// are OnDelete, so it replaces nobody.
+func (w *walk) control(g *group, n int) {
+	z := g.zones[n]
+	if counting := w.counting(g, n); !z.Observed || z.Counting != counting || z.UpdateRevision != z.template {
+		w.putZone(g, n, func(z *zone) { z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting })
+		z = g.zones[n]
+	}
+	for ordinal := mostPods - 1; ordinal >= 0; ordinal-- {
+		switch p := g.pods[n][ordinal]; {
+		case p == nil && ordinal < z.Replicas:
+			w.create(g, n, ordinal)
+		case p != nil && ordinal >= z.Replicas && p.Phase != plan.Leaving:
+			w.leave(g, n, ordinal, "controller removes")
+		}
+	}
+}
+
+// counting tells whether the status names two revisions and does not say yet that every
+// pod is Ready at the newer one.
+func (w *walk) counting(g *group, n int) bool {
+	z := g.zones[n]
+	if z.CurrentRevision == z.template {
+		return false
+	}
+	for ordinal := range z.Replicas {
+		if p := g.pods[n][ordinal]; p == nil || !p.Up() || p.Revision != z.template {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walk) create(g *group, n, ordinal int) {
+	z := g.zones[n]
+	w.uids++
+	now := w.wall()
+	p := plan.Pod{
+		Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: z.template,
+		Created: plan.StampOf(now), IP: "10.0.0.1", Phase: plan.Starting,
+	}
+	w.story(g, "controller creates", p.Name, "at", p.Revision)
+	w.putPod(g, n, ordinal, p)
+	w.start(g, n, ordinal)
+}
+
+// start lets the kubelet bring a pod up, or fail to.
+func (w *walk) start(g *group, n, ordinal int) {
+	uid := g.pods[n][ordinal].UID
+	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.slow(), func() {
+		p := g.pods[n][ordinal]
+		if p == nil || p.UID != uid || (p.Phase != plan.Starting && p.Phase != plan.Failing) {
+			return
+		}
+		next := *p
+		next.Phase, next.ReadySince = plan.Ready, w.wall().Truncate(time.Second)
+		if g.bad[p.Revision] {
+			if p.Phase == plan.Failing {
+				return
+			}
+			next.Phase, next.ReadySince, next.Why = plan.Failing, time.Time{}, "CrashLoopBackOff"
+		}
+		w.story(g, "kubelet:", p.Name, "is", phaseNames[next.Phase])
+		w.putPod(g, n, ordinal, next)
+	})
+}
+
+var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
+
+// leave lets a pod terminate, whoever wants it to, and go.
+func (w *walk) leave(g *group, n, ordinal int, who string) {
+	p := *g.pods[n][ordinal]
+	w.story(g, who, p.Name)
+	p.Phase, p.ReadySince = plan.Leaving, time.Time{}
+	w.putPod(g, n, ordinal, p)
+	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.slow(), func() {
+		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {
+			w.story(g, "kubelet:", p.Name, "is gone")
+			w.removePod(g, n, ordinal)
+		}
+	})
+}
+
+// crash lets a pod that serves fall back to starting.
+func (w *walk) crash(g *group, n, ordinal int) {
+	p := *g.pods[n][ordinal]
+	w.story(g, "crash of", p.Name)
+	p.Phase, p.ReadySince = plan.Starting, time.Time{}
+	w.putPod(g, n, ordinal, p)
+	w.start(g, n, ordinal)
+}
+
+// churn moves a pod's version and nothing else.
+func (w *walk) churn(g *group, n, ordinal int) {
+	w.story(g, "status churn of", g.pods[n][ordinal].Name)
+	w.putPod(g, n, ordinal, *g.pods[n][ordinal])
+}

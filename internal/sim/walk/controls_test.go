@@ -1,0 +1,67 @@
+package walk
+
+import "testing"
+
+// Each control bends what the walk does in place of internal/act, of internal/controller
+// and of the API server, and the judge must notice the consequence. What is the planner's,
+// the hold's or freshness' own is bent in the source, by make mutants.
+func TestEveryBentRuleIsNoticed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rules Rules
+		want  string
+		from  uint64 // the first seed that is tried
+	}{
+		"no preconditions on deletes":                  {Rules{Unconditional: true}, "ExactTarget", 0},
+		"intent written after the delete":              {Rules{NotedLate: true}, "NotedFirst", 0},
+		"Lease written whatever it says":               {Rules{Overwriting: true}, "NotedFirst", 92},
+		"processes that forget what they have done":    {Rules{Forgetful: true}, "WithinBudget", 109},
+		"caches not asked again after a look":          {Rules{Unconfirmed: true}, "RestIsWhole", 344},
+		"timers that do not ring":                      {Rules{Sleepy: true}, "Progress", 0},
+		"looks without a reason":                       {Rules{Restless: true}, "Rests", 0},
+		"steady clocks that go at twice the true pace": {Rules{HastyClocks: true}, "NotedFirst", 71},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := tc.from; seed < tc.from+1000; seed++ {
+				s := Draw(seed)
+				s.Rules = tc.rules
+				broken := Run(s).Broken
+				if len(broken) == 0 {
+					continue
+				}
+				t.Logf("seed %d: %s: %s", seed, broken[0].Rule, broken[0].How)
+				if broken[0].Rule != tc.want {
+					continue
+				}
+				return
+			}
+			t.Errorf("nobody noticed by %s", tc.want)
+		})
+	}
+}
+
+// What failed once can be looked at again.
+func TestASeedIsTheSameHistoryEachTime(t *testing.T) {
+	for seed := range uint64(20) {
+		a, b := Run(Draw(seed)), Run(Draw(seed))
+		if a.String() != b.String() || a.Days != b.Days {
+			t.Errorf("seed %d:\n%v\nand then\n%v", seed, &a, &b)
+		}
+	}
+}
+
+func TestAStoryIsShorterThanItsSchedule(t *testing.T) {
+	for seed := range uint64(100) {
+		s := Draw(seed)
+		s.Rules = Rules{NotedLate: true}
+		story := Retell(s)
+		if story == nil {
+			continue
+		}
+		if len(story.Steps) >= len(s.Steps) || len(story.Lines) == 0 {
+			t.Errorf("%d steps of %d are left, and %d lines are told", len(story.Steps), len(s.Steps), len(story.Lines))
+		}
+		t.Logf("\n%v", story)
+		return
+	}
+	t.Error("nothing to tell")
+}

@@ -1,0 +1,53 @@
+// Package walk lets the real planner (internal/plan), the real rules of the hold
+// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant)
+// live through days of invented time. Where internal/sim explores every history of a
+// small world, this package takes long walks through large ones: one history for each
+// seed, and the same history each time.
+//
+//	users, drains, autoscalers ─┐                      ┌─ watches ─► process-0 (leads) ─┐
+//	                            ├─► invented API server┼─ watches ─► process-1 ─────────┼─► requests
+//	controllers, kubelets ──────┘        │             └─ watches ─► process-2 ─────────┘
+//	                                     └─► witness ─► laws (internal/sim/judge)
+//
+// A schedule is drawn from its seed: two to five groups in up to three namespaces, two or
+// three processes, and two to four bursts of what users do and of what goes wrong, hours
+// apart. How long each thing takes is drawn from the seed as well.
+//
+// The API server has one counter of versions, compare-and-swap, preconditions, and a log
+// of changes for each kind of object, which watches follow.
+//
+// Processes. Each has a cache for each kind, which lags by itself: it shows states that
+// were never there together (intermediate), states of some time ago, after a restart of
+// hours ago (stale), and jumps over states that nobody sees then (unobserved). Each has a
+// wall clock that is up to ten minutes wrong, goes at half to twice the pace, and jumps,
+// and a steady clock at a pace of its own, by which it sets timers and measures how long
+// it has known of a grant. A process dies at any point, sleeps between any two things it
+// does, and leads on for a while after another one was elected. Requests get lost, replies
+// get lost, requests arrive when their sender has given them up. As in the explorer, the
+// deadline of internal/act, which forbids some of that, is not relied on.
+//
+// A leader's round is that of internal/controller/group, its queue, timers and back-off
+// are those of internal/loop; nothing happens by a tick. Webhooks answer as
+// internal/admission does, at any process.
+//
+// The judge is the witness with the laws that the explorer has, too. It sees what the API
+// server stores, and up to which version it has shown something to whoever decided; never
+// what a process believes. Who could not know that a pod is down is excused, as in the
+// explorer. Beyond those laws,
+//
+//   - each plan passes invariant.Check, each yes to an eviction invariant.CheckEviction;
+//   - HandsOff: a hold that somebody took by hand is not written over before it expires by
+//     the clock of whoever writes;
+//   - TooSoon, where all clocks are true: downscales of two zones lie as far apart as they
+//     ask for;
+//   - Progress: when faults have ended, every group gets to its goal and stays there: all
+//     templates rolled out, all wishes of users fulfilled, nothing held;
+//   - Rests: nobody writes there any more, and no schedule goes on for ever.
+//
+// Left out: pods that are asked to prepare or to wait, resources that are mirrored,
+// budgets by partitions, zones that are made, deleted or moved, other update strategies,
+// Leases that cannot be read. The explorer has some of these.
+//
+// Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock, and lots
+// are drawn from the seed alone.
+package walk

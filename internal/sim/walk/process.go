@@ -1,0 +1,310 @@
+package walk
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// process is a replica of the operator: it watches, answers webhooks and, while it
+// believes to lead, works.
+type process struct {
+	*walk
+	no    int
+	name  string
+	clock clock
+
+	life    int     // counts its beginnings: what an earlier life waited for is lost
+	dead    bool    // until it begins again
+	asleep  instant // until then
+	leads   bool
+	term    int // counts how often leadership was lost
+	watches [kinds]watch
+	sights  []*sight
+	fresh   *freshness.Log
+}
+
+// watch is how far a process has followed the log of one kind.
+type watch struct {
+	shown   int // of the log
+	version plan.Version
+	pending bool
+	stuck   instant // until then nothing comes
+}
+
+// sight is what a process knows of one group.
+type sight struct {
+	zones  []plan.Zone
+	pods   [][]*plan.Pod
+	cached *plan.Hold // the Lease as its watch shows it
+	known  reply
+	grants map[grant]time.Duration // since when it has known of them, by its steady clock
+	served served
+	worker worker
+	turn   turn
+}
+
+// reply is what the API server answered last about a Lease.
+type reply struct {
+	lease   *plan.Hold
+	version plan.Version
+	own     bool
+}
+
+// grant is one granted eviction.
+type grant struct {
+	pod, uid string
+	version  plan.Version
+	since    time.Time
+}
+
+// begin starts a life with caches that have followed the logs so far.
+func (p *process) begin(shown [kinds]int) {
+	p.life++
+	p.term++
+	p.dead, p.leads = false, false
+	p.fresh = freshness.NewLog()
+	p.sights = p.sights[:0]
+	for _, g := range p.groups {
+		p.sights = append(p.sights, &sight{
+			zones: make([]plan.Zone, len(g.zones)), pods: emptyPods(len(g.zones)),
+			served: served{pods: make([]plan.Version, len(g.zones))}, grants: map[grant]time.Duration{},
+		})
+	}
+	for k := range kinds {
+		p.watches[k] = watch{stuck: p.watches[k].stuck}
+		p.follow(k, shown[k])
+		p.await(k)
+	}
+}
+
+func emptyPods(zones int) [][]*plan.Pod {
+	pods := make([][]*plan.Pod, zones)
+	for n := range pods {
+		pods[n] = make([]*plan.Pod, mostPods)
+	}
+	return pods
+}
+
+// after lets something happen in this life of the process, once it is awake.
+func (p *process) after(d time.Duration, do func()) {
+	life := p.life
+	p.walk.after(d, func() { p.awake(life, do) })
+}
+
+func (p *process) awake(life int, do func()) {
+	switch {
+	case p.life != life || p.dead:
+	case p.asleep > p.now:
+		p.walk.after(p.asleep-p.now+p.between(0, 100*time.Millisecond), func() { p.awake(life, do) })
+	default:
+		do()
+	}
+}
+
+func (p *process) wallNow() time.Time { return p.clock.wall(p.now) }
+
+// await lets a watch show what is new some time later.
+func (p *process) await(k kind) {
+	q := &p.watches[k]
+	if q.pending || p.dead || q.shown == len(p.logs[k]) {
+		return
+	}
+	q.pending = true
+	p.after(max(p.lag(), q.stuck-p.now), func() {
+		q.pending = false
+		if q.stuck > p.now {
+			p.await(k)
+			return
+		}
+		to := len(p.logs[k])
+		if p.chance.IntN(3) == 0 {
+			to = q.shown + 1 + p.chance.IntN(to-q.shown)
+		}
+		p.follow(k, to)
+		p.await(k)
+	})
+}
+
+// follow brings a cache up to some place of the log, and wakes whom it is about. What
+// was in between is never seen.
+func (p *process) follow(k kind, to int) {
+	q := &p.watches[k]
+	if to-q.shown > 1 {
+		p.report.Faults[statesUnobserved]++
+	}
+	for _, c := range p.logs[k][q.shown:to] {
+		s := p.sights[c.group]
+		switch k {
+		case ofPods:
+			s.pods[c.zone][c.ordinal] = c.pod
+		case ofZones:
+			s.zones[c.zone] = *c.set
+		case ofLeases:
+			s.cached = c.lease
+		case kinds:
+		}
+		p.enqueue(c.group)
+		q.version = c.version
+	}
+	q.shown = to
+	for _, s := range p.sights {
+		switch k {
+		case ofPods:
+			s.served.allPods(q.version)
+		case ofZones:
+			s.served.zones = max(s.served.zones, q.version)
+		case ofLeases, kinds:
+		}
+	}
+}
+
+// served is up to which versions the API server has shown a group: all zones, and the
+// pods of each.
+type served struct {
+	zones plan.Version
+	pods  []plan.Version
+}
+
+func (s *served) allPods(at plan.Version) {
+	for n := range s.pods {
+		s.pods[n] = max(s.pods[n], at)
+	}
+}
+
+// with returns what was shown once a live look was, too.
+func (s served) with(look plan.Snapshot) served {
+	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.pods)}
+	for n, z := range look.Zones {
+		next.pods[n] = max(next.pods[n], z.PodsAt)
+	}
+	return next
+}
+
+// shown is what the API server has shown this life of a group so far.
+func (p *process) shown(g *group) served {
+	s := p.sights[g.no].served
+	return served{s.zones, slices.Clone(s.pods)}
+}
+
+// byLook is what a live look alone has shown.
+func byLook(look plan.Snapshot) served {
+	return served{pods: make([]plan.Version, len(look.Zones))}.with(look)
+}
+
+// byCaches is what the caches alone have shown.
+func (p *process) byCaches(g *group) served {
+	s := served{p.watches[ofZones].version, make([]plan.Version, len(g.zones))}
+	s.allPods(p.watches[ofPods].version)
+	return s
+}
+
+// looked remembers what a live look has shown.
+func (p *process) looked(g *group, live plan.Snapshot) {
+	p.fresh.Looked(live)
+	s := p.sights[g.no]
+	s.served = s.served.with(live)
+}
+
+// cached returns a group as the caches show it.
+func (p *process) cached(g *group) plan.Snapshot {
+	seen := p.sights[g.no]
+	s := plan.Snapshot{
+		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets,
+		ZonesAt: p.watches[ofZones].version, PodsAt: p.watches[ofPods].version,
+	}
+	for n, z := range seen.zones {
+		z.Pods = present(seen.pods[n])
+		s.Zones = append(s.Zones, z)
+	}
+	return s
+}
+
+// present returns the pods that exist, by ascending ordinal.
+func present(pods []*plan.Pod) []plan.Pod {
+	all := make([]plan.Pod, 0, mostPods)
+	for _, p := range pods {
+		if p != nil {
+			all = append(all, *p)
+		}
+	}
+	return all
+}
+
+// hold returns the newest record of a group that the process knows of.
+func (p *process) hold(g *group) plan.Hold {
+	s := p.sights[g.no]
+	newest := s.known
+	switch cached := s.cached; {
+	case cached != nil && cached.Version > newest.version:
+		newest = reply{lease: cached, version: cached.Version}
+	case cached == nil && newest.lease != nil && p.watches[ofLeases].version > newest.version:
+		newest = reply{version: newest.version} // somebody has deleted it
+	}
+	return p.dated(g, newest)
+}
+
+// dated returns a record that says for how long this process has known of its grants.
+func (p *process) dated(g *group, r reply) plan.Hold {
+	if r.lease == nil {
+		return plan.Hold{}
+	}
+	s := p.sights[g.no]
+	h := *r.lease
+	h.Own = r.own
+	h.Intents = make([]plan.Intent, len(r.lease.Intents))
+	var known map[grant]time.Duration
+	for n, i := range r.lease.Intents {
+		if i.Granted() {
+			this := grant{i.Pod, i.UID, i.Version, i.Since}
+			since, before := s.grants[this]
+			if !before {
+				since = p.clock.lasted(p.now)
+			}
+			if known == nil {
+				known = map[grant]time.Duration{}
+			}
+			known[this] = since
+			i.Known = p.clock.lasted(p.now) - since
+		}
+		h.Intents[n] = i
+	}
+	s.grants = known
+	return h
+}
+
+// learn keeps what the API server answered about a Lease, unless something later is known.
+func (p *process) learn(g *group, r reply) {
+	if s := p.sights[g.no]; r.version >= s.known.version {
+		s.known = r
+	}
+}
+
+// lead makes the process believe that it leads.
+func (p *process) lead() {
+	if p.leads || p.dead {
+		return
+	}
+	p.tell("", p.name, "leads")
+	p.leads = true
+	for no := range p.sights {
+		p.enqueue(no)
+	}
+}
+
+// resign ends what the process does as the leader, and lets it forget what it knew.
+func (p *process) resign() {
+	if !p.leads {
+		return
+	}
+	p.tell("", p.name, "leads no more")
+	p.leads = false
+	p.term++
+	for no, s := range p.sights {
+		s.worker = worker{}
+		s.known, s.grants = reply{}, nil
+		p.fresh.Forget(p.groups[no].key)
+	}
+}

@@ -1,0 +1,344 @@
+package walk
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// As in internal/controller/group and internal/loop.
+const (
+	lookAgain  = time.Second
+	waitsAgain = time.Minute
+	againFirst = 50 * time.Millisecond
+	againMost  = time.Minute
+	movedFirst = 2 * time.Millisecond
+	movedMost  = time.Second
+)
+
+// worker is what a leader does about one group at a time.
+type worker struct {
+	queued, busy, again bool
+	timer               int // counts what was set; only the last one rings
+	failed, moved       int // how often in a row
+}
+
+// enqueue lets a group be looked at soon. Equal wishes collapse.
+func (p *process) enqueue(no int) {
+	k := &p.sights[no].worker
+	switch {
+	case !p.leads:
+	case k.busy:
+		k.again = true
+	case !k.queued:
+		k.queued = true
+		term := p.term
+		p.after(p.between(50*time.Microsecond, 2*time.Millisecond), func() {
+			if p.term == term {
+				p.reconcile(p.groups[no])
+			}
+		})
+	}
+}
+
+// round is one reconcile of a group: what it decided on, and how it ends.
+type round struct {
+	*process
+	g       *group
+	term    int
+	seen    plan.Snapshot
+	steps   []plan.Action
+	covered hold.Decision
+	shown   served // by the API server, for this decision
+	outcome time.Duration
+}
+
+// never is the outcome of a round after which only events count.
+const never = time.Duration(1<<63 - 1)
+
+func (p *process) reconcile(g *group) {
+	k := &p.sights[g.no].worker
+	k.queued, k.busy, k.again = false, true, false
+	k.timer++
+	p.report.Plans++
+	r := &round{process: p, g: g, term: p.term, outcome: never}
+	r.seen = p.cached(g)
+	if missing, _ := p.fresh.Behind(r.seen); missing != "" && !p.schedule.Rules.Forgetful {
+		r.end(lookAgain, nil)
+		return
+	}
+	r.shown = p.shown(g)
+	r.think()
+	if r.covered.Verdict != hold.Look {
+		r.act()
+		return
+	}
+	withLease := !r.seen.Hold.Exists || !r.seen.Hold.Decrease.None()
+	p.look(g, withLease, r.whileWorking(func(live plan.Snapshot, err error) {
+		if err != nil {
+			r.end(never, err)
+			return
+		}
+		p.looked(g, live)
+		r.seen = live
+		r.shown = p.byCaches(g).with(live)
+		r.think()
+		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.steps) {
+			r.end(lookAgain, nil)
+			return
+		}
+		if !plan.Disrupts(r.steps) {
+			r.outcome = lookAgain
+		}
+		r.act()
+	}))
+}
+
+// whileWorking drops an answer for who does not lead any more.
+func (r *round) whileWorking(then func(plan.Snapshot, error)) func(plan.Snapshot, error) {
+	return func(s plan.Snapshot, err error) {
+		if r.works() {
+			then(s, err)
+		}
+	}
+}
+
+func (r *round) works() bool { return r.term == r.process.term }
+
+func (r *round) think() {
+	r.steps = plan.Group(r.seen)
+	r.covered = hold.Cover(r.seen, r.steps)
+}
+
+// act checks a plan and carries it out.
+func (r *round) act() {
+	if broken := invariant.Check(r.seen, r.steps, r.covered); broken != nil {
+		r.violate(r.g, broken.Name, "the plan breaks it: "+broken.Detail)
+		return
+	}
+	if r.telling {
+		if notes := plan.Notation(r.steps); notes != "" && (len(r.steps) > 1 || r.covered.Verdict != hold.Carry) {
+			r.story(r.g, r.name, "plans:", notes)
+		}
+	}
+	r.run(func(err error) { r.end(min(r.outcome, r.next()), err) })
+}
+
+// next says after how long to look again without an event.
+func (r *round) next() time.Duration {
+	record := r.seen.Hold
+	if r.covered.Verdict == hold.Write {
+		record = r.covered.Record
+	}
+	now := r.seen.Now
+	next := never
+	for _, at := range []time.Time{plan.Wake(r.steps), hold.RenewAt(record), plan.ToldAgain(r.seen), hold.LapsesAt(record, now)} {
+		switch {
+		case at.IsZero():
+		case !at.After(now):
+			next = min(next, lookAgain)
+		default:
+			next = min(next, at.Sub(now))
+		}
+	}
+	for _, step := range r.steps {
+		if _, waits := step.(plan.Wait); waits {
+			next = min(next, waitsAgain)
+		}
+	}
+	return next
+}
+
+// end sets the timer of the group: for the outcome, or to try again after an error.
+func (r *round) end(outcome time.Duration, err error) {
+	k := &r.sights[r.g.no].worker
+	k.busy = false
+	switch {
+	case err == nil:
+		k.failed, k.moved = 0, 0
+	case reason.ClassOf(err) == reason.Moved:
+		outcome = min(outcome, backOff(movedFirst, movedMost, k.moved))
+		k.moved++
+	default:
+		outcome = min(outcome, backOff(againFirst, againMost, k.failed))
+		k.failed++
+	}
+	if k.again {
+		r.enqueue(r.g.no)
+		return
+	}
+	if r.schedule.Rules.Restless {
+		outcome = min(outcome, waitsAgain)
+	}
+	if outcome == never || r.schedule.Rules.Sleepy {
+		return
+	}
+	timer, term := k.timer, r.term
+	r.after(r.clock.truly(outcome), func() {
+		if r.process.term == term && k.timer == timer {
+			r.enqueue(r.g.no)
+		}
+	})
+}
+
+func backOff(first, most time.Duration, failures int) time.Duration {
+	return min(most, first<<min(failures, 20))
+}
+
+// run carries a plan out in the order of internal/act: what needs no hold, withdrawals,
+// the Lease, deletes together, then what is written on zones.
+func (r *round) run(done func(error)) {
+	var free, touches, deletes, writes []request
+	for _, step := range r.steps {
+		switch a := step.(type) {
+		case plan.Withdraw:
+			touches = append(touches, r.touch(a.Intent))
+		case plan.DeletePod:
+			deletes = append(deletes, r.delete(a))
+		case plan.SetReplicas:
+			if a.To > a.From {
+				free = append(free, r.resize(a))
+			} else {
+				writes = append(writes, r.resize(a))
+			}
+		case plan.AdoptRevision:
+			writes = append(writes, r.patch(a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision }))
+		case plan.VoidDecrease:
+			writes = append(writes, r.patch(a.Decrease.Zone, a.Decrease.Version, func(*zone) {}))
+		case plan.StampDownscale:
+			writes = append(writes, r.patch(a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
+		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.PreparePods, plan.UndoPreparation, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares or waits here
+		}
+	}
+	if r.schedule.Rules.NotedLate {
+		r.together(deletes, func(error) { r.cover(done) })
+		return
+	}
+	r.inTurn(append(free, touches...), func(before error) {
+		r.cover(func(err error) {
+			if err != nil {
+				done(errors.Join(before, err))
+				return
+			}
+			r.together(deletes, func(deleted error) {
+				r.inTurn(writes, func(written error) { done(errors.Join(before, deleted, written)) })
+			})
+		})
+	})
+}
+
+// request sends something and says what came of it.
+type request func(done func(error))
+
+func (r *round) inTurn(all []request, done func(error)) {
+	var failed error
+	var send func(n int)
+	send = func(n int) {
+		if n == len(all) {
+			done(failed)
+			return
+		}
+		all[n](func(err error) {
+			failed = errors.Join(failed, err)
+			if r.works() {
+				send(n + 1)
+			}
+		})
+	}
+	send(0)
+}
+
+func (r *round) together(all []request, done func(error)) {
+	left := len(all)
+	if left == 0 {
+		done(nil)
+		return
+	}
+	var failed error
+	for _, send := range all {
+		send(func(err error) {
+			failed = errors.Join(failed, err)
+			if left--; left == 0 && r.works() {
+				done(failed)
+			}
+		})
+	}
+}
+
+// cover brings the Lease into the state that was decided.
+func (r *round) cover(done func(error)) {
+	then := func(err error) {
+		if r.works() {
+			done(err)
+		}
+	}
+	switch r.covered.Verdict {
+	case hold.Write:
+		r.story(r.g, r.name, "writes", recordOf(r.covered.Record))
+		r.writeLease(r.g, r.covered.Record, then)
+	case hold.Remove:
+		r.sendWrite(func() bool { return r.dropLease(r.g, r.seen.Hold) }, then)
+	case hold.Carry, hold.Look:
+		done(nil)
+	}
+}
+
+func (r *round) touch(i plan.Intent) request {
+	n, ordinal := r.g.place(i.Zone, i.Pod)
+	return func(done func(error)) {
+		r.sendWrite(func() bool { return r.touchPod(r.g, n, ordinal, i) }, func(err error) {
+			if err == nil {
+				r.fresh.PodMoved(r.g.key, i.Pod, i.Version)
+			}
+			done(err)
+		})
+	}
+}
+
+func (r *round) delete(a plan.DeletePod) request {
+	n, ordinal := r.g.place(a.Zone, a.Pod)
+	return func(done func(error)) {
+		r.sendWrite(func() bool {
+			return r.deletePod(r.g, n, ordinal, takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.shown})
+		}, func(err error) {
+			if err == nil {
+				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
+			}
+			done(err)
+		})
+	}
+}
+
+func (r *round) resize(a plan.SetReplicas) request {
+	n := r.g.zoneNumber(a.Zone)
+	return r.write(n, func() bool {
+		return r.setReplicas(r.g, n, decrease{by: r.name, version: a.Version, to: a.To, shown: r.shown})
+	})
+}
+
+func (r *round) patch(name string, judged plan.Version, changed func(*zone)) request {
+	n := r.g.zoneNumber(name)
+	return r.write(n, func() bool { return r.changeZone(r.g, n, judged, changed) })
+}
+
+// write sends a write to a zone, whose new version is known from the answer.
+func (r *round) write(n int, carry func() bool) request {
+	return func(done func(error)) {
+		send(r.process, func() (plan.Version, error) {
+			if !carry() {
+				return 0, errMoved
+			}
+			return r.g.zones[n].Version, nil
+		}, func(v plan.Version, err error) {
+			if err == nil {
+				r.fresh.ZoneWritten(r.g.key, r.g.zones[n].Name, v)
+			}
+			done(err)
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package walk
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report is what came of schedules.
+type Report struct {
+	Schedules int
+	Moves     int // things that happened
+	Plans     int // rounds of leaders
+	Refusals  int // of downscales and evictions
+	Wishes    [firstFault]int
+	Faults    [faults]int
+	Deeds     [deeds]int
+	Goals     int // groups that got to their goal after the faults
+	Missed    int // groups that did not
+	Days      float64
+	Broken    []*Story
+}
+
+// fault is something that went wrong.
+type fault int
+
+// What goes wrong.
+const (
+	podsCrash fault = iota
+	podsLost
+	podsTouched
+	processesDie
+	startsWithOldCaches
+	processesSleep
+	leadershipMoves
+	watchesStuck
+	statesUnobserved
+	requestsLost
+	repliesLost
+	requestsLate
+	yesInVain
+	yesLate
+	controllersSlow
+	clocksJump
+	faults
+)
+
+var faultNames = [faults]string{
+	podsCrash:           "a pod crashes",
+	podsLost:            "somebody else deletes a pod",
+	podsTouched:         "somebody else touches a pod",
+	processesDie:        "a process dies",
+	startsWithOldCaches: "... and starts with caches of some time ago, or the very first ones",
+	processesSleep:      "a process sleeps",
+	leadershipMoves:     "leadership moves, and its former holder hears of it later",
+	watchesStuck:        "a watch shows nothing for a while",
+	statesUnobserved:    "a cache jumps over states, which nobody sees",
+	requestsLost:        "a request never arrives",
+	repliesLost:         "a reply is lost",
+	requestsLate:        "a request arrives after its sender has given it up",
+	yesInVain:           "what a webhook allowed never happens",
+	yesLate:             "what a webhook allowed happens late",
+	controllersSlow:     "controllers and kubelets are slow",
+	clocksJump:          "a wall clock jumps",
+}
+
+// deed is something that was done.
+type deed int
+
+// What is done.
+const (
+	takedowns deed = iota
+	repairs
+	evictions
+	downscales
+	touches
+	writes
+	deeds
+)
+
+var deedNames = [deeds]string{
+	takedowns: "pods that served taken down by a rollout", repairs: "pods that were down replaced", evictions: "pods evicted",
+	downscales: "downscales", touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
+}
+
+// Add adds what came of other schedules.
+func (r *Report) Add(other Report) {
+	r.Schedules += other.Schedules
+	r.Moves += other.Moves
+	r.Plans += other.Plans
+	r.Refusals += other.Refusals
+	r.Goals += other.Goals
+	r.Missed += other.Missed
+	r.Days += other.Days
+	r.Broken = append(r.Broken, other.Broken...)
+	add(r.Wishes[:], other.Wishes[:])
+	add(r.Faults[:], other.Faults[:])
+	add(r.Deeds[:], other.Deeds[:])
+}
+
+func add(sums, others []int) {
+	for n, other := range others {
+		sums[n] += other
+	}
+}
+
+// String returns the report as a table.
+func (r *Report) String() string {
+	var b strings.Builder
+	row := func(name string, n any) { fmt.Fprintf(&b, "%-72s %12v\n", name, n) }
+	row("schedules", r.Schedules)
+	row("days of invented time", int(r.Days))
+	row("moves", r.Moves)
+	row("plans", r.Plans)
+	row("refusals", r.Refusals)
+	for d, n := range r.Deeds {
+		row(deedNames[d], n)
+	}
+	b.WriteString("\nwhat users do\n")
+	for k, n := range r.Wishes {
+		row(kindNames[k], n)
+	}
+	b.WriteString("\nwhat goes wrong\n")
+	for f, n := range r.Faults {
+		row(faultNames[f], n)
+	}
+	b.WriteString("\n")
+	row("goals reached after the faults", r.Goals)
+	row("goals missed", r.Missed)
+	row("violations", len(r.Broken))
+	return b.String()
+}
+
+// Story is a schedule that breaks a rule.
+type Story struct {
+	Seed  uint64
+	Rule  string
+	How   string
+	Group int
+	At    string
+	Steps []Step
+	Lines []string
+}
+
+// String returns the story as people read it.
+func (s *Story) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n  LOCKSTEP_SEED=%d, group %d, %s\n", s.Rule, s.How, s.Seed, s.Group, s.At)
+	for _, step := range s.Steps {
+		fmt.Fprintf(&b, "  %v\n", step)
+	}
+	for _, line := range s.Lines {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+	return b.String()
+}

@@ -1,0 +1,40 @@
+package walk
+
+import "slices"
+
+// mostRetellings is how often a schedule is run at most to make it shorter.
+const mostRetellings = 400
+
+// longestStory is how many lines are told of a story: its end.
+const longestStory = 120
+
+// Retell returns the story of a schedule that breaks a rule, with as few steps as can be
+// found by leaving some out; nil if it breaks none.
+func Retell(s Schedule) *Story {
+	broken := Run(s).Broken
+	if len(broken) == 0 {
+		return nil
+	}
+	left := mostRetellings
+	for size := max(1, len(s.Steps)/2); size > 0 && left > 0; {
+		shorter := false
+		for from := 0; from+size <= len(s.Steps) && left > 0; left-- {
+			next := s
+			next.Steps = slices.Delete(slices.Clone(s.Steps), from, from+size)
+			if again := Run(next).Broken; len(again) > 0 && again[0].Rule == broken[0].Rule {
+				s, shorter = next, true
+			} else {
+				from += size
+			}
+		}
+		if !shorter {
+			size /= 2
+		}
+	}
+	w := begin(s)
+	w.telling = true
+	w.run()
+	story := w.broken
+	story.Lines = story.Lines[max(0, len(story.Lines)-longestStory):]
+	return story
+}

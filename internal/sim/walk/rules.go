@@ -1,0 +1,14 @@
+package walk
+
+// Rules bends what is not the planner's, the hold's or freshness' own, so that tests can
+// see the judge notice. The zero Rules are lockstep's and the API server's.
+type Rules struct {
+	NotedLate     bool // the Lease is written after the deletes
+	Unconditional bool // deletes carry no preconditions
+	Overwriting   bool // the Lease is written whatever it says
+	Forgetful     bool // processes do not care what they know already
+	Unconfirmed   bool // caches are not asked again after a look
+	Sleepy        bool // no timer rings
+	Restless      bool // whoever has no reason to look again does
+	HastyClocks   bool // steady clocks go at twice the pace
+}

@@ -1,0 +1,218 @@
+package walk
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Schedule is what a walk begins with and what happens in it, but for how long each
+// thing takes.
+type Schedule struct {
+	Seed       uint64
+	Processes  int
+	TrueClocks bool // of all processes; else each has a clock of its own
+	Groups     []Setting
+	Steps      []Step
+	Ends       time.Duration // when faults end
+	Rules      Rules
+}
+
+// Setting is a group as it begins.
+type Setting struct {
+	Namespace  string
+	Name       string
+	Zones      int
+	Replicas   int
+	Budget     int           // maxUnavailable
+	Limit      int           // of a budget of evictions; 0: there is none
+	MinReady   time.Duration // minReadySeconds
+	MinBetween time.Duration // between downscales of two zones
+	Follows    bool          // all zones follow the first one with their replicas
+}
+
+// Step is something that somebody does, or that goes wrong: at a time or, where it lies
+// in wait, at the next moment of its kind after that, to whoever that is about.
+type Step struct {
+	At    time.Duration
+	Waits moment
+	Kind  Kind
+	Group int // or a process
+	Zone  int
+	Value int
+	Lasts time.Duration
+}
+
+// Kind says what a Step is.
+type Kind int
+
+// What users do, then what goes wrong.
+const (
+	Template Kind = iota
+	BadTemplate
+	Pause
+	Resize   // past admission
+	Shrink   // through admission
+	Force    // Value replicas, or none any more
+	Evict    // the pod with ordinal Value
+	Maintain // the hold is taken by hand
+	Crash
+	Loss
+	Churn
+	Kill
+	Sleep
+	Lead
+	Stick // a watch shows nothing
+	Network
+	Slow // controllers and kubelets
+	Clock
+)
+
+// firstFault is the first Kind that is no wish of a user.
+const firstFault = Crash
+
+var kindNames = [...]string{
+	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Resize: "resize past admission",
+	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand", Crash: "crash of a pod",
+	Loss: "pod deleted by somebody else", Churn: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
+	Lead: "leadership moves", Stick: "stuck watch", Network: "bad network", Slow: "slow controllers and kubelets", Clock: "clock jumps",
+}
+
+// String returns the step as a line.
+func (s Step) String() string {
+	text := fmt.Sprintf("%s %s%s", clockTime(s.At), kindNames[s.Kind], momentNames[s.Waits])
+	switch s.Kind {
+	case Template, BadTemplate, Pause, Resize, Shrink, Force, Evict, Crash, Loss, Churn:
+		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
+	case Maintain:
+		text += fmt.Sprintf(" of group %d", s.Group)
+	case Kill, Sleep, Lead, Stick, Clock:
+		text += fmt.Sprintf(" of process %d (%d)", s.Group, s.Value)
+	case Network, Slow:
+	}
+	if s.Lasts > 0 {
+		text += " for " + s.Lasts.Round(time.Second).String()
+	}
+	return text
+}
+
+func clockTime(at time.Duration) string {
+	return fmt.Sprintf("%dd %s", at/(24*time.Hour), epoch.Add(at).Add(-12*time.Hour).Format("15:04:05.000"))
+}
+
+// Draw makes the schedule of a seed.
+func Draw(seed uint64) Schedule {
+	d := drawing{rand.New(rand.NewPCG(seed, 1))}
+	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
+	for n := range 2 + d.IntN(4) {
+		s.Groups = append(s.Groups, d.setting(n))
+	}
+	at := time.Duration(0)
+	for range 2 + d.IntN(3) {
+		at += time.Hour + d.between(0, 20*time.Hour)
+		s.Steps = append(s.Steps, d.burst(&s, at)...)
+	}
+	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	s.Ends = at + longestBurst
+	return s
+}
+
+// longestBurst is how long things happen close to each other.
+const longestBurst = 40 * time.Minute
+
+type drawing struct{ *rand.Rand }
+
+func (d drawing) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(d.Int64N(int64(most-least)+1))
+}
+
+func (d drawing) setting(n int) Setting {
+	s := Setting{
+		Namespace: fmt.Sprintf("team-%d", d.IntN(3)), Name: fmt.Sprintf("store-%d", n),
+		Zones: 2 + d.IntN(2), Replicas: 1 + d.IntN(4), Budget: 1 + d.IntN(3), Follows: d.IntN(4) == 0,
+	}
+	if d.IntN(4) == 0 {
+		s.Limit = 1 + d.IntN(2)
+	}
+	if d.IntN(3) == 0 {
+		s.MinReady = d.between(time.Second, 20*time.Second).Truncate(time.Second)
+	}
+	if d.IntN(3) == 0 {
+		s.MinBetween = d.between(time.Second, 5*time.Minute).Truncate(time.Second)
+	}
+	return s
+}
+
+// burst is what happens within some minutes: a few wishes of users, and what goes wrong
+// around them.
+func (d drawing) burst(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	wide := d.between(10*time.Second, 10*time.Minute)
+	for g := range s.Groups {
+		for range d.IntN(4) {
+			steps = append(steps, d.wish(s, g, at+d.between(0, wide))...)
+		}
+	}
+	for range 2 + d.IntN(8) {
+		steps = append(steps, d.fault(s, at+d.between(0, wide)))
+	}
+	return steps
+}
+
+func (d drawing) wish(s *Schedule, g int, at time.Duration) []Step {
+	zone := d.IntN(s.Groups[g].Zones)
+	step := Step{At: at, Group: g, Zone: zone, Value: d.IntN(5)}
+	switch d.IntN(10) {
+	case 0, 1, 2:
+		return d.templates(s, step, Template)
+	case 3:
+		step.Lasts = d.between(10*time.Second, 10*time.Minute)
+		return d.templates(s, step, BadTemplate)
+	case 4:
+		step.Kind, step.Lasts = Pause, d.between(time.Second, 10*time.Minute)
+	case 5:
+		step.Kind = Shrink
+	case 6:
+		step.Kind = [...]Kind{Resize, Force}[d.IntN(2)]
+	case 7, 8:
+		step.Kind = Evict
+	case 9:
+		step.Kind, step.Lasts = Maintain, d.between(time.Second, 10*time.Minute)
+	}
+	return []Step{step}
+}
+
+// templates changes all zones of a group, or one, at about the same time.
+func (d drawing) templates(s *Schedule, step Step, kind Kind) []Step {
+	step.Kind, step.Value = kind, 2+d.IntN(1000)
+	if d.IntN(4) == 0 {
+		return []Step{step}
+	}
+	var steps []Step
+	for zone := range s.Groups[step.Group].Zones {
+		step.Zone = zone
+		step.At += d.between(0, time.Second)
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+func (d drawing) fault(s *Schedule, at time.Duration) Step {
+	step := Step{At: at, Kind: firstFault + Kind(d.IntN(int(Clock-firstFault)+1)), Lasts: d.between(time.Second, 30*time.Second)}
+	if d.IntN(4) == 0 {
+		step.Lasts = d.between(time.Second, 10*time.Minute)
+	}
+	switch step.Kind {
+	case Crash, Loss, Churn:
+		step.Group = d.IntN(len(s.Groups))
+		step.Zone, step.Value, step.Lasts = d.IntN(s.Groups[step.Group].Zones), d.IntN(mostPods), 0
+	default:
+		step.Group, step.Value = d.IntN(s.Processes), d.IntN(1000)
+	}
+	if d.IntN(3) > 0 {
+		step.Waits = moment(d.IntN(int(moments)))
+	}
+	return step
+}

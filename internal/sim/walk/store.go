@@ -1,0 +1,159 @@
+package walk
+
+import (
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// What is written goes through here: it is stored, judged, and shown to watches.
+
+func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
+	w.server.putPod(g, n, ordinal, p)
+	w.stored(g, n, ofPods)
+}
+
+func (w *walk) removePod(g *group, n, ordinal int) {
+	w.server.removePod(g, n, ordinal)
+	w.stored(g, n, ofPods)
+}
+
+func (w *walk) putZone(g *group, n int, changed func(*zone)) {
+	w.server.putZone(g, n, changed)
+	w.stored(g, n, ofZones)
+}
+
+func (w *walk) respec(g *group, n int, changed func(*zone)) {
+	w.server.respec(g, n, changed)
+	w.stored(g, n, ofZones)
+}
+
+func (w *walk) stored(g *group, n int, k kind) {
+	g.witness.watch(g, w.version, k == ofZones)
+	w.sync(g, n)
+	w.show(k)
+}
+
+func (w *walk) show(k kind) {
+	for _, p := range w.processes {
+		p.await(k)
+	}
+}
+
+// storeLease stores a record that a process has decided on, or a person where p is nil.
+func (w *walk) storeLease(p *process, g *group, record plan.Hold) (plan.Hold, bool) {
+	former := g.lease
+	stored, ok := w.server.putLease(g, record)
+	if !ok {
+		return plan.Hold{}, false
+	}
+	w.show(ofLeases)
+	if p == nil {
+		return stored, true
+	}
+	p.wrote()
+	w.comes(aHoldIsWritten, g, p)
+	if former != nil && former.Holder.Foreign() && record.Holder != former.Holder && !former.Lapsed(p.wallNow()) {
+		w.violate(g, "HandsOff", string(former.Holder)+" still counts by the clock of "+p.name+", who writes "+recordOf(record))
+	}
+	return stored, true
+}
+
+func (w *walk) dropLease(g *group, record plan.Hold) bool {
+	if !w.removeLease(g, record) {
+		return false
+	}
+	w.show(ofLeases)
+	return true
+}
+
+// touchPod moves the version of a pod that stands as it was noted.
+func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
+	p := g.pods[n][ordinal]
+	if p == nil || p.UID != i.UID || p.Version != i.Version {
+		return false
+	}
+	w.wrote()
+	w.report.Deeds[touches]++
+	w.story(g, "touch of", p.Name)
+	w.putPod(g, n, ordinal, *p)
+	return true
+}
+
+// deletePod sends the pod away that was judged, and judges that.
+func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
+	p := g.pods[n][ordinal]
+	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
+	if p == nil || (!exact && !(w.schedule.Rules.Unconditional && !t.evicted)) {
+		return false
+	}
+	w.wrote()
+	if p.Phase == plan.Leaving {
+		return true
+	}
+	up, version := p.Up(), p.Version
+	w.leave(g, n, ordinal, t.by+" deletes")
+	switch {
+	case t.evicted:
+		w.report.Deeds[evictions]++
+	case up:
+		w.report.Deeds[takedowns]++
+	default:
+		w.report.Deeds[repairs]++
+	}
+	w.comes(aPodIsSentAway, g, nil)
+	if !up {
+		return true
+	}
+	if f := &g.witness.falls[n][ordinal]; f.since > 0 {
+		f.ours = true
+	}
+	if rule, how := g.witness.judgeTakedown(g, n, ordinal, t, version, exact); rule != "" {
+		w.violate(g, rule, how)
+	}
+	return true
+}
+
+// changeZone changes what is not the size of a zone, if it is the one that was judged.
+func (w *walk) changeZone(g *group, n int, judged plan.Version, changed func(*zone)) bool {
+	if g.zones[n].Version != judged {
+		return false
+	}
+	w.wrote()
+	w.putZone(g, n, changed)
+	return true
+}
+
+// setReplicas changes the size of a zone, if it is the one that was judged, and judges
+// a decrease.
+func (w *walk) setReplicas(g *group, n int, d decrease) bool {
+	z := g.zones[n]
+	if z.Version != d.version {
+		return false
+	}
+	w.wrote()
+	w.story(g, d.by, "sets", z.Name)
+	harms := d.to < z.Replicas && g.witness.harms(g, n, d)
+	if harms {
+		w.judgeHarm(g, n, d)
+	}
+	if d.to < z.Replicas {
+		w.report.Deeds[downscales]++
+	}
+	w.respec(g, n, func(z *zone) { z.Replicas = d.to })
+	g.witness.harmed[n] = g.witness.harmed[n] || harms
+	return true
+}
+
+func (w *walk) judgeHarm(g *group, n int, d decrease) {
+	if rule, how := g.witness.judgeDecrease(g, n, d); rule != "" {
+		w.violate(g, rule, how)
+	}
+	if w.schedule.TrueClocks {
+		if how := g.witness.tooSoon(g, n, w.wall()); how != "" {
+			w.violate(g, "TooSoon", how)
+		}
+		g.witness.shrank[n] = shrunk{w.wall(), g.zones[n].MinBetween.Duration}
+		if g.lease != nil {
+			g.witness.shrank[n].noted = g.lease.Decrease.Since
+		}
+	}
+}

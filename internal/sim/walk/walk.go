@@ -1,0 +1,205 @@
+package walk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// mostMoves is how much may happen in a schedule: what goes on for ever never rests.
+const mostMoves = 1_000_000
+
+// patience is how long after the faults every group must have got to its goal.
+const patience = 3 * time.Hour
+
+// walk is one schedule as it happens.
+type walk struct {
+	server
+	agenda
+	schedule  Schedule
+	chance    *rand.Rand // of how long things take
+	now       instant
+	processes []*process
+	elected   *process // the one that leads by rights
+	syncing   map[[2]int]bool
+	uids      int
+	waiting   []Step  // for their moments
+	network   instant // until then it is bad
+	slowness  instant // until then controllers and kubelets are slow
+
+	telling bool
+	lines   []line
+	report  Report
+	broken  *Story
+}
+
+// line is one of a story, about a group or, with -1, about none.
+type line struct {
+	group int
+	text  string
+}
+
+// Run lets a schedule happen.
+func Run(s Schedule) Report {
+	w := begin(s)
+	w.run()
+	return w.report
+}
+
+func begin(s Schedule) *walk {
+	w := &walk{schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}}
+	w.overwriting = s.Rules.Overwriting
+	for n, setting := range s.Groups {
+		w.found(n, setting)
+	}
+	var shown [kinds]int
+	for k := range kinds {
+		shown[k] = len(w.logs[k])
+	}
+	for n := range s.Processes {
+		p := &process{walk: w, no: n, name: "process-" + strconv.Itoa(n), clock: clock{rate: 1, steady: 1}}
+		w.processes = append(w.processes, p)
+		w.windUp(p)
+		p.begin(shown)
+	}
+	w.elect(nil)
+	for _, step := range s.Steps {
+		w.agenda.add(step.At, func() { w.begins(step) })
+	}
+	w.agenda.add(s.Ends, w.mend)
+	return w
+}
+
+// found makes a group that is whole, on its first revision.
+func (w *walk) found(no int, s Setting) {
+	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Group: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones), wishes: make([]int, s.Zones)}
+	g.forced = make([]bool, s.Zones)
+	if s.Limit > 0 {
+		g.budgets = []plan.DisruptionBudget{{Name: "budget", Limit: s.Limit}}
+	}
+	g.pods = emptyPods(s.Zones)
+	w.groups = append(w.groups, g)
+	for n := range s.Zones {
+		name := "zone-" + string(rune('a'+n))
+		z := &zone{template: "r1"}
+		z.Name, z.UID, z.Generation, z.Replicas = name, s.Name+"-"+name, 1, s.Replicas
+		z.UpdateRevision, z.CurrentRevision, z.Observed, z.OnDelete = "r1", "r1", true, true
+		z.MaxUnavailable.Pods, z.MinReady, z.MinBetween.Duration = s.Budget, s.MinReady, s.MinBetween
+		if s.Follows && n > 0 {
+			z.Leader = "zone-a"
+		}
+		g.zones = append(g.zones, z)
+	}
+	for n, z := range g.zones {
+		w.server.putZone(g, n, func(*zone) {})
+		for ordinal := range s.Replicas {
+			w.uids++
+			w.server.putPod(g, n, ordinal, plan.Pod{
+				Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: "r1",
+				Created: plan.StampOf(epoch), ReadySince: epoch.Add(-time.Hour), IP: "10.0.0.1", Phase: plan.Ready,
+			})
+		}
+	}
+	g.witness.watch(g, 0, false)
+}
+
+func (w *walk) run() {
+	for w.agenda.Len() > 0 && w.broken == nil {
+		e := w.agenda.next()
+		w.now = e.at
+		w.report.Moves++
+		if w.report.Moves > mostMoves {
+			w.violate(nil, "Rests", "it never does")
+			break
+		}
+		e.do()
+	}
+	w.report.Schedules = 1
+	w.report.Days = w.now.Hours() / 24
+	if w.broken != nil {
+		w.report.Broken = append(w.report.Broken, w.broken)
+	}
+}
+
+func (w *walk) after(d time.Duration, do func()) { w.agenda.add(w.now+max(d, 0), do) }
+
+func (w *walk) between(least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return least + time.Duration(w.chance.Int64N(int64(most-least)))
+}
+
+// wall is the true time as people read it.
+func (w *walk) wall() time.Time { return epoch.Add(w.now) }
+
+// lag is how long a change is on its way to a watch.
+func (w *walk) lag() time.Duration {
+	if w.chance.IntN(50) == 0 {
+		return w.between(0, 2*time.Second)
+	}
+	return w.between(200*time.Microsecond, 20*time.Millisecond)
+}
+
+// slow is how much longer controllers and kubelets take now.
+func (w *walk) slow() time.Duration {
+	if w.slowness <= w.now {
+		return 0
+	}
+	return w.between(0, 30*time.Second)
+}
+
+func (w *walk) wrote() { w.report.Deeds[writes]++ }
+
+// violate ends a schedule that breaks a rule.
+func (w *walk) violate(g *group, rule, how string) {
+	if w.broken != nil {
+		return
+	}
+	w.broken = &Story{Seed: w.schedule.Seed, Rule: rule, How: how, Group: -1, At: clockTime(w.now), Steps: w.schedule.Steps}
+	if g != nil {
+		w.broken.Group = g.no
+	}
+	for _, l := range w.lines {
+		if l.group < 0 || g == nil || l.group == g.no {
+			w.broken.Lines = append(w.broken.Lines, l.text)
+		}
+	}
+}
+
+// story tells what happens to a group.
+func (w *walk) story(g *group, words ...string) {
+	if w.telling {
+		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.Join(words, " ")})
+	}
+}
+
+// tell tells what happens to all.
+func (w *walk) tell(words ...string) {
+	if w.telling {
+		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.Join(words, " ")})
+	}
+}
+
+// recordOf returns a record as a story tells it.
+func recordOf(h plan.Hold) string {
+	holder := string(h.Holder)
+	if h.Holder.Free() {
+		holder = "free"
+	}
+	var noted []string
+	for _, i := range h.Intents {
+		noted = append(noted, i.Pod)
+	}
+	if !h.Decrease.None() {
+		noted = append(noted, h.Decrease.String())
+	}
+	for _, waits := range h.Waiting {
+		noted = append(noted, fmt.Sprintf("(%s %s waits)", waits.Operation, waits.Zone))
+	}
+	return "hold " + holder + " " + fmt.Sprint(noted)
+}

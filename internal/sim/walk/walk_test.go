@@ -1,0 +1,68 @@
+package walk
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// few is how many schedules are run with every change; make sim runs many more.
+const few = 300
+
+func TestWalk(t *testing.T) {
+	first, schedules := number(t, "LOCKSTEP_SEED", 1), number(t, "LOCKSTEP_SCHEDULES", few)
+	began := time.Now()
+	report := walks(first, schedules)
+	fmt.Fprintf(os.Stdout, "seeds %d to %d, %.0f s\n%v", first, first+schedules-1, time.Since(began).Seconds(), &report)
+	for _, broken := range report.Broken {
+		t.Errorf("\n%v", broken)
+	}
+}
+
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// walks runs schedules on all processors, until one of them breaks a rule.
+func walks(first, schedules uint64) Report {
+	var next atomic.Uint64
+	var failed atomic.Bool
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var sum Report
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			var mine Report
+			for !failed.Load() {
+				n := next.Add(1) - 1
+				if n >= schedules {
+					break
+				}
+				report := Run(Draw(first + n))
+				mine.Add(report)
+				if len(report.Broken) > 0 && !failed.Swap(true) {
+					mine.Broken = []*Story{Retell(Draw(first + n))}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Add(mine)
+		})
+	}
+	all.Wait()
+	return sum
+}

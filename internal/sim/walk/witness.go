@@ -1,0 +1,221 @@
+package walk
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/sim/judge"
+)
+
+// witness keeps of a group's history what the laws ask about. It knows what the API
+// server stores, and what it has shown to whom; of the memory of processes it knows
+// nothing.
+type witness struct {
+	falls  [][]fall // by zone and ordinal
+	harmed []bool   // zones that pods leave that served, by a downscale through lockstep
+	shrank []shrunk // the last such downscale of each zone
+}
+
+// fall is since when a pod that is asked for is down.
+type fall struct {
+	since  plan.Version // zero: it serves, or is not asked for
+	asked  bool         // it is down since it is asked for, not since it fell
+	ours   bool         // by lockstep, until another pod of that name is Ready
+	rose   plan.Version // when the pod that serves became Ready
+	served string       // its UID
+}
+
+// shrunk is when a zone shrank, as the Lease says it.
+type shrunk struct {
+	noted time.Time
+	by    time.Duration // the minimum time that its zone asked for
+}
+
+func newWitness(zones int) witness {
+	w := witness{harmed: make([]bool, zones), shrank: make([]shrunk, zones)}
+	for range zones {
+		w.falls = append(w.falls, make([]fall, mostPods))
+	}
+	return w
+}
+
+// watch brings the account of a group up to what is stored of it since a version.
+func (w *witness) watch(g *group, version plan.Version, zoneChanged bool) {
+	for n := range g.zones {
+		for ordinal := range w.falls[n] {
+			f, p := &w.falls[n][ordinal], g.pods[n][ordinal]
+			up := p != nil && p.Up()
+			switch {
+			case up && f.served != p.UID:
+				f.rose, f.served = version, p.UID
+			case !up:
+				f.served = ""
+			}
+			switch {
+			case up || !g.wanted(n, ordinal):
+				f.since, f.ours = 0, false
+			case f.since == 0:
+				f.since, f.asked = version, zoneChanged
+			}
+		}
+		w.harmed[n] = w.harmed[n] && g.surplus(n)
+	}
+}
+
+// takedown is a delete as it was asked for.
+type takedown struct {
+	by      string
+	uid     string
+	version plan.Version // zero: any
+	shown   served       // to whoever decided
+	limit   int          // that binds it instead of the rollout's
+	evicted bool
+}
+
+// judgeTakedown looks at a pod of a zone that has just been sent away and was up.
+func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version plan.Version, exact bool) (rule, how string) {
+	rest, here, elsewhere := 0, 0, false
+	for zone := range g.zones {
+		for o, f := range w.falls[zone] {
+			if f.since == 0 {
+				continue
+			}
+			elsewhere = elsewhere || (zone != n && f.ours)
+			counts := !f.excused(t.shown, zone) || (zone == n && o == ordinal)
+			switch {
+			case counts && zone == n:
+				here++
+			case counts:
+				rest++
+			}
+		}
+		elsewhere = elsewhere || (zone != n && w.harmed[zone])
+	}
+	budget := g.rolloutBudget(n)
+	if t.evicted {
+		budget = g.evictionBudget(n)
+	}
+	rule = judge.Deed{
+		Strange: !exact, Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
+	}.Broken(judge.All)
+	if rule == "" {
+		return "", ""
+	}
+	return rule, fmt.Sprintf("%s sends %s away; down: %s", t.by, plan.PodName(g.zones[n].Name, ordinal), w.fallen(g))
+}
+
+// excused tells whether nobody could know that a pod is down by itself, from what was
+// shown to whoever decided.
+func (f fall) excused(shown served, zone int) bool {
+	if f.asked {
+		return !f.ours && f.since > shown.zones
+	}
+	return !f.ours && f.since > shown.pods[zone]
+}
+
+// notes tells whether the Lease covers exactly this deed.
+func (g *group) notes(n, ordinal int, t takedown, version plan.Version) bool {
+	if g.lease == nil || g.lease.Holder.Zone() != g.zones[n].Name {
+		return false
+	}
+	name := plan.PodName(g.zones[n].Name, ordinal)
+	for _, i := range g.lease.Intents {
+		if i.Pod == name && i.UID == t.uid && (i.Version == version || (t.evicted && i.Granted())) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) rolloutBudget(n int) int {
+	budget := g.zones[n].MaxUnavailable.Pods
+	if len(g.budgets) > 0 && g.budgets[0].Limit > 0 {
+		budget = min(budget, g.budgets[0].Limit)
+	}
+	return budget
+}
+
+func (g *group) evictionBudget(n int) int {
+	if len(g.budgets) > 0 {
+		return g.budgets[0].Limit
+	}
+	return g.zones[n].MaxUnavailable.Pods
+}
+
+// decrease is a change of spec.replicas as it was asked for.
+type decrease struct {
+	by      string
+	version plan.Version
+	to      int
+	shown   served
+}
+
+// harms tells whether a decrease takes down a pod that serves and did so as it was
+// decided: nobody can know better.
+func (w *witness) harms(g *group, n int, d decrease) bool {
+	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
+		p := g.pods[n][ordinal]
+		if p != nil && p.Up() && w.falls[n][ordinal].rose <= d.shown.pods[n] {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeDecrease looks at a decrease that is about to take somebody down.
+func (w *witness) judgeDecrease(g *group, n int, d decrease) (rule, how string) {
+	rest, elsewhere := 0, false
+	for zone := range g.zones {
+		if zone == n {
+			continue
+		}
+		for _, f := range w.falls[zone] {
+			if f.since > 0 {
+				elsewhere = elsewhere || f.ours
+				if !f.excused(d.shown, zone) {
+					rest++
+				}
+			}
+		}
+		elsewhere = elsewhere || w.harmed[zone]
+	}
+	name := g.zones[n].Name
+	noted := g.lease != nil && g.lease.Holder.Zone() == name && g.lease.Decrease.Zone == name &&
+		g.lease.Decrease.Version == d.version && g.lease.Decrease.To == d.to
+	rule = judge.Deed{Elsewhere: elsewhere, Rest: rest, Unnoted: !noted}.Broken(judge.All)
+	if rule == "" {
+		return "", ""
+	}
+	return rule, fmt.Sprintf("%s lets %s shrink to %d; down: %s", d.by, name, d.to, w.fallen(g))
+}
+
+// tooSoon looks at the times that the Lease notes of the downscales of two zones.
+func (w *witness) tooSoon(g *group, n int, now time.Time) string {
+	for zone, s := range w.shrank {
+		between := max(s.by, g.zones[n].MinBetween.Duration)
+		if zone != n && !s.noted.IsZero() && now.Before(s.noted.Add(between)) {
+			return fmt.Sprintf("%s shrinks %s after %s, and %s have to lie between", g.zones[n].Name, now.Sub(s.noted), g.zones[zone].Name, between)
+		}
+	}
+	return ""
+}
+
+// fallen lists who is down, and by whom.
+func (w *witness) fallen(g *group) string {
+	text := ""
+	for n := range g.zones {
+		for ordinal, f := range w.falls[n] {
+			if f.since > 0 {
+				text += fmt.Sprintf(" %s since %d", plan.PodName(g.zones[n].Name, ordinal), f.since)
+				if f.ours {
+					text += " by lockstep"
+				}
+			}
+		}
+		if w.harmed[n] {
+			text += " " + g.zones[n].Name + " shrinks"
+		}
+	}
+	return text
+}
