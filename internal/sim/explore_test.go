@@ -14,7 +14,7 @@ import (
 func TestExplore(t *testing.T) {
 	full := os.Getenv("LOCKSTEP_EXPLORE") == "full"
 	if full {
-		debug.SetMemoryLimit(1200 << 20) // collects garbage more often near it
+		debug.SetMemoryLimit(4 << 30) // collects garbage more often near it
 	}
 	var visited []*spot
 	for _, w := range slices.Concat(worlds, evictionWorlds) {

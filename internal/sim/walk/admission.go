@@ -165,7 +165,7 @@ func (a *admission) attempt() {
 
 func (a *admission) refuse(because plan.Refusal) {
 	a.report.Refusals++
-	a.walk.story(a.g, a.name, "refuses the downscale of", a.ask.Zone+":", because.String())
+	a.walk.story(a.g, a.name, "refuses the downscale of", a.ask.Zone+":", because)
 	now := a.wallNow()
 	a.queue(a.g, plan.Waiting{Operation: plan.Downscale, Zone: a.ask.Zone, Since: now, LastSeen: now}, because, func() { a.answer(answer{}) })
 }

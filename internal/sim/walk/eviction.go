@@ -142,7 +142,7 @@ func (e *granting) decide(s plan.Snapshot, permit plan.Permit, covered hold.Deci
 		e.answer(answer{yes: true, shown: shown, exact: permit.Version})
 		return
 	}
-	e.story(e.g, e.name, "grants the eviction of", name, "and writes", recordOf(covered.Record))
+	e.story(e.g, e.name, "grants the eviction of", name, "and writes", (*spelled)(&covered.Record))
 	e.writeLease(e.g, covered.Record, func(err error) {
 		if reason.ClassOf(err) == reason.Moved {
 			e.attempt()

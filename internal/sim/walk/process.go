@@ -287,7 +287,7 @@ func (p *process) lead() {
 	if p.leads || p.dead {
 		return
 	}
-	p.tell("", p.name, "leads")
+	p.tell(p.name, "leads")
 	p.leads = true
 	for no := range p.sights {
 		p.enqueue(no)
@@ -299,7 +299,7 @@ func (p *process) resign() {
 	if !p.leads {
 		return
 	}
-	p.tell("", p.name, "leads no more")
+	p.tell(p.name, "leads no more")
 	p.leads = false
 	p.term++
 	for no, s := range p.sights {

@@ -279,7 +279,7 @@ func (r *round) cover(done func(error)) {
 	}
 	switch r.covered.Verdict {
 	case hold.Write:
-		r.story(r.g, r.name, "writes", recordOf(r.covered.Record))
+		r.story(r.g, r.name, "writes", (*spelled)(&r.covered.Record))
 		r.writeLease(r.g, r.covered.Record, then)
 	case hold.Remove:
 		r.sendWrite(func() bool { return r.dropLease(r.g, r.seen.Hold) }, then)

@@ -81,8 +81,11 @@ var kindNames = [...]string{
 }
 
 // String returns the step as a line.
-func (s Step) String() string {
-	text := fmt.Sprintf("%s %s%s", clockTime(s.At), kindNames[s.Kind], momentNames[s.Waits])
+func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
+
+// what says what the step is, without its time.
+func (s Step) what() string {
+	text := kindNames[s.Kind] + momentNames[s.Waits]
 	switch s.Kind {
 	case Template, BadTemplate, Pause, Resize, Shrink, Force, Evict, Crash, Loss, Churn:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)

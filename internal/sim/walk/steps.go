@@ -20,7 +20,7 @@ func (w *walk) begins(s Step) {
 
 // do lets a step happen.
 func (w *walk) do(s Step) {
-	w.tell(s.String())
+	w.tell(s.what())
 	switch {
 	case s.Kind < firstFault:
 		w.report.Wishes[s.Kind]++
@@ -276,16 +276,14 @@ func (w *walk) elect(former *process) {
 
 // windUp gives a process a clock of its own.
 func (w *walk) windUp(p *process) {
-	if p.clock.steady = 2; w.schedule.Rules.HastyClocks {
-		return
+	switch {
+	case w.schedule.Rules.HastyClocks:
+		p.clock.steady = 2
+	case !w.schedule.TrueClocks:
+		p.clock.steady = slowest + (fastest-slowest)*w.chance.Float64()
+		rate := []float64{0.5, 1, 2, 0.5 + 1.5*w.chance.Float64()}[w.chance.IntN(4)]
+		w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
 	}
-	p.clock.steady = 0.5 + 0.8*w.chance.Float64() // faster, and a grant would end that can still happen (ADR 15)
-	rate := []float64{0.5, 1, 2, 0.5 + 1.5*w.chance.Float64()}[w.chance.IntN(4)]
-	if w.schedule.TrueClocks {
-		p.clock.steady, rate = 1, 1
-		return
-	}
-	w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
 }
 
 // setClock sets a wall clock, and sets it again when it is too wrong.
@@ -315,7 +313,6 @@ func (w *walk) mend() {
 	w.network, w.slowness, w.waiting = 0, 0, nil
 	for _, p := range w.processes {
 		p.asleep = 0
-		p.clock.steady = 1
 		w.setClock(p, 0, 1)
 		if p != w.elected {
 			p.resign()
@@ -375,7 +372,7 @@ func (g *group) unfinished() string {
 	case g.asking > 0:
 		return "somebody still asks"
 	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Decrease.None()):
-		return recordOf(*g.lease)
+		return (*spelled)(g.lease).String()
 	}
 	for n, z := range g.zones {
 		switch {

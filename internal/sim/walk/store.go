@@ -39,9 +39,9 @@ func (w *walk) show(k kind) {
 }
 
 // storeLease stores a record that a process has decided on, or a person where p is nil.
-func (w *walk) storeLease(p *process, g *group, record plan.Hold) (plan.Hold, bool) {
+func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool) {
 	former := g.lease
-	stored, ok := w.server.putLease(g, record)
+	stored, ok := w.server.putLease(g, next)
 	if !ok {
 		return plan.Hold{}, false
 	}
@@ -51,8 +51,8 @@ func (w *walk) storeLease(p *process, g *group, record plan.Hold) (plan.Hold, bo
 	}
 	p.wrote()
 	w.comes(aHoldIsWritten, g, p)
-	if former != nil && former.Holder.Foreign() && record.Holder != former.Holder && !former.Lapsed(p.wallNow()) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts by the clock of "+p.name+", who writes "+recordOf(record))
+	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(p.wallNow()) {
+		w.violate(g, "HandsOff", string(former.Holder)+" still counts by the clock of "+p.name+", who writes "+(*spelled)(&next).String())
 	}
 	return stored, true
 }

@@ -172,21 +172,24 @@ func (w *walk) violate(g *group, rule, how string) {
 }
 
 // story tells what happens to a group.
-func (w *walk) story(g *group, words ...string) {
+func (w *walk) story(g *group, words ...any) {
 	if w.telling {
-		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.Join(words, " ")})
+		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
 // tell tells what happens to all.
-func (w *walk) tell(words ...string) {
+func (w *walk) tell(words ...any) {
 	if w.telling {
-		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.Join(words, " ")})
+		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// recordOf returns a record as a story tells it.
-func recordOf(h plan.Hold) string {
+// spelled is what a Lease says, as a story tells it.
+type spelled plan.Hold
+
+// String implements fmt.Stringer.
+func (h *spelled) String() string {
 	holder := string(h.Holder)
 	if h.Holder.Free() {
 		holder = "free"
