@@ -32,6 +32,7 @@ const (
 	downscale = "internal/admission/prepare_downscale.go"
 	explore   = "internal/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
+	walk      = "internal/sim/walk TestWalk"
 )
 
 // blind switches the check of single plans off, so that the mistake must be
@@ -343,6 +344,15 @@ var all = []Mutant{
 		Name:  "minimum time between downscales one instant longer",
 		Edits: []Edit{{admit, "b.Now.Before(until)", "!b.Now.After(until)"}},
 		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
+	},
+	{
+		Name: "minimum time between downscales not asked for",
+		Edits: []Edit{
+			{admit, "\ttooSoon,         // guarantee 6: the minimum time between downscales\n", ""},
+			{follow, "firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))", "restIsNotWhole(b, leaves)"},
+		},
+		Test: walk, Rule: "TooSoon",
+		Remark: "only the walk's judge knows what time it is",
 	},
 	{
 		Name:  "preparation begun while another is undone",
@@ -703,6 +713,15 @@ var all = []Mutant{
 		Name:  "granted eviction that ends while it can happen, seen by the check",
 		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+	},
+	{
+		Name: "granted eviction that ends while the API server works on it",
+		Edits: []Edit{
+			{fate, "const GrantLimit = 45 * time.Second", "const GrantLimit = 10 * time.Second"},
+			{granted, "const longestEviction = 45 * time.Second", "const longestEviction = 10 * time.Second"},
+		},
+		Test: walk, Rule: "NotedFirst",
+		Remark: "the explorer has no lengths of time",
 	},
 	{
 		Name: "granted eviction that ends on caches",

@@ -22,8 +22,6 @@ type answer struct {
 	yes   bool
 	shown served
 	since time.Time // of a downscale that the hold notes
-	uid   string    // of a pod that an eviction is bound to
-	exact plan.Version
 }
 
 // call lets the API server ask the webhook of any process that is there. Who does not

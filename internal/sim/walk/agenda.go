@@ -1,15 +1,12 @@
 package walk
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // instant is the true time, from the beginning of the schedule on.
 type instant = time.Duration
 
-// agenda is what is going to happen, earliest first. Equals keep their order, so that
-// a schedule is the same each time.
+// agenda is what is going to happen, as a heap with the earliest first. Equals keep their
+// order, so that a schedule is the same each time.
 type agenda struct {
 	events []event
 	count  uint64
@@ -21,33 +18,39 @@ type event struct {
 	do func()
 }
 
+func (e event) before(other event) bool {
+	return e.at < other.at || (e.at == other.at && e.no < other.no)
+}
+
 func (a *agenda) add(at instant, do func()) {
 	a.count++
-	heap.Push(a, event{at, a.count, do})
+	a.events = append(a.events, event{at, a.count, do})
+	for n := len(a.events) - 1; n > 0; {
+		parent := (n - 1) / 2
+		if a.events[parent].before(a.events[n]) {
+			return
+		}
+		a.events[n], a.events[parent] = a.events[parent], a.events[n]
+		n = parent
+	}
 }
 
-func (a *agenda) next() event { return heap.Pop(a).(event) }
-
-// Len implements heap.Interface.
-func (a *agenda) Len() int { return len(a.events) }
-
-// Less implements heap.Interface.
-func (a *agenda) Less(i, j int) bool {
-	x, y := a.events[i], a.events[j]
-	return x.at < y.at || (x.at == y.at && x.no < y.no)
-}
-
-// Swap implements heap.Interface.
-func (a *agenda) Swap(i, j int) { a.events[i], a.events[j] = a.events[j], a.events[i] }
-
-// Push implements heap.Interface.
-func (a *agenda) Push(x any) { a.events = append(a.events, x.(event)) }
-
-// Pop implements heap.Interface.
-func (a *agenda) Pop() any {
-	last := len(a.events) - 1
-	e := a.events[last]
-	a.events[last] = event{}
+// next takes the earliest event off the agenda.
+func (a *agenda) next() event {
+	first, last := a.events[0], len(a.events)-1
+	a.events[0], a.events[last] = a.events[last], event{}
 	a.events = a.events[:last]
-	return e
+	for n := 0; ; {
+		least := n
+		for child := 2*n + 1; child <= 2*n+2 && child < last; child++ {
+			if a.events[child].before(a.events[least]) {
+				least = child
+			}
+		}
+		if least == n {
+			return first
+		}
+		a.events[n], a.events[least] = a.events[least], a.events[n]
+		n = least
+	}
 }

@@ -67,7 +67,7 @@ func (p *process) evict(g *group, b bound, done func(answer)) {
 			e.refuse(permit)
 		})
 	case !permit.Noted():
-		e.answer(answer{yes: true, shown: p.shown(g), exact: permit.Version})
+		e.answer(answer{yes: true, shown: p.shown(g)})
 	default:
 		p.take(g, func(leave func()) {
 			e.leave = leave
@@ -139,7 +139,7 @@ func (e *granting) decide(s plan.Snapshot, permit plan.Permit, covered hold.Deci
 		e.refuse(permit)
 		return
 	case !permit.Noted():
-		e.answer(answer{yes: true, shown: shown, exact: permit.Version})
+		e.answer(answer{yes: true, shown: shown})
 		return
 	}
 	e.story(e.g, e.name, "grants the eviction of", name, "and writes", (*spelled)(&covered.Record))

@@ -148,15 +148,6 @@ func (s *server) removeLease(g *group, record plan.Hold) bool {
 	return true
 }
 
-// patchZone changes a zone if it is the one that was judged.
-func (s *server) patchZone(g *group, n int, judged plan.Version, put func(*group, int, func(*zone)), changed func(*zone)) bool {
-	if g.zones[n].Version != judged {
-		return false
-	}
-	put(g, n, changed)
-	return true
-}
-
 // place returns where a pod of the group is stored.
 func (g *group) place(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)

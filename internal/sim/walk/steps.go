@@ -59,6 +59,7 @@ func (w *walk) wish(s Step, g *group) {
 		}
 	case Maintain:
 		w.maintain(g, s.Lasts)
+	default: // no wish
 	}
 }
 
@@ -191,6 +192,7 @@ func (w *walk) upset(s Step, p *process) {
 		w.slowness = max(w.slowness, until)
 	case Clock:
 		w.jump(p, s.Value)
+	default: // nothing about processes
 	}
 }
 

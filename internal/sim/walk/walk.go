@@ -108,7 +108,7 @@ func (w *walk) found(no int, s Setting) {
 }
 
 func (w *walk) run() {
-	for w.agenda.Len() > 0 && w.broken == nil {
+	for len(w.events) > 0 && w.broken == nil {
 		e := w.agenda.next()
 		w.now = e.at
 		w.report.Moves++

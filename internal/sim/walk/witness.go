@@ -2,6 +2,7 @@ package walk
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -69,7 +70,6 @@ type takedown struct {
 	uid     string
 	version plan.Version // zero: any
 	shown   served       // to whoever decided
-	limit   int          // that binds it instead of the rollout's
 	evicted bool
 }
 
@@ -203,19 +203,21 @@ func (w *witness) tooSoon(g *group, n int, now time.Time) string {
 
 // fallen lists who is down, and by whom.
 func (w *witness) fallen(g *group) string {
-	text := ""
+	var all []string
 	for n := range g.zones {
 		for ordinal, f := range w.falls[n] {
-			if f.since > 0 {
-				text += fmt.Sprintf(" %s since %d", plan.PodName(g.zones[n].Name, ordinal), f.since)
-				if f.ours {
-					text += " by lockstep"
-				}
+			if f.since == 0 {
+				continue
 			}
+			by := "itself"
+			if f.ours {
+				by = "lockstep"
+			}
+			all = append(all, fmt.Sprintf("%s since %d by %s", plan.PodName(g.zones[n].Name, ordinal), f.since, by))
 		}
 		if w.harmed[n] {
-			text += " " + g.zones[n].Name + " shrinks"
+			all = append(all, g.zones[n].Name+" shrinks")
 		}
 	}
-	return text
+	return strings.Join(all, ", ")
 }
