@@ -39,7 +39,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 
 // walks runs schedules on all processors, until one of them breaks a rule.
 func walks(first, schedules uint64) Report {
-	var next atomic.Uint64
+	var next, done atomic.Uint64
 	var failed atomic.Bool
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -54,6 +54,9 @@ func walks(first, schedules uint64) Report {
 				}
 				report := Run(Draw(first + n))
 				mine.Add(report)
+				if n := done.Add(1); n%10_000 == 0 {
+					fmt.Fprintf(os.Stdout, "%d of %d schedules\n", n, schedules)
+				}
 				if len(report.Broken) > 0 && !failed.Swap(true) {
 					mine.Broken = []*Story{Retell(Draw(first + n))}
 				}
