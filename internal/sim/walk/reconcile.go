@@ -206,12 +206,20 @@ func (r *round) run(done func(error)) {
 				writes = append(writes, r.resize(a))
 			}
 		case plan.AdoptRevision:
-			writes = append(writes, r.patch(a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision }))
+			writes = append(writes, r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision }))
 		case plan.VoidDecrease:
-			writes = append(writes, r.patch(a.Decrease.Zone, a.Decrease.Version, func(*zone) {}))
+			writes = append(writes, r.patch(voids, a.Decrease.Zone, a.Decrease.Version, func(*zone) {}))
 		case plan.StampDownscale:
-			writes = append(writes, r.patch(a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
-		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
+			writes = append(writes, r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
+		case plan.EndGrant:
+			r.report.Deeds[lapses]++
+		case plan.TakePlace:
+			r.report.Deeds[places]++
+		case plan.NoteDecrease:
+			if !a.Decrease.Ours {
+				r.report.Deeds[seen]++
+			}
+		case plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares or waits here
 		}
 	}
@@ -321,9 +329,9 @@ func (r *round) resize(a plan.SetReplicas) request {
 	})
 }
 
-func (r *round) patch(name string, judged plan.Version, changed func(*zone)) request {
+func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
 	n := r.g.zoneNumber(name)
-	return r.write(n, func() bool { return r.changeZone(r.g, n, judged, changed) })
+	return r.write(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
 }
 
 // write sends a write to a zone, whose new version is known from the answer.

@@ -72,6 +72,13 @@ const (
 	repairs
 	evictions
 	downscales
+	seen
+	raises
+	adoptions
+	voids
+	stamps
+	lapses
+	places
 	touches
 	writes
 	deeds
@@ -79,7 +86,10 @@ const (
 
 var deedNames = [deeds]string{
 	takedowns: "pods that served taken down by a rollout", repairs: "pods that were down replaced", evictions: "pods evicted",
-	downscales: "downscales", touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
+	downscales: "downscales", seen: "downscales noted that nobody had asked about", raises: "zones raised by lockstep",
+	adoptions: "revisions adopted", voids: "downscales made impossible", stamps: "times of downscales stamped",
+	lapses: "granted evictions taken off the hold that never came", places: "places in the queue taken by lockstep",
+	touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
 }
 
 // Add adds what came of other schedules.
@@ -95,6 +105,28 @@ func (r *Report) Add(other Report) {
 	add(r.Wishes[:], other.Wishes[:])
 	add(r.Faults[:], other.Faults[:])
 	add(r.Deeds[:], other.Deeds[:])
+}
+
+// Missing returns what was never done and never went wrong: a report that lacks something
+// proves less than it seems to.
+func (r *Report) Missing() []string {
+	var all []string
+	for k, n := range r.Wishes {
+		if n == 0 {
+			all = append(all, kindNames[k])
+		}
+	}
+	for f, n := range r.Faults {
+		if n == 0 {
+			all = append(all, faultNames[f])
+		}
+	}
+	for d, n := range r.Deeds {
+		if n == 0 {
+			all = append(all, deedNames[d])
+		}
+	}
+	return all
 }
 
 func add(sums, others []int) {

@@ -113,11 +113,12 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 }
 
 // changeZone changes what is not the size of a zone, if it is the one that was judged.
-func (w *walk) changeZone(g *group, n int, judged plan.Version, changed func(*zone)) bool {
+func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, changed func(*zone)) bool {
 	if g.zones[n].Version != judged {
 		return false
 	}
 	w.wrote()
+	w.report.Deeds[what]++
 	w.putZone(g, n, changed)
 	return true
 }
@@ -135,9 +136,11 @@ func (w *walk) setReplicas(g *group, n int, d decrease) bool {
 	if harms {
 		w.judgeHarm(g, n, d)
 	}
+	what := raises
 	if d.to < z.Replicas {
-		w.report.Deeds[downscales]++
+		what = downscales
 	}
+	w.report.Deeds[what]++
 	w.respec(g, n, func(z *zone) { z.Replicas = d.to })
 	g.witness.harmed[n] = g.witness.harmed[n] || harms
 	return true

@@ -22,6 +22,12 @@ func TestWalk(t *testing.T) {
 	for _, broken := range report.Broken {
 		t.Errorf("\n%v", broken)
 	}
+	if schedules < few || t.Failed() {
+		return
+	}
+	for _, name := range report.Missing() {
+		t.Errorf("in no schedule: %s", name)
+	}
 }
 
 func number(t *testing.T, name string, otherwise uint64) uint64 {
