@@ -160,7 +160,7 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Limit: 1, Partitions: true, Operators: 1, Templates: []int{1, 2}, Crashes: 1, Kills: 1, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "a rollout, a downscale of our own and an eviction in three zones, two processes", wide: true, config: Config{
+	{name: "a rollout, a downscale of our own and an eviction in three zones, two processes", wide: true, memory: 4 << 30, config: Config{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 1, 2},
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Force, 1, 0}}},
 	}},

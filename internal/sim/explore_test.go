@@ -13,15 +13,15 @@ import (
 
 func TestExplore(t *testing.T) {
 	full := os.Getenv("LOCKSTEP_EXPLORE") == "full"
-	if full {
-		debug.SetMemoryLimit(4 << 30) // collects garbage more often near it
-	}
 	var visited []*spot
 	for _, w := range slices.Concat(worlds, evictionWorlds) {
 		if w.wide && !full {
 			continue
 		}
 		visited = append(visited, w)
+		if full {
+			debug.SetMemoryLimit(max(w.memory, 1200<<20)) // collects garbage more often near it
+		}
 		t.Run(w.name, w.visit)
 	}
 	if total := sum(visited); total.worlds == len(visited) { // not when only some were asked for

@@ -5,7 +5,8 @@ import "time"
 // spot is a world that is explored, with what came of it.
 type spot struct {
 	name   string
-	wide   bool // takes long: make explore visits it, and make mutants where it must
+	wide   bool  // takes long: make explore visits it, and make mutants where it must
+	memory int64 // where it needs more bytes than others
 	config Config
 
 	report Report
