@@ -36,8 +36,8 @@
 // explorer. Beyond those laws,
 //
 //   - each plan passes invariant.Check, each yes to an eviction invariant.CheckEviction;
-//   - HandsOff: a hold that somebody took by hand is not written over before it expires by
-//     the clock of whoever writes;
+//   - HandsOff: a hold that somebody took by hand is not written over before it expires, at
+//     the time of the decision as its record says it;
 //   - TooSoon, where all clocks are true: downscales of two zones lie as far apart as they
 //     ask for;
 //   - Progress: when faults have ended, every group gets to its goal and stays there: all

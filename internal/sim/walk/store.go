@@ -51,8 +51,8 @@ func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool
 	}
 	p.wrote()
 	w.comes(aHoldIsWritten, g, p)
-	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(p.wallNow()) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts by the clock of "+p.name+", who writes "+(*spelled)(&next).String())
+	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(next.Renewed) {
+		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*spelled)(&next).String())
 	}
 	return stored, true
 }
