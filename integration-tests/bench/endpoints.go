@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -114,22 +112,9 @@ func (a *arena) handled(ctx context.Context, webhook string) (buckets, error) {
 	if webhook == "" {
 		return buckets{}, nil
 	}
-	address, err := addressIn(a.racers[1].processes[0].log, listening)
+	text, err := a.racers[1].processes[0].read(ctx, "/metrics")
 	if err != nil {
 		return buckets{}, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
-	if err != nil {
-		return buckets{}, err
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return buckets{}, fmt.Errorf("read metrics of lockstep: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return buckets{}, fmt.Errorf("read metrics of lockstep: %w", err)
-	}
-	return bucketsOf(string(text), "lockstep_admission_duration_seconds", "webhook", webhook)
+	return bucketsOf(text, "lockstep_admission_duration_seconds", "webhook", webhook)
 }

@@ -88,6 +88,9 @@ type scenario struct {
 	measure func(*bench, context.Context) ([]row, error)
 }
 
+// onlyAlone are scenarios that take so long that they have to be asked for by name.
+var onlyAlone = []string{"soak"}
+
 // scenarios in the order of the table.
 func scenarios() []scenario {
 	return []scenario{
@@ -100,11 +103,12 @@ func scenarios() []scenario {
 		{[]string{"evictions"}, (*bench).evictions},
 		{[]string{"scaling"}, (*bench).scaling},
 		{[]string{"status"}, (*bench).statuses},
+		{[]string{"soak"}, (*bench).soaking},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "soak"}
 }
 
 // run measures what was chosen and returns what could be measured.

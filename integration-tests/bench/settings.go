@@ -31,6 +31,7 @@ type settings struct {
 	evict    evictionSizes
 	scale    scaleSizes
 	status   statusSizes
+	soak     soakSizes
 }
 
 type rolloutSizes struct{ runs, pods int }
@@ -74,6 +75,11 @@ type scaleSizes struct {
 }
 
 type statusSizes struct{ runs, groups, namespaces, pods int }
+
+type soakSizes struct {
+	minutes, warmUp, groups, pods int
+	rest                          time.Duration
+}
 
 // flags declares every flag, with its short default, and returns the defaults
 // of -long.
@@ -132,6 +138,11 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces they are spread over")
 	count(&s.status.pods, "status.pods", 1, 1, "pods in each of three zones")
 	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both, after one that is not counted")
+	count(&s.soak.minutes, "soak.minutes", 60, 60, "how long groups are rolled again and again; only with -only soak")
+	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes of these that are not judged")
+	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
+	count(&s.soak.pods, "soak.pods", 2, 2, "pods in each of three zones")
+	duration(&s.soak.rest, "soak.rest", 2*time.Second, 2*time.Second, "pause between two rollouts")
 	return long
 }
 
@@ -173,17 +184,21 @@ func (s *settings) check() error {
 		"evictions.pods": s.evict.pods, "evictions.runs": s.evict.runs, "evictions.rate": s.evict.rate, "evictions.joins": s.evict.joins, "evictions.takes": s.evict.takes,
 		"scaling.changes": s.scale.changes, "scaling.idle": s.scale.idle, "scaling.delayed": s.scale.delayed, "scaling.delay": int(s.scale.delay.Seconds()),
 		"status.runs": s.status.runs, "status.groups": s.status.groups, "status.namespaces": s.status.namespaces, "status.pods": s.status.pods,
+		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods,
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))
 		}
+	}
+	if judged := s.soak.minutes - s.soak.warmUp; judged < leastJudged {
+		errs = append(errs, fmt.Errorf("-soak.minutes: %d are left after the warm-up, at least %d are needed", judged, leastJudged))
 	}
 	return errors.Join(errs...)
 }
 
 func (s *settings) chosen() []string {
 	if s.only == "" {
-		return scenarioNames()
+		return slices.DeleteFunc(scenarioNames(), func(name string) bool { return slices.Contains(onlyAlone, name) })
 	}
 	return strings.Split(s.only, ",")
 }

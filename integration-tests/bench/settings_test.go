@@ -55,6 +55,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 		"a scenario that is not there":       {"-only", "rollout,speed"},
 		"no runs":                            {"-rollout.runs", "0"},
 		"no reviews of evictions":            {"-evictions.rate", "0"},
+		"a soak that is all warm-up":         {"-soak.minutes", "12"},
 		"a number that is none":              {"-memory.pods", "many"},
 		"two operators of one name":          {"-contender", "a=x", "-contender", "a=y"},
 		"an operator of the name of another": {"-contender", "lockstep=x"},
@@ -73,6 +74,7 @@ func TestWhatWasChosenIsMeasured(t *testing.T) {
 	for only, want := range map[string]string{
 		"":            "rollout many memory fairness failover webhooks evictions scaling status",
 		"idle":        "rollout",
+		"soak":        "soak",
 		"memory,many": "many memory",
 	} {
 		b := &bench{settings: settings{only: only}}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestASoakIsJudgedByItsOuterThirdsAfterTheWarmUp(t *testing.T) {
+	at := func(heap int) vitals { return vitals{heap: heap << 10, resident: 40 << 10, goroutines: 100} }
+	for sentence, tc := range map[string]struct {
+		samples []vitals
+		want    string
+		met     verdict
+	}{
+		"what only the warm-up needed does not count": {
+			[]vitals{at(100), at(1000), at(1000), at(1000), at(1000)}, "1000 KB, then 1000 KB (+0.00 %)", met,
+		},
+		"what grows all the time is found": {
+			[]vitals{at(100), at(1000), at(1004), at(1006), at(1010)}, "1000 KB, then 1010 KB (+1.00 %)", missed,
+		},
+		"one sample apart says nothing": {
+			[]vitals{at(100), at(1000), at(1000), at(1000), at(1000), at(1000), at(1000), at(9000), at(1000), at(1000)},
+			"1000 KB, then 1000 KB (+0.00 %)", met,
+		},
+		"less is no growth": {[]vitals{at(100), at(1000), at(900), at(800)}, "1000 KB, then 800 KB (-20.00 %)", met},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rows := soaked{minutes: len(tc.samples), warmUp: 1, samples: tc.samples}.rows()
+			if got := rows[0].cells[lockstepName]; got != tc.want || rows[0].met != tc.met {
+				t.Errorf("got %s, met %q", got, rows[0].met)
+			}
+			if rows[1].met != met || rows[2].met != met {
+				t.Errorf("what stays the same is judged %q and %q", rows[1].met, rows[2].met)
+			}
+		})
+	}
+}
+
+func TestEachThirdHasAValue(t *testing.T) {
+	for n := 1; n <= 10; n++ {
+		var values []int
+		for i := range n {
+			values = append(values, i+1)
+		}
+		if first, last := outerThirds(values); first > last || first < 1 || last > n {
+			t.Errorf("of %v: %d and %d", values, first, last)
+		}
+	}
+}
+
+func TestVitalsAreReadFromProfiles(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.String())
+		answer := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 4711\n# HeapSys = 6\n"
+		if r.URL.Path == "/debug/pprof/goroutine" {
+			answer = "goroutine profile: total 42\n7 @ 0x1\n"
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	log := filepath.Join(t.TempDir(), "log")
+	p := &process{log: log}
+	if err := os.WriteFile(log, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.read(t.Context(), "/"); err == nil {
+		t.Error("a process that tells no address is read")
+	}
+	line := `{"msg":"listening","address":"` + strings.TrimPrefix(server.URL, "http://") + "\"}\n"
+	if err := os.WriteFile(log, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	heap, err := p.number(t.Context(), afterCollection, heapLine)
+	if err != nil || heap != 4711 {
+		t.Errorf("heap %d, %v", heap, err)
+	}
+	goroutines, err := p.number(t.Context(), goroutineProfile, goroutineLine)
+	if err != nil || goroutines != 42 {
+		t.Errorf("%d goroutines, %v", goroutines, err)
+	}
+	if _, err := p.number(t.Context(), goroutineProfile, heapLine); err == nil {
+		t.Error("a number that is not there is read")
+	}
+	if !slices.Equal(asked[:2], []string{afterCollection, goroutineProfile}) {
+		t.Errorf("asked for %q", asked)
+	}
+}
