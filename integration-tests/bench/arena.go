@@ -177,17 +177,30 @@ func (a *arena) lockstep(ctx context.Context) (*racer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.command == "" {
-		if a.program == "" {
-			if a.program, err = localcluster.BuildOperator(ctx, a.progress); err != nil {
-				return nil, err
-			}
+	if r.command != "" {
+		if err := a.allowAll(ctx, lockstepHome, lockstepAccount); err != nil {
+			return nil, err
 		}
-		r.command = a.program + " -kubernetes.config-file={kubeconfig} -server.port=0 -log.format=json"
-	} else if err := a.allowAll(ctx, lockstepHome, lockstepAccount); err != nil {
+	}
+	if err := a.chooseProgram(ctx, r); err != nil {
 		return nil, err
 	}
 	return r, a.admit(ctx, r, lockstepHome, lockstepAccount)
+}
+
+// chooseProgram lets a racer without a command line be lockstep of this source tree.
+func (b *bench) chooseProgram(ctx context.Context, r *racer) error {
+	if r.command != "" {
+		return nil
+	}
+	if b.program == "" {
+		var err error
+		if b.program, err = localcluster.BuildOperator(ctx, b.progress); err != nil {
+			return err
+		}
+	}
+	r.command = b.program + " -kubernetes.config-file={kubeconfig} -server.port=0 -log.format=json"
+	return nil
 }
 
 // allowAll lets an account do everything.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// toSwing is how long the flapping groups are left alone with the operator
-// before anything is measured.
+// toSwing is how long a disturbance is left alone with the operator before anything
+// is measured.
 const toSwing = 10 * time.Second
 
 // mostTimesIdle is the goal for a quiet namespace beside a busy one.
@@ -45,7 +45,11 @@ func (b *bench) fairnessBetweenNamespaces(ctx context.Context) ([]row, error) {
 			if err := a.start(ctx, r, namespaces...); err != nil {
 				return nil, err
 			}
-			if err := a.bothStates(ctx, []*racer{floor, r}, groups, busy, alone, beside); err != nil {
+			err = a.bothStates(ctx, []*racer{floor, r}, groups, disturbance{
+				what: fmt.Sprintf("%d busy groups", len(busy)), runs: a.fairness.runs,
+				begin: func(ctx context.Context) *sync.WaitGroup { return a.flap(ctx, busy) },
+			}, alone, beside)
+			if err != nil {
 				return nil, err
 			}
 			r.end()
@@ -54,20 +58,27 @@ func (b *bench) fairnessBetweenNamespaces(ctx context.Context) ([]row, error) {
 	})
 }
 
-// bothStates adds what the racers do alone and beside busy groups. The floor's
+// disturbance is what a quiet group is measured beside.
+type disturbance struct {
+	what  string
+	runs  int                                   // counted rollouts in each state
+	begin func(context.Context) *sync.WaitGroup // it goes on until its context ends
+}
+
+// bothStates adds what the racers do alone and beside a disturbance. The floor's
 // figures stay those from beside lockstep.
-func (a *arena) bothStates(ctx context.Context, racers []*racer, groups map[string][]*group, busy []*group, alone, beside map[string]series) error {
-	first, err := a.inTurn(ctx, "quiet group alone", racers, groups, a.fairness.runs)
+func (a *arena) bothStates(ctx context.Context, racers []*racer, groups map[string][]*group, d disturbance, alone, beside map[string]series) error {
+	first, err := a.inTurn(ctx, "quiet group alone", racers, groups, d.runs)
 	if err != nil {
 		return err
 	}
-	flapping, stop := context.WithCancel(ctx)
-	ended := a.flap(flapping, busy)
+	disturbed, stop := context.WithCancel(ctx)
+	ended := d.begin(disturbed)
 	defer func() { stop(); ended.Wait() }()
 	if err := pause(ctx, toSwing); err != nil {
 		return err
 	}
-	second, err := a.inTurn(ctx, fmt.Sprintf("quiet group beside %d busy ones", len(busy)), racers, groups, a.fairness.runs)
+	second, err := a.inTurn(ctx, "quiet group beside "+d.what, racers, groups, d.runs)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,14 @@ func TestRatiosAreTakenRunByRun(t *testing.T) {
 	}
 }
 
+func TestASpreadIsToldOfSeveralRuns(t *testing.T) {
+	for want, all := range map[string][]float64{"(1.50)": {1.5}, "(2.00, 1.25 to 4.00)": {4, 1.25, 2}, "(0.00)": nil} {
+		if got := spread(all); got != want {
+			t.Errorf("of %v: %s, want %s", all, got, want)
+		}
+	}
+}
+
 func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := &auditLog{path: path}

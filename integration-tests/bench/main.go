@@ -10,6 +10,10 @@
 // cluster, so that what a noisy machine does to one it does to all: read the ratios,
 // not the seconds.
 //
+// More pods than a cluster on one machine can hold are those of an API server that
+// is played in this process (package standin). The floor there is somebody who
+// only reads, and writes once.
+//
 // For scaling, pods are called at their own addresses: where it is among what is
 // measured, the whole run takes place in a network of its own.
 //
@@ -103,12 +107,15 @@ func scenarios() []scenario {
 		{[]string{"evictions"}, (*bench).evictions},
 		{[]string{"scaling"}, (*bench).scaling},
 		{[]string{"status"}, (*bench).statuses},
+		{[]string{"noisy"}, (*bench).noisyNeighbour},
+		{[]string{"large"}, (*bench).largeCluster},
+		{[]string{"stand-in"}, (*bench).standIns},
 		{[]string{"soak"}, (*bench).soaking},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "soak"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "soak"}
 }
 
 // run measures what was chosen and returns what could be measured.

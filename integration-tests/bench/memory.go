@@ -77,12 +77,8 @@ func memoryRows(all map[string]footprint) []row {
 	return rows
 }
 
-func memoryRow(what string, own, most int, all map[string]footprint, cell func(footprint) string) row {
-	r := row{what: what, goal: "≤ " + megabytes(most), cells: map[string]string{}, met: verdictOf(own <= most)}
-	for name, f := range all {
-		r.cells[name] = cell(f)
-	}
-	return r
+func memoryRow[T any](what string, own, most int, all map[string]T, cell func(T) string) row {
+	return rowOf(what, "≤ "+megabytes(most), verdictOf(own <= most), all, func(_ string, of T) string { return cell(of) })
 }
 
 func (f footprint) perManaged(i int) float64 {
@@ -113,7 +109,7 @@ func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
 		return f, fmt.Errorf("roll with %s: %w", r.name, err)
 	}
 	f.base.pods = first[0].size()
-	if f.base.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.base.pods, " managed pods")); err != nil {
+	if f.base.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.base.pods, " managed pods"), a.memory.settle); err != nil {
 		return f, err
 	}
 	there := 1
@@ -125,7 +121,7 @@ func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
 		}
 		there = max(there, count)
 		now := point{pods: there * f.base.pods}
-		if now.kilobytes, err = a.settled(ctx, r, fmt.Sprint(now.pods, " managed pods")); err != nil {
+		if now.kilobytes, err = a.settled(ctx, r, fmt.Sprint(now.pods, " managed pods"), a.memory.settle); err != nil {
 			return f, err
 		}
 		f.managed = append(f.managed, now)
@@ -136,7 +132,7 @@ func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
 	if err := a.makeOthers(ctx, f.others.pods); err != nil {
 		return f, err
 	}
-	f.others.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.others.pods, " other pods on top"))
+	f.others.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.others.pods, " other pods on top"), a.memory.settle)
 	return f, err
 }
 
@@ -151,8 +147,8 @@ const (
 // needed. Go collects at least every two minutes, and gives back to the kernel
 // after that, so a settling time above that is the one to trust. The first third
 // of it, in which a process may still start, does not count.
-func (a *arena) settled(ctx context.Context, r *racer, what string) (int, error) {
-	third := a.memory.settle / 3
+func (b *bench) settled(ctx context.Context, r *racer, what string, within time.Duration) (int, error) {
+	third := within / 3
 	if err := pause(ctx, third); err != nil {
 		return 0, err
 	}
@@ -165,7 +161,7 @@ func (a *arena) settled(ctx context.Context, r *racer, what string) (int, error)
 		lows = append(lows, low)
 		level := len(lows) > 1 && float64(lows[len(lows)-2]-low) <= levelWithin*float64(low)
 		if level || len(lows) >= mostParts {
-			a.say("%s with %s occupies %s", r.name, what, megabytes(slices.Min(lows)))
+			b.say("%s with %s occupies %s", r.name, what, megabytes(slices.Min(lows)))
 			return slices.Min(lows), nil
 		}
 	}

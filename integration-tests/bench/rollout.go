@@ -149,10 +149,11 @@ func (a *arena) besideIdle(ctx context.Context, groups map[string][]*group, ther
 			return nil, err
 		}
 	}
-	rows, err := a.idleness(ctx, count)
+	still, err := a.idleness(ctx, count)
 	if err != nil {
-		return rows, err
+		return nil, err
 	}
+	rows := idleRows(count, still)
 	beside, err := a.inTurn(ctx, fmt.Sprintf("beside %d idle groups", count), a.racers, groups, a.settings.rollout.runs)
 	if err != nil {
 		return rows, err
@@ -176,8 +177,20 @@ func besideRows(pods, count int, alone, beside map[string]series) []row {
 	}
 }
 
+// stillness is what an operator did that had nothing to do.
+type stillness struct {
+	written int
+	lasted  time.Duration
+	cpu     time.Duration
+}
+
+func (s stillness) perMinute() float64 { return float64(s.written) / s.lasted.Minutes() }
+
+// core is the share of one that it needed.
+func (s stillness) core() float64 { return s.cpu.Seconds() / s.lasted.Seconds() }
+
 // idleness watches operators that have nothing to do.
-func (a *arena) idleness(ctx context.Context, count int) ([]row, error) {
+func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, error) {
 	if err := pause(ctx, settleBeforeIdle); err != nil {
 		return nil, err
 	}
@@ -196,9 +209,7 @@ func (a *arena) idleness(ctx context.Context, count int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	took := time.Since(began)
-	writes := row{what: fmt.Sprintf("writes a minute, idle with %d groups, leader's Lease apart", count), goal: "0", cells: map[string]string{}}
-	share := row{what: "share of a core meanwhile", goal: "< 1 %", cells: map[string]string{}}
+	took, all := time.Since(began), map[string]stillness{}
 	for _, r := range a.racers {
 		if r.isFloor() {
 			continue
@@ -209,14 +220,19 @@ func (a *arena) idleness(ctx context.Context, count int) ([]row, error) {
 				written++
 			}
 		}
-		core := (r.cpu() - used[r.name]).Seconds() / took.Seconds()
-		writes.cells[r.name] = fmt.Sprintf("%.1f", float64(written)/took.Minutes())
-		share.cells[r.name] = fmt.Sprintf("%.2f %%", 100*core)
-		if r.name == lockstepName {
-			writes.met, share.met = verdictOf(written == 0), verdictOf(core < mostShareOfCore)
-		}
+		all[r.name] = stillness{written: written, lasted: took, cpu: r.cpu() - used[r.name]}
 	}
-	return []row{writes, share}, nil
+	return all, nil
+}
+
+func idleRows(count int, all map[string]stillness) []row {
+	own := all[lockstepName]
+	return []row{
+		rowOf(fmt.Sprintf("writes a minute, idle with %d groups, leader's Lease apart", count), "0", verdictOf(own.written == 0), all,
+			func(_ string, s stillness) string { return fmt.Sprintf("%.1f", s.perMinute()) }),
+		rowOf("share of a core meanwhile", "< 1 %", verdictOf(own.core() < mostShareOfCore), all,
+			func(_ string, s stillness) string { return fmt.Sprintf("%.2f %%", 100*s.core()) }),
+	}
 }
 
 // totalsRow is about how long rollouts took: seconds, and beside the floor of the
@@ -226,7 +242,7 @@ func totalsRow(what string, all map[string]series, goal float64) row {
 	r := rowOf(what, "", unasked, all, func(name string, s series) string {
 		text := seconds(median(s.totals()))
 		if name != floorName {
-			text += fmt.Sprintf(" (%.2f)", median(ratios(s.totals(), floors)))
+			text += " " + spread(ratios(s.totals(), floors))
 		}
 		return text
 	})
@@ -242,10 +258,10 @@ func latencyCell(_ string, s series) string {
 }
 
 // rowOf has a cell for everybody who was measured.
-func rowOf(what, goal string, v verdict, all map[string]series, cell func(name string, s series) string) row {
+func rowOf[T any](what, goal string, v verdict, all map[string]T, cell func(name string, of T) string) row {
 	r := row{what: what, goal: goal, cells: map[string]string{}, met: v}
-	for name, s := range all {
-		r.cells[name] = cell(name, s)
+	for name, of := range all {
+		r.cells[name] = cell(name, of)
 	}
 	return r
 }

@@ -31,6 +31,9 @@ type settings struct {
 	evict    evictionSizes
 	scale    scaleSizes
 	status   statusSizes
+	noisy    noisySizes
+	large    largeSizes
+	standIn  standInSizes
 	soak     soakSizes
 }
 
@@ -75,6 +78,21 @@ type scaleSizes struct {
 }
 
 type statusSizes struct{ runs, groups, namespaces, pods int }
+
+type noisySizes struct{ runs, groups, rate int }
+
+type largeSizes struct {
+	groups, namespaces, rolling, runs, starts int
+	settle                                    time.Duration
+}
+
+func (s largeSizes) pods() int { return s.groups * largeZones * largePods }
+
+type standInSizes struct {
+	pods    numbers
+	changes int
+	settle  time.Duration
+}
 
 type soakSizes struct {
 	minutes, warmUp, groups, pods int
@@ -138,6 +156,18 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces they are spread over")
 	count(&s.status.pods, "status.pods", 1, 1, "pods in each of three zones")
 	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both, after one that is not counted")
+	count(&s.noisy.runs, "noisy.runs", 4, 11, "counted rollouts of the quiet group in each state")
+	count(&s.noisy.groups, "noisy.groups", 50, 100, "groups of three pods in the noisy namespace")
+	count(&s.noisy.rate, "noisy.rate", 200, 300, "changes a second there")
+	count(&s.large.groups, "large.groups", 100, 1000, "groups of 20 pods in 4 zones")
+	count(&s.large.namespaces, "large.namespaces", 20, 200, "namespaces they are spread over")
+	count(&s.large.rolling, "large.rolling", 10, 10, "of these, groups that roll at once")
+	count(&s.large.runs, "large.runs", 2, 5, "counted rollouts of these, after one that is not counted")
+	count(&s.large.starts, "large.starts", 3, 5, "times that the operator is started")
+	duration(&s.large.settle, "large.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
+	list(&s.standIn.pods, "stand-in.pods", numbers{1000, 10000}, "1000,100000", "managed pods of an API server that is played, in groups of 20")
+	count(&s.standIn.changes, "stand-in.changes", 50, 200, "groups that change, one after the other")
+	duration(&s.standIn.settle, "stand-in.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
 	count(&s.soak.minutes, "soak.minutes", 60, 60, "how long groups are rolled again and again; only with -only soak")
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes of these that are not judged")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
@@ -184,11 +214,17 @@ func (s *settings) check() error {
 		"evictions.pods": s.evict.pods, "evictions.runs": s.evict.runs, "evictions.rate": s.evict.rate, "evictions.joins": s.evict.joins, "evictions.takes": s.evict.takes,
 		"scaling.changes": s.scale.changes, "scaling.idle": s.scale.idle, "scaling.delayed": s.scale.delayed, "scaling.delay": int(s.scale.delay.Seconds()),
 		"status.runs": s.status.runs, "status.groups": s.status.groups, "status.namespaces": s.status.namespaces, "status.pods": s.status.pods,
-		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods,
+		"noisy.runs": s.noisy.runs, "noisy.groups": s.noisy.groups, "noisy.rate": s.noisy.rate,
+		"large.groups": s.large.groups, "large.namespaces": s.large.namespaces, "large.rolling": s.large.rolling, "large.runs": s.large.runs, "large.starts": s.large.starts,
+		"stand-in.changes": s.standIn.changes,
+		"soak.minutes":     s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods,
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))
 		}
+	}
+	if s.large.rolling > s.large.groups {
+		errs = append(errs, fmt.Errorf("-large.rolling is %d, but there are only %d groups", s.large.rolling, s.large.groups))
 	}
 	if judged := s.soak.minutes - s.soak.warmUp; judged < leastJudged {
 		errs = append(errs, fmt.Errorf("-soak.minutes: %d are left after the warm-up, at least %d are needed", judged, leastJudged))

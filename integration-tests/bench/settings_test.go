@@ -52,15 +52,16 @@ func TestOtherOperatorsHaveNames(t *testing.T) {
 
 func TestUnusableFlagsAreRefused(t *testing.T) {
 	for sentence, arguments := range map[string][]string{
-		"a scenario that is not there":       {"-only", "rollout,speed"},
-		"no runs":                            {"-rollout.runs", "0"},
-		"no reviews of evictions":            {"-evictions.rate", "0"},
-		"a soak that is all warm-up":         {"-soak.minutes", "12"},
-		"a number that is none":              {"-memory.pods", "many"},
-		"two operators of one name":          {"-contender", "a=x", "-contender", "a=y"},
-		"an operator of the name of another": {"-contender", "lockstep=x"},
-		"an operator without a command":      {"-contender", ""},
-		"something that is no flag":          {"rollout"},
+		"a scenario that is not there":         {"-only", "rollout,speed"},
+		"no runs":                              {"-rollout.runs", "0"},
+		"no reviews of evictions":              {"-evictions.rate", "0"},
+		"more groups that roll than there are": {"-large.groups", "5"},
+		"a soak that is all warm-up":           {"-soak.minutes", "12"},
+		"a number that is none":                {"-memory.pods", "many"},
+		"two operators of one name":            {"-contender", "a=x", "-contender", "a=y"},
+		"an operator of the name of another":   {"-contender", "lockstep=x"},
+		"an operator without a command":        {"-contender", ""},
+		"something that is no flag":            {"rollout"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if _, err := parse(arguments, io.Discard); err == nil {
@@ -72,7 +73,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 
 func TestWhatWasChosenIsMeasured(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks evictions scaling status",
+		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in",
 		"idle":        "rollout",
 		"soak":        "soak",
 		"memory,many": "many memory",

@@ -39,6 +39,14 @@ func ratios(values, to []time.Duration) []float64 {
 	return all
 }
 
+// spread of some ratios: their median, the least and the largest.
+func spread(all []float64) string {
+	if len(all) < 2 {
+		return fmt.Sprintf("(%.2f)", median(all))
+	}
+	return fmt.Sprintf("(%.2f, %.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))
+}
+
 func times(factor float64, d time.Duration) time.Duration {
 	return time.Duration(factor * float64(d))
 }

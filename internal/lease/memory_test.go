@@ -148,7 +148,7 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 	return (float64(after) - float64(before)) / float64(groups)
 }
 
-// As much as three pods may take (docs/benchmarks.md), for a group that has rolled often.
+// As much as three pods may take (docs/performance.md), for a group that has rolled often.
 func TestAFullRecordOfRolloutsTakesLittleMemory(t *testing.T) {
 	const groups, most = 300, 9_500
 	text := hold.FormatRollouts(remembering("").Rollouts)
