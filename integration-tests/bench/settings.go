@@ -96,7 +96,7 @@ type standInSizes struct {
 
 type soakSizes struct {
 	minutes, warmUp, groups, pods int
-	rest                          time.Duration
+	every                         time.Duration
 }
 
 // flags declares every flag, with its short default, and returns the defaults
@@ -172,7 +172,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes of these that are not judged")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
 	count(&s.soak.pods, "soak.pods", 2, 2, "pods in each of three zones")
-	duration(&s.soak.rest, "soak.rest", 2*time.Second, 2*time.Second, "pause between two rollouts")
+	duration(&s.soak.every, "soak.every", 15*time.Second, 15*time.Second, "how often they roll; more than a rollout takes")
 	return long
 }
 

@@ -11,6 +11,9 @@ const (
 	// leastJudged are the samples after the warm-up without which there are no thirds.
 	leastJudged = 3
 	sampleSoak  = time.Minute
+	// wave is after how many samples memory is where it was: client-go keeps an Event
+	// for six minutes, and forgets the older ones every six minutes.
+	wave = 6
 	// toCalmDown is how long an operator may tidy up before it is looked at.
 	toCalmDown = 2 * time.Second
 )
@@ -47,19 +50,17 @@ type soaked struct {
 	samples         []vitals // one a minute
 }
 
-// soak rolls all groups at once, again and again, and looks at the operator once a
-// minute, between two rollouts.
+// soak rolls all groups at once, again and again and always as often, and looks at the
+// operator once a minute, between two rollouts.
 func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, error) {
 	sizes := a.settings.soak
 	s := soaked{minutes: sizes.minutes, warmUp: sizes.warmUp, pods: len(groups) * groups[0].size()}
-	began := time.Now()
-	for len(s.samples) < s.minutes {
+	for began := time.Now(); len(s.samples) < s.minutes; s.rollouts++ {
+		if err := pause(ctx, time.Until(began.Add(time.Duration(s.rollouts)*sizes.every))); err != nil {
+			return s, err
+		}
 		if _, err := a.roll(ctx, r, groups, nil); err != nil {
 			return s, fmt.Errorf("roll with %s: %w", r.name, err)
-		}
-		s.rollouts++
-		if err := pause(ctx, sizes.rest); err != nil {
-			return s, err
 		}
 		if time.Since(began) < time.Duration(len(s.samples)+1)*sampleSoak {
 			continue
@@ -73,7 +74,7 @@ func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, er
 		}
 		s.samples = append(s.samples, now)
 		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s, %d goroutines", len(s.samples), s.minutes,
-			s.rollouts, kilobytes(now.heap), megabytes(now.resident), now.goroutines)
+			s.rollouts+1, kilobytes(now.heap), megabytes(now.resident), now.goroutines)
 	}
 	return s, nil
 }
@@ -102,8 +103,12 @@ func (s soaked) rows() []row {
 	}
 }
 
-// outerThirds returns the medians of the first and of the last third.
+// outerThirds returns the medians of the first and of the last third, each of whole
+// waves where it has one.
 func outerThirds(values []int) (first, last int) {
 	third := max(len(values)/3, 1)
+	if third > wave {
+		third -= third % wave
+	}
 	return median(values[:third]), median(values[len(values)-third:])
 }

@@ -41,6 +41,16 @@ func TestASoakIsJudgedByItsOuterThirdsAfterTheWarmUp(t *testing.T) {
 	}
 }
 
+func TestAThirdThatIsLongEnoughHasWholeWaves(t *testing.T) {
+	var values []int
+	for i := range 50 {
+		values = append(values, 1000+100*(i%wave))
+	}
+	if first, last := outerThirds(values); first != last {
+		t.Errorf("what comes in waves is %d first and %d last", first, last)
+	}
+}
+
 func TestEachThirdHasAValue(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		var values []int
