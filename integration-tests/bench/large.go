@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -51,6 +52,9 @@ func (a *arena) magnitude(ctx context.Context, r *racer) (magnitude, error) {
 	}
 	var m magnitude
 	if err := a.fillCaches(ctx, r, namespaces, &m); err != nil {
+		return m, err
+	}
+	if err := a.calm(ctx, r); err != nil {
 		return m, err
 	}
 	if m.memory, err = a.occupies(ctx, r, fmt.Sprint(a.large.pods(), " pods"), a.large.settle); err != nil {
@@ -111,6 +115,28 @@ func (a *arena) fillCaches(ctx context.Context, r *racer, namespaces []string, m
 		if told {
 			m.full, m.read = append(m.full, full), append(m.read, read)
 			a.say("start %d of %d: caches of %s full after %s, everything read in %s", n+1, a.large.starts, r.name, seconds(full), seconds(read))
+		}
+	}
+	return nil
+}
+
+// untilCalm is for how long who has been started again may only wait until the one
+// before counts as gone.
+const untilCalm = 15 * time.Second
+
+// calm waits until an operator has written down all that it has to say of a cluster
+// that it sees for the first time.
+func (a *arena) calm(ctx context.Context, r *racer) error {
+	for wrote := time.Now(); time.Since(wrote) < untilCalm; {
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		requests, err := a.audit.next()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(requests, func(q request) bool { return q.user == r.user && !q.renews() }) {
+			wrote = time.Now()
 		}
 	}
 	return nil

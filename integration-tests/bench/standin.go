@@ -122,9 +122,16 @@ func (b *bench) playStandIn(ctx context.Context, r *racer, pods int, kubeconfig 
 		return nil, nil, fmt.Errorf("play an API server: %w", err)
 	}
 	server := &http.Server{Handler: s.Server, ReadHeaderTimeout: patience}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	stop := func() { _ = server.Close(); <-ended; s.Wait() }
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // whoever is measured tells that it is gone
+	}()
+	stop := func() {
+		_ = server.Close() // what it could not close is gone with this process
+		<-ended
+		s.Wait()
+	}
 	url := "http://" + listener.Addr().String()
 	r.kubeconfig = kubeconfig
 	if s.client, err = kubernetes.NewForConfig(&rest.Config{

@@ -127,7 +127,7 @@ func TestAWatchBeginsWithWhatExistsAndGoesOnWithWhatChanges(t *testing.T) {
 				}
 				return isBookmark(e)
 			})
-			if seen != 12 || mark.Object.(*corev1.Pod).Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+			if end, ok := mark.Object.(*corev1.Pod); !ok || seen != 12 || end.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
 				t.Errorf("%d pods, then %v", seen, mark.Object)
 			}
 			g := server.Managed()[0]
@@ -165,8 +165,8 @@ func TestAWatchGoesOnAfterTheVersionOfAList(t *testing.T) {
 	}
 	defer events.Stop()
 	first := next(t, events, func(watch.Event) bool { return true })
-	if set := first.Object.(*appsv1.StatefulSet); first.Type != watch.Modified || set.Name != "store-1-zone-a" {
-		t.Errorf("told first: %s %s", first.Type, set.Name)
+	if set, ok := first.Object.(*appsv1.StatefulSet); !ok || first.Type != watch.Modified || set.Name != "store-1-zone-a" {
+		t.Errorf("told first: %s %v", first.Type, first.Object)
 	}
 }
 

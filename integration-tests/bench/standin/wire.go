@@ -43,7 +43,7 @@ func (t thing) runtimeObject() runtime.Object {
 
 // format returns the first one that a request accepts and is spoken here.
 func format(r *http.Request) (runtime.SerializerInfo, error) {
-	for _, part := range strings.Split(r.Header.Get("Accept"), ",") {
+	for part := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		name, _, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
