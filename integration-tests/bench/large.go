@@ -125,9 +125,10 @@ func (a *arena) fillCaches(ctx context.Context, r *racer, namespaces []string, m
 const untilCalm = 15 * time.Second
 
 // calm waits until an operator has written down all that it has to say of a cluster
-// that it sees for the first time.
+// that it sees for the first time. Who never ceases is measured all the same.
 func (a *arena) calm(ctx context.Context, r *racer) error {
-	for wrote := time.Now(); time.Since(wrote) < untilCalm; {
+	began := time.Now()
+	for wrote := began; time.Since(wrote) < untilCalm && time.Since(began) < 2*patience; {
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}

@@ -14,6 +14,9 @@ const (
 	// wave is after how many samples memory is where it was: client-go keeps an Event
 	// for six minutes, and forgets the older ones every six minutes.
 	wave = 6
+	// leastPace is the share of rollouts that were due without which Events, which are
+	// kept for minutes, say more about the machine than about lockstep.
+	leastPace = 0.9
 	// toCalmDown is how long an operator may tidy up before it is looked at.
 	toCalmDown = 2 * time.Second
 )
@@ -55,13 +58,18 @@ type soaked struct {
 func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, error) {
 	sizes := a.settings.soak
 	s := soaked{minutes: sizes.minutes, warmUp: sizes.warmUp, pods: len(groups) * groups[0].size()}
-	for began := time.Now(); len(s.samples) < s.minutes; s.rollouts++ {
-		if err := pause(ctx, time.Until(began.Add(time.Duration(s.rollouts)*sizes.every))); err != nil {
-			return s, err
+	beat := time.NewTicker(sizes.every)
+	defer beat.Stop()
+	for began := time.Now(); len(s.samples) < s.minutes; {
+		select {
+		case <-beat.C:
+		case <-ctx.Done():
+			return s, context.Cause(ctx)
 		}
 		if _, err := a.roll(ctx, r, groups, nil); err != nil {
 			return s, fmt.Errorf("roll with %s: %w", r.name, err)
 		}
+		s.rollouts++
 		if time.Since(began) < time.Duration(len(s.samples)+1)*sampleSoak {
 			continue
 		}
@@ -74,7 +82,10 @@ func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, er
 		}
 		s.samples = append(s.samples, now)
 		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s, %d goroutines", len(s.samples), s.minutes,
-			s.rollouts+1, kilobytes(now.heap), megabytes(now.resident), now.goroutines)
+			s.rollouts, kilobytes(now.heap), megabytes(now.resident), now.goroutines)
+	}
+	if due := int(time.Duration(s.minutes) * sampleSoak / sizes.every); float64(s.rollouts) < leastPace*float64(due) {
+		a.say("there were %d rollouts and not %d: the machine was too busy to keep the pace, which memory follows", s.rollouts, due)
 	}
 	return s, nil
 }
