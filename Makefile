@@ -70,7 +70,7 @@ help:
 demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger
 	cd $(SUITES) && $(GO) run ./demo
 
-bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-long', '-help'
+bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-only soak', '-long', '-help'
 	cd $(SUITES) && $(GO) run ./bench $(BENCH_FLAGS)
 
 ##@ While working

@@ -117,7 +117,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 		long[name] = longer
 	}
 	set.StringVar(&s.only, "only", "", "measure only these, comma-separated: "+strings.Join(scenarioNames(), ", "))
-	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes most of an hour")
+	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes more than an hour")
 	set.StringVar(&s.logs, "logs", "", "folder to keep what operators and API server log, one for each scenario in it")
 	set.StringVar(&s.operator, "operator", "", "command line measured instead of lockstep of this source tree")
 	set.Var(&s.contenders, "contender", "command line of another operator measured in the same run, as NAME=COMMAND; may be given again")
@@ -172,7 +172,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes of these that are not judged")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
 	count(&s.soak.pods, "soak.pods", 2, 2, "pods in each of three zones")
-	duration(&s.soak.every, "soak.every", 15*time.Second, 15*time.Second, "how often they roll; more than a rollout takes")
+	duration(&s.soak.every, "soak.every", 15*time.Second, 15*time.Second, "how often they roll: whole seconds, more than a rollout takes")
 	return long
 }
 
@@ -217,7 +217,7 @@ func (s *settings) check() error {
 		"noisy.runs": s.noisy.runs, "noisy.groups": s.noisy.groups, "noisy.rate": s.noisy.rate,
 		"large.groups": s.large.groups, "large.namespaces": s.large.namespaces, "large.rolling": s.large.rolling, "large.runs": s.large.runs, "large.starts": s.large.starts,
 		"stand-in.changes": s.standIn.changes,
-		"soak.minutes":     s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods,
+		"soak.minutes":     s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))

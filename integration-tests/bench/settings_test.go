@@ -56,6 +56,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 		"no runs":                              {"-rollout.runs", "0"},
 		"no reviews of evictions":              {"-evictions.rate", "0"},
 		"more groups that roll than there are": {"-large.groups", "5"},
+		"a soak without a pace":                {"-soak.every", "0s"},
 		"a soak that is all warm-up":           {"-soak.minutes", "12"},
 		"a number that is none":                {"-memory.pods", "many"},
 		"two operators of one name":            {"-contender", "a=x", "-contender", "a=y"},
