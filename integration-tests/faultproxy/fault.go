@@ -16,6 +16,7 @@ type Fault struct {
 	times  int           // how often it is passed on
 	after  func()        // called when it has been answered
 	cut    bool          // the connection, instead of an answer
+	life   time.Duration // of a watch; zero: as long as both sides like
 }
 
 func (f Fault) String() string { return f.name }
@@ -34,6 +35,10 @@ func Held(d time.Duration) Fault { return Fault{name: "held back", hold: d, time
 
 // Answered answers in place of the API server, which hears nothing of it.
 func Answered(code int) Fault { return Fault{name: fmt.Sprint("answered ", code), code: code} }
+
+// Shortened ends a watch after a time, as the API server may at any moment. One whose
+// continuation is then answered 410 (Gone) never hears of what was only so meanwhile.
+func Shortened(life time.Duration) Fault { return Fault{name: "watch ended", times: 1, life: life} }
 
 // CrashBefore calls crash, which ends the client, in place of passing the request on.
 func CrashBefore(crash func()) Fault { return Fault{name: "crash before", before: crash, cut: true} }

@@ -6,14 +6,17 @@ import (
 	"time"
 )
 
-// delay makes the answer of a watch late.
-func (p *Proxy) delay(r *http.Response) error {
+// alter makes the answer of a watch late, and lets it end early.
+func (p *Proxy) alter(r *http.Response) error {
 	resource := parsePath(r.Request.URL.Path).Resource
 	p.mu.Lock()
 	late := p.late[resource]
 	p.mu.Unlock()
 	if late > 0 {
-		r.Body = newLateBody(r.Body, late)
+		r.Body = newLateBody(r.Body, func() time.Duration { return late })
+	}
+	if d, ok := r.Request.Context().Value(life{}).(time.Duration); ok && d > 0 {
+		r.Body = newShortBody(r.Body, d)
 	}
 	return nil
 }
@@ -21,7 +24,7 @@ func (p *Proxy) delay(r *http.Response) error {
 // lateBody reads ahead and gives each piece away when it is old enough.
 type lateBody struct {
 	from   io.ReadCloser
-	delay  time.Duration
+	delay  func() time.Duration
 	pieces chan piece
 	rest   []byte
 	closed chan struct{}
@@ -33,7 +36,7 @@ type piece struct {
 	err  error
 }
 
-func newLateBody(from io.ReadCloser, delay time.Duration) *lateBody {
+func newLateBody(from io.ReadCloser, delay func() time.Duration) *lateBody {
 	b := &lateBody{from: from, delay: delay, pieces: make(chan piece, 1<<16), closed: make(chan struct{})}
 	go b.readAhead()
 	return b
@@ -45,7 +48,7 @@ func (b *lateBody) readAhead() {
 		data := make([]byte, 32<<10)
 		n, err := b.from.Read(data)
 		select {
-		case b.pieces <- piece{time.Now().Add(b.delay), data[:n], err}:
+		case b.pieces <- piece{time.Now().Add(b.delay()), data[:n], err}:
 		case <-b.closed:
 			return
 		}

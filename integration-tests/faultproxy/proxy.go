@@ -20,7 +20,6 @@ import (
 
 // Proxy is a running proxy. Its methods may be called at any time.
 type Proxy struct {
-	target      *url.URL
 	transport   *http.Transport
 	watching    *httputil.ReverseProxy
 	certificate tls.Certificate
@@ -28,6 +27,7 @@ type Proxy struct {
 	address     string
 
 	mu     sync.Mutex
+	target *url.URL
 	server *http.Server // nil while away
 	script Script
 	late   map[string]time.Duration // by resource
@@ -64,10 +64,10 @@ func Start(target string, authority []byte) (*Proxy, error) {
 		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Faults: map[string]int{}},
 	}
 	p.watching = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.leadsTo()) },
 		Transport:      p.transport,
 		FlushInterval:  -1,
-		ModifyResponse: p.delay,
+		ModifyResponse: p.alter,
 		ErrorLog:       silence, // of a killed operator's connections
 	}
 	if p.certificate, p.authority, err = newCertificate(); err != nil {
@@ -89,6 +89,25 @@ func (p *Proxy) URL() string { return "https://" + p.address }
 
 // Authority is the certificate (PEM) that clients know the proxy by.
 func (p *Proxy) Authority() []byte { return p.authority }
+
+// LeadTo passes requests on to another API server from now on, which has the same
+// certificate. Watches that have begun stay where they are: Leave and Return cut them.
+func (p *Proxy) LeadTo(target string) error {
+	to, err := url.Parse(target)
+	if err != nil {
+		return fmt.Errorf("lead to another API server: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = to
+	return nil
+}
+
+func (p *Proxy) leadsTo() *url.URL {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.target
+}
 
 // Play lets a script choose faults from now on; nil ends that.
 func (p *Proxy) Play(script Script) {
@@ -153,8 +172,12 @@ func (p *Proxy) Close() {
 	p.transport.CloseIdleConnections()
 }
 
-// connection is the key of a request's connection in its context.
-type connection struct{}
+// connection is the key of a request's connection in its context, and life that of how
+// long a watch lasts.
+type (
+	connection struct{}
+	life       struct{}
+)
 
 func (p *Proxy) serve(listener net.Listener) {
 	server := &http.Server{
@@ -190,7 +213,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case request.Kind == Watch && fault.cut:
 		cut(r)
 	case request.Kind == Watch:
-		p.watching.ServeHTTP(w, r)
+		p.watching.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), life{}, fault.life)))
 	default:
 		p.passOn(w, r, body, fault)
 	}
@@ -270,7 +293,8 @@ func (p *Proxy) pass(r *http.Request, body []byte) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	out := r.Clone(ctx)
-	out.URL.Scheme, out.URL.Host = p.target.Scheme, p.target.Host
+	target := p.leadsTo()
+	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
 	out.Host, out.RequestURI = "", ""
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 {

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -78,7 +79,8 @@ func (w *Witness) begin(ctx context.Context, client kubernetes.Interface, namesp
 }
 
 // follow takes events in until ctx ends. The API server ends a watch whose reader
-// is slow, and it is resumed where it stopped, so nothing is missed.
+// is slow, or may be away for a while, and the watch is resumed where it stopped, so
+// nothing is missed.
 func (w *Witness) follow(ctx context.Context, k kind, events watch.Interface) {
 	last := ""
 	for {
@@ -86,7 +88,7 @@ func (w *Witness) follow(ctx context.Context, k kind, events watch.Interface) {
 			last = version // a watch that was resumed may end without having told anything
 		}
 		var err error
-		events, err = k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds())), ResourceVersion: last})
+		events, err = k.resume(ctx, last)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -97,10 +99,34 @@ func (w *Witness) follow(ctx context.Context, k kind, events watch.Interface) {
 	}
 }
 
+// away is how long there may be no API server to watch.
+const away = 2 * time.Minute
+
+// resume goes on with a watch after a version, as soon as somebody answers.
+func (k kind) resume(ctx context.Context, version string) (watch.Interface, error) {
+	for began := time.Now(); ; {
+		events, err := k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(longest.Seconds())), ResourceVersion: version})
+		if err == nil || tooLate(err) || time.Since(began) > away {
+			return events, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tooLate tells that what came after a version is no longer known.
+func tooLate(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
 // drain takes events in until there are no more, and returns the version of the last.
 func (w *Witness) drain(events watch.Interface) (last string) {
 	defer events.Stop()
 	for event := range events.ResultChan() {
+		if event.Type == watch.Error && !tooLate(apierrors.FromObject(event.Object)) {
+			return last // of the API server's own, for instance without its store
+		}
 		w.take(event)
 		if object, err := meta.Accessor(event.Object); err == nil {
 			last = object.GetResourceVersion()

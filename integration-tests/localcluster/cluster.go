@@ -31,7 +31,8 @@ type Cluster struct {
 
 	stop func() error
 
-	scheduling sync.Mutex // held while the scheduler is started
+	scheduling   sync.Mutex // held while the scheduler is started
+	interrupting sync.Mutex // held while a program is away
 
 	mu        sync.Mutex
 	processes []*process // in the order they were started

@@ -32,7 +32,7 @@ var kubeconfigs = map[string]string{
 
 // run starts the programs and returns when the cluster is usable.
 func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
-	etcd, err := c.launch(programs, "etcd", c.etcdFlags())
+	etcd, err := c.launch(programs, Etcd, c.etcdFlags())
 	if err != nil {
 		return err
 	}
@@ -40,15 +40,11 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 	if err := poll(ctx, "etcd", func() bool { return listens(c.ports.etcdClient) }, etcd); err != nil {
 		return err
 	}
-	apiserver, err := c.launch(programs, "kube-apiserver", c.apiserverFlags())
+	apiserver, err := c.launch(programs, APIServer, c.apiserverFlags())
 	if err != nil {
 		return err
 	}
-	ready := func() bool {
-		_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		return err == nil
-	}
-	if err := poll(ctx, "the API server", ready, apiserver, etcd); err != nil {
+	if err := poll(ctx, "the API server", func() bool { return c.serves(ctx) }, apiserver, etcd); err != nil {
 		return err
 	}
 
@@ -79,10 +75,20 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 	return poll(ctx, "the service account default", account, controllers, kwok, apiserver, etcd)
 }
 
+// serves reports whether the API server is ready.
+func (c *Cluster) serves(ctx context.Context) bool {
+	_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	return err == nil
+}
+
 func (c *Cluster) launch(programs map[string]string, name string, flags []string) (*process, error) {
+	return c.begin(c.command(name, programs[name], flags))
+}
+
+func (c *Cluster) command(name, program string, flags []string) command {
 	from := command{
 		name:     name,
-		program:  programs[name],
+		program:  program,
 		args:     flags,
 		env:      []string{"HOME=" + c.room.dir, "TMPDIR=" + c.room.dir, "PATH=" + os.Getenv("PATH")},
 		logPath:  c.room.path(name + ".log"),
@@ -92,6 +98,11 @@ func (c *Cluster) launch(programs map[string]string, name string, flags []string
 		// The folder is owned as long as someone holds its lock: now also this program.
 		from.inherits = []*os.File{c.room.lock}
 	}
+	return from
+}
+
+// begin starts a process that is the cluster's from then on.
+func (c *Cluster) begin(from command) (*process, error) {
 	p, err := startProcess(from)
 	if err != nil {
 		return nil, err
@@ -103,7 +114,7 @@ func (c *Cluster) launch(programs map[string]string, name string, flags []string
 }
 
 func (c *Cluster) etcdFlags() []string {
-	client := fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdClient)
+	client := c.EtcdURL()
 	peer := fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdPeer)
 	return []string{
 		"--name=local",
@@ -119,12 +130,16 @@ func (c *Cluster) etcdFlags() []string {
 }
 
 func (c *Cluster) apiserverFlags() []string {
+	return c.flagsOfAPIServer(c.EtcdURL(), c.ports.apiserver, c.AuditLog())
+}
+
+func (c *Cluster) flagsOfAPIServer(etcd string, port int, auditLog string) []string {
 	return []string{
-		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", c.ports.etcdClient),
+		"--etcd-servers=" + etcd,
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none", // no pod could reach a loopback address
-		fmt.Sprintf("--secure-port=%d", c.ports.apiserver),
+		fmt.Sprintf("--secure-port=%d", port),
 		"--tls-cert-file=" + c.room.path(servingCertFile),
 		"--tls-private-key-file=" + c.room.path(servingKeyFile),
 		"--token-auth-file=" + c.room.path(tokensFile),
@@ -136,7 +151,7 @@ func (c *Cluster) apiserverFlags() []string {
 		"--enable-aggregator-routing=true",
 		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file=" + c.room.path(auditPolicyFile),
-		"--audit-log-path=" + c.AuditLog(),
+		"--audit-log-path=" + auditLog,
 		"--audit-log-maxsize=1000000", // in MB: one file, never rotated
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=1000",

@@ -53,21 +53,26 @@ const operatorStartTimeout = 30 * time.Second
 // does it here, so that what other builds and tests compiled is used again, with the
 // tag that make build has. Progress may be nil.
 func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
-	return build(ctx, progress, "the operator", "lockstep")
+	source, err := repositoryFolder()
+	if err != nil {
+		return "", err
+	}
+	return build(ctx, progress, source, "the operator", "lockstep")
 }
 
 // BuildPlugin builds cmd/kubectl-lockstep in the same way.
 func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
-	return build(ctx, progress, "the plugin of kubectl", "kubectl-lockstep")
-}
-
-func build(ctx context.Context, progress io.Writer, what, name string) (string, error) {
-	if progress == nil {
-		progress = io.Discard
-	}
 	source, err := repositoryFolder()
 	if err != nil {
 		return "", err
+	}
+	return build(ctx, progress, source, "the plugin of kubectl", "kubectl-lockstep")
+}
+
+// build builds a program of a source tree, into a room of its own.
+func build(ctx context.Context, progress io.Writer, source, what, name string) (string, error) {
+	if progress == nil {
+		progress = io.Discard
 	}
 	room, err := newRoom()
 	if err != nil {

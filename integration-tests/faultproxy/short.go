@@ -1,0 +1,45 @@
+package faultproxy
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// shortBody ends after a time.
+type shortBody struct {
+	io.ReadCloser
+	end   *time.Timer
+	close func() error
+
+	mu    sync.Mutex
+	ended bool
+}
+
+func newShortBody(from io.ReadCloser, life time.Duration) *shortBody {
+	b := &shortBody{ReadCloser: from, close: sync.OnceValue(from.Close)}
+	b.end = time.AfterFunc(life, func() {
+		b.mu.Lock()
+		b.ended = true
+		b.mu.Unlock()
+		_ = b.close() // whoever reads is woken by it
+	})
+	return b
+}
+
+// Read implements io.Reader. What was cut off ends like what has ended.
+func (b *shortBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil && b.ended {
+		return n, io.EOF
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *shortBody) Close() error {
+	b.end.Stop()
+	return b.close()
+}

@@ -1,0 +1,90 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// APIServerOptions describe one more API server of a cluster.
+type APIServerOptions struct {
+	// Name tells it from the cluster's others, and its files from theirs. Needed.
+	Name string
+
+	// Etcd is where it finds etcd, usually somebody who stands before it
+	// (Cluster.EtcdURL). Empty, it is etcd itself.
+	Etcd string
+
+	// Uncached lets it answer everything from etcd. A watch can then be resumed at
+	// any version that was told, whatever was interrupted meanwhile.
+	Uncached bool
+}
+
+// ExtraAPIServer is one more API server of a cluster, which ends with it.
+type ExtraAPIServer struct {
+	config   *rest.Config
+	auditLog string
+}
+
+// AddAPIServer starts one more API server on the cluster's etcd and returns when it
+// is ready. It knows the same users and has the same certificate as the first one,
+// and writes an audit log of its own.
+func (c *Cluster) AddAPIServer(ctx context.Context, options APIServerOptions) (*ExtraAPIServer, error) {
+	added, err := c.addAPIServer(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("add API server %s: %w", options.Name, err)
+	}
+	return added, c.recordProcesses()
+}
+
+func (c *Cluster) addAPIServer(ctx context.Context, options APIServerOptions) (*ExtraAPIServer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready after %s", startTimeout))
+	defer cancel()
+	programs, err := findPrograms(ctx, []string{APIServer}, c.options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	free, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	name := APIServer + "-" + options.Name
+	s := &ExtraAPIServer{config: c.AdminConfig(), auditLog: c.room.path(name + ".audit.log")}
+	s.config.Host = fmt.Sprintf("https://127.0.0.1:%d", free[0])
+	client, err := kubernetes.NewForConfig(s.config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	p, err := c.begin(c.command(name, programs[APIServer], c.flagsOfExtra(options, free[0], s.auditLog)))
+	if err != nil {
+		return nil, err
+	}
+	ready := func() bool {
+		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil
+	}
+	return s, poll(ctx, "the API server", ready, p)
+}
+
+func (c *Cluster) flagsOfExtra(options APIServerOptions, port int, auditLog string) []string {
+	etcd := options.Etcd
+	if etcd == "" {
+		etcd = c.EtcdURL()
+	}
+	flags := c.flagsOfAPIServer(etcd, port, auditLog)
+	if options.Uncached {
+		flags = append(flags, "--watch-cache=false")
+	}
+	return flags
+}
+
+// EtcdURL is where etcd listens, without TLS.
+func (c *Cluster) EtcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdClient) }
+
+// AdminConfig may do everything there, like Cluster.AdminConfig.
+func (s *ExtraAPIServer) AdminConfig() *rest.Config { return rest.CopyConfig(s.config) }
+
+// AuditLog is the path of its audit log.
+func (s *ExtraAPIServer) AuditLog() string { return s.auditLog }

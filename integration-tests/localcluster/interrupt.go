@@ -1,0 +1,71 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Names of programs for Interrupt.
+const (
+	Etcd      = "etcd"
+	APIServer = "kube-apiserver"
+)
+
+// Interrupt ends one of the cluster's programs as a crash would, leaves it away for
+// a time, and returns when it runs again and the API server is ready. What the
+// program stored or logged stays; its clients have to come back by themselves. Only
+// one program is interrupted at a time: further calls wait.
+func (c *Cluster) Interrupt(ctx context.Context, name string, away time.Duration) error {
+	c.interrupting.Lock()
+	defer c.interrupting.Unlock()
+	p, err := c.release(name)
+	if err != nil {
+		return fmt.Errorf("interrupt %s: %w", name, err)
+	}
+	p.kill()
+	select {
+	case <-time.After(away):
+	case <-ctx.Done():
+		return fmt.Errorf("interrupt %s: %w", name, context.Cause(ctx))
+	}
+	if err := c.resume(ctx, p.command); err != nil {
+		return fmt.Errorf("interrupt %s: %w", name, err)
+	}
+	return c.recordProcesses()
+}
+
+// release takes a process off the list of those that must not end.
+func (c *Cluster) release(name string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.processes, func(p *process) bool { return p.name == name })
+	if i < 0 {
+		return nil, errors.New("the cluster runs no such program")
+	}
+	p := c.processes[i]
+	c.processes = slices.Delete(slices.Clone(c.processes), i, i+1)
+	return p, nil
+}
+
+// resume starts a program again. Its port may be somebody's for a moment.
+func (c *Cluster) resume(ctx context.Context, from command) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not back after %s", startTimeout))
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		p, err := c.begin(from)
+		if err != nil {
+			return err
+		}
+		err = poll(ctx, "the API server", func() bool { return !p.gone() && c.serves(ctx) }, p)
+		if err == nil || attempt == startAttempts || !p.gone() || !portTaken(err) {
+			return err
+		}
+		if _, err := c.release(from.name); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+}
