@@ -366,3 +366,68 @@ func TestASeedDecidesWhichRequestsMeetWhichFaults(t *testing.T) {
 		}
 	}
 }
+
+func TestAShortenedWatchEndsByItself(t *testing.T) {
+	t.Parallel()
+	for _, late := range []time.Duration{0, time.Hour} { // nor does who is late live longer
+		s, p, c := through(t)
+		p.DelayWatches("pods", late)
+		p.Play(faultproxy.Sometimes(1, faultproxy.Watch, 1, faultproxy.Shortened(300*time.Millisecond)))
+		lines := watch(t, c, p.URL()+pods+"?watch=1")
+		s.words <- "hello"
+		if late == 0 && <-lines != "hello" {
+			t.Error("it told nothing before")
+		}
+		if _, more := <-lines; more {
+			t.Error("the watch goes on")
+		}
+		if n := p.Counts().Faults["watch ended"]; n != 1 {
+			t.Errorf("counted %d times", n)
+		}
+	}
+}
+
+func TestItLeadsToAnotherAPIServer(t *testing.T) {
+	t.Parallel()
+	first, p, c := through(t)
+	second := newServer(t)
+	if err := p.LeadTo(second.URL); err != nil {
+		t.Fatal(err)
+	}
+	lines := watch(t, c, p.URL()+pods+"?watch=1")
+	second.words <- "hello"
+	if got := <-lines; got != "hello" {
+		t.Errorf("the watch told %q", got)
+	}
+	if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); code != http.StatusAccepted {
+		t.Errorf("%d, %v", code, err)
+	}
+	if got := first.requests(); len(got) > 0 {
+		t.Errorf("the first one heard %q", got)
+	}
+}
+
+func TestAPipeHandsAnswersOnLate(t *testing.T) {
+	t.Parallel()
+	const late = 300 * time.Millisecond
+	s := newServer(t)
+	p, err := faultproxy.StartPipe(strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	lines := watch(t, http.DefaultClient, "http://"+p.Address()+pods+"?watch=1")
+	for _, want := range []time.Duration{0, late, 0} {
+		p.Delay(want)
+		told := time.Now()
+		s.words <- "word"
+		<-lines
+		if took := time.Since(told); took < want || want == 0 && took > late {
+			t.Errorf("told after %s, want %s", took, want)
+		}
+	}
+	p.Close()
+	if _, more := <-lines; more {
+		t.Error("the watch goes on")
+	}
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// campaign is one run.
+type campaign struct {
+	settings
+	out      io.Writer
+	progress *os.File
+	code     string
+	results  *results
+	show     *progress
+}
+
+const (
+	// plansOfACluster is after how many plans there is a new one: audit logs and what
+	// the control plane remembers only grow.
+	plansOfACluster = 100
+	// formerCommit is the file with the commit of the former operator.
+	formerCommit = "upgrade/from"
+)
+
+// run carries out all plans that are not recorded yet, and prints the table. It
+// returns whether all went as it must.
+func (c *campaign) run(ctx context.Context) (bool, error) {
+	var err error
+	if c.code, err = codeOf(ctx); err != nil {
+		return false, err
+	}
+	if c.results, err = openResults(c.settings.results); err != nil {
+		return false, err
+	}
+	seeds := c.seeds()
+	program, former, err := c.programs(ctx)
+	if err != nil {
+		return false, err
+	}
+	began := time.Now()
+	c.show = showProgress(c.progress, len(seeds))
+	var done []record
+	for len(seeds) > 0 && err == nil {
+		batch := seeds[:min(len(seeds), plansOfACluster)]
+		seeds = seeds[len(batch):]
+		var some []record
+		some, err = c.onOneCluster(ctx, program, former, batch)
+		done = append(done, some...)
+	}
+	c.show.end()
+	c.conclude(done, time.Since(began))
+	for _, r := range done {
+		if r.broken() {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// seeds returns those to try.
+func (c *campaign) seeds() []uint64 {
+	if c.only > 0 {
+		return []uint64{c.only}
+	}
+	known := c.results.of(c.code)
+	var seeds []uint64
+	for i := range uint64(c.plans) {
+		if _, recorded := known[c.seed+i]; !recorded {
+			seeds = append(seeds, c.seed+i)
+		}
+	}
+	return seeds
+}
+
+// programs builds the operator, and the former one.
+func (c *campaign) programs(ctx context.Context) (program, former string, err error) {
+	if program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
+		return "", "", err
+	}
+	commit, err := os.ReadFile(formerCommit)
+	if err != nil {
+		return "", "", fmt.Errorf("read the former operator's commit: %w", err)
+	}
+	former, err = localcluster.BuildFormerOperator(ctx, strings.TrimSpace(string(commit)), c.progress)
+	return program, former, err
+}
+
+// onOneCluster carries out plans, some at a time.
+func (c *campaign) onOneCluster(ctx context.Context, program, former string, seeds []uint64) (done []record, err error) {
+	g, err := prepareGround(ctx, program, former, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, g.leave()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan uint64)
+	go func() {
+		defer close(next)
+		for _, seed := range seeds {
+			select {
+			case next <- seed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	var mu sync.Mutex
+	for range c.atOnce {
+		workers.Go(func() {
+			for seed := range next {
+				r, err := c.try(ctx, g, seed)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				mu.Lock()
+				done = append(done, r)
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	if ctx.Err() != nil {
+		return done, context.Cause(ctx)
+	}
+	return done, nil
+}
+
+// try carries out the plan of a seed and records what came of it.
+func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, error) {
+	c.show.begin()
+	r, err := g.carryOut(ctx, newPlan(seed))
+	if err = errors.Join(err, g.failed()); err != nil {
+		return r, err
+	}
+	r.Code = c.code
+	c.show.over(r)
+	if r.broken() || c.only > 0 {
+		c.tell(r)
+	}
+	if c.only > 0 {
+		return r, nil
+	}
+	return r, c.results.add(r)
+}
+
+// tell prints what went wrong in a plan, and writes its whole story beside the results.
+func (c *campaign) tell(r record) {
+	var b strings.Builder
+	fmt.Fprint(&b, newPlan(r.Seed))
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "  violated  %s\n", v)
+	}
+	if r.Missed != "" {
+		fmt.Fprintf(&b, "  missed    %s\n", r.Missed)
+	}
+	for _, remark := range r.Remarks {
+		fmt.Fprintf(&b, "  remark    %s\n", remark)
+	}
+	if r.story != "" {
+		path := filepath.Join(filepath.Dir(c.settings.results), fmt.Sprintf("faults-%d.txt", r.Seed))
+		if err := os.WriteFile(path, []byte(r.story), 0o644); err != nil {
+			path = err.Error()
+		}
+		fmt.Fprintf(&b, "  all of it %s\n", path)
+	}
+	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d'\n", r.Seed)
+	c.show.print(b.String())
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// ground is a cluster that several trials share. Users and most operators go to its
+// first API server, which is restarted now and then; some operators go to a stale one;
+// the judge watches by one of its own, which keeps nothing and so misses nothing.
+//
+//	users, operators ──► API server ────────────────┐
+//	some operators ────► stale API server ──► pipe ─┼─► etcd
+//	judge's watches ───► witness API server ────────┘
+type ground struct {
+	cluster *localcluster.Cluster
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	watcher kubernetes.Interface // at the API server for the judge
+	stale   *localcluster.ExtraAPIServer
+	pipe    *faultproxy.Pipe
+	audits  []*judge.AuditLog
+	program string // the operator
+	former  string // an older one
+
+	mu    sync.Mutex
+	gone  []absence
+	fails error // why the cluster is of no use any more
+}
+
+// absence is a time in which a part of the control plane was away.
+type absence struct {
+	kind     string
+	by       *trial
+	from, to time.Time
+	away     time.Duration
+}
+
+// lag is how late the stale API server hears of what is written.
+const lag = time.Second
+
+// manifests is where the operator's manifests are, seen from integration-tests.
+const manifests = "../manifests/"
+
+// account is the service account that operators work as.
+const account = "lockstep"
+
+func prepareGround(ctx context.Context, program, former string, progress io.Writer) (_ *ground, err error) {
+	g := &ground{program: program, former: former}
+	if g.cluster, err = localcluster.Start(ctx, localcluster.Options{Progress: progress}); err != nil {
+		return nil, err
+	}
+	if err := g.furnish(ctx); err != nil {
+		return nil, errors.Join(err, g.leave())
+	}
+	return g, nil
+}
+
+// furnish starts what stands beside the cluster.
+func (g *ground) furnish(ctx context.Context) error {
+	var err error
+	if g.client, err = kubernetes.NewForConfig(unhurried(g.cluster.AdminConfig())); err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if g.dynamic, err = dynamic.NewForConfig(g.cluster.AdminConfig()); err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if err := g.cluster.Apply(ctx, manifests+"crds"); err != nil {
+		return err
+	}
+	witness, err := g.cluster.AddAPIServer(ctx, localcluster.APIServerOptions{Name: "witness", Uncached: true})
+	if err != nil {
+		return err
+	}
+	if g.watcher, err = kubernetes.NewForConfig(witness.AdminConfig()); err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if g.pipe, err = faultproxy.StartPipe(strings.TrimPrefix(g.cluster.EtcdURL(), "http://")); err != nil {
+		return err
+	}
+	g.stale, err = g.cluster.AddAPIServer(ctx, localcluster.APIServerOptions{Name: "stale", Etcd: "http://" + g.pipe.Address()})
+	if err != nil {
+		return err
+	}
+	g.pipe.Delay(lag)
+	for _, path := range []string{g.cluster.AuditLog(), g.stale.AuditLog()} {
+		g.audits = append(g.audits, judge.NewAuditLog(path, isOperator))
+	}
+	return nil
+}
+
+// unhurried lets a client come to the API server on connections of its own, so one
+// that hangs holds up no other.
+func unhurried(c *rest.Config) *rest.Config {
+	c.Timeout = tryFor
+	return c
+}
+
+func isOperator(user string) bool { return strings.HasSuffix(user, ":"+account) }
+
+// leave ends everything.
+func (g *ground) leave() error {
+	if g.pipe != nil {
+		g.pipe.Close()
+	}
+	return g.cluster.Stop()
+}
+
+// interrupt ends a program of the control plane for a time, on behalf of a trial.
+func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string, away time.Duration) error {
+	g.mu.Lock()
+	g.gone = append(g.gone, absence{kind: kind, by: by, from: time.Now(), away: away})
+	i := len(g.gone) - 1
+	g.mu.Unlock()
+	err := g.cluster.Interrupt(context.WithoutCancel(ctx), program, away)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone[i].to = time.Now()
+	if err != nil {
+		g.fails = err
+	}
+	return err
+}
+
+// failed says why the cluster is of no use any more.
+func (g *ground) failed() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fails
+}
+
+// absencesSince returns when parts of the control plane were away after a time.
+func (g *ground) absencesSince(from time.Time) []absence {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []absence
+	for _, a := range g.gone {
+		if a.to.IsZero() || a.to.After(from) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// requests returns what was asked about a namespace, of whichever API server.
+func (g *ground) requests(namespace string) ([]judge.Request, error) {
+	var all []judge.Request
+	for _, audit := range g.audits {
+		requests, err := audit.RequestsIn(namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, requests...)
+	}
+	return all, nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// leadershipDeleted deletes the Lease that says who works, once or twice.
+func leadershipDeleted(random *rand.Rand) fault {
+	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
+	f.words = fmt.Sprintf("after %s the Lease of leadership is deleted", f.at)
+	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
+		t.count("leadership deleted")
+		return insist(ctx, "delete the Lease of leadership", func(ctx context.Context) error {
+			return unlessGone(t.client.CoordinationV1().Leases(t.namespace).Delete(ctx, judge.LeaderLease, metav1.DeleteOptions{}))
+		})
+	}
+	return f
+}
+
+// leadershipTaken gives it to a stranger, who gives no more sign of life.
+func leadershipTaken(random *rand.Rand) fault {
+	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
+	f.words = fmt.Sprintf("after %s a stranger takes the Lease of leadership", f.at)
+	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
+		t.count("leadership taken by a stranger")
+		leases := t.client.CoordinationV1().Leases(t.namespace)
+		return insist(ctx, "take the Lease of leadership", func(ctx context.Context) error {
+			lease, err := leases.Get(ctx, judge.LeaderLease, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			now := metav1.NowMicro()
+			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("a stranger"), new(int32(5))
+			lease.Spec.AcquireTime, lease.Spec.RenewTime = &now, &now
+			_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+			return err
+		})
+	}
+	return f
+}

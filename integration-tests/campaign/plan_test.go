@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestASeedDecidesAllOfAPlan(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		if one, again := newPlan(seed).String(), newPlan(seed).String(); one != again {
+			t.Fatalf("seed %d gives\n%s\nand\n%s", seed, one, again)
+		}
+	}
+	if newPlan(1).String() == strings.Replace(newPlan(2).String(), "plan 2", "plan 1", 1) {
+		t.Error("two seeds give the same plan")
+	}
+}
+
+func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
+	t.Parallel()
+	asked, met := map[string]int{}, map[string]int{}
+	const plans = 1000
+	for seed := range uint64(plans) {
+		p := newPlan(seed)
+		for _, s := range p.steps() {
+			asked[s.kind]++
+		}
+		for _, f := range p.faults {
+			met[kindOfWords(f.words)]++
+		}
+	}
+	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction} {
+		if asked[kind] < plans/20 {
+			t.Errorf("%d plans ask for a %s %d times", plans, kind, asked[kind])
+		}
+	}
+	for _, words := range faultWords {
+		if met[words] < plans/50 {
+			t.Errorf("in %d plans it happens %d times that %q", plans, met[words], words)
+		}
+	}
+	if len(met) != len(faultWords) {
+		t.Errorf("faults are told as %v", met)
+	}
+}
+
+// faultWords are what tells the kinds of faults apart.
+var faultWords = []string{
+	"are killed at these writes", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
+	"API server that lags", "is stopped for", "Lease of leadership is deleted", "stranger takes", "of a former version",
+	"connections to webhooks", "kube-apiserver is killed", "etcd is killed",
+}
+
+func kindOfWords(words string) string {
+	for _, w := range []string{"API server that lags"} { // which also "begin"
+		if strings.Contains(words, w) {
+			return w
+		}
+	}
+	for _, w := range faultWords {
+		if strings.Contains(words, w) {
+			return w
+		}
+	}
+	return words
+}
+
+func TestEveryZoneOfAPlanKeepsAPod(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		p := newPlan(seed)
+		for _, g := range p.groups {
+			for i := range g.wanted {
+				if g.replicas[i] < 1 || g.wanted[i] < 1 {
+					t.Fatalf("zone %s of\n%s", g.zone(i), p)
+				}
+			}
+		}
+	}
+}

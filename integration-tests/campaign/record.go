@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// record is what came of a plan: a line of the file of results.
+type record struct {
+	Seed       uint64         `json:"seed"`
+	Code       string         `json:"code"` // what was tried, and by what
+	Began      time.Time      `json:"began"`
+	Seconds    float64        `json:"seconds"`
+	Groups     int            `json:"groups"`
+	Steps      map[string]int `json:"steps"`
+	Faults     map[string]int `json:"faults"`
+	Takedowns  int            `json:"takedowns"` // deletions by operators and evictions of pods that served
+	Violations []string       `json:"violations,omitempty"`
+	Missed     string         `json:"missed,omitempty"` // what of the goal was not reached
+	Remarks    []string       `json:"remarks,omitempty"`
+
+	story string
+}
+
+// broken tells whether a plan did not end as it must.
+func (r record) broken() bool { return len(r.Violations) > 0 || r.Missed != "" }
+
+func (t *trial) record(verdict judge.Verdict, missed error) record {
+	r := record{
+		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
+		Groups: len(t.plan.groups), Steps: map[string]int{}, Faults: t.happened(), Remarks: t.remarks,
+	}
+	for _, s := range t.plan.steps() {
+		r.Steps[s.kind]++
+	}
+	for _, d := range verdict.Takedowns {
+		if d.WasUp {
+			r.Takedowns++
+		}
+	}
+	for _, v := range verdict.Violations {
+		r.Violations = append(r.Violations, v.String())
+	}
+	if missed != nil {
+		r.Missed = missed.Error()
+	}
+	return r
+}
+
+// results is the file to which records are added.
+type results struct {
+	path string
+	all  []record // those that were there
+}
+
+// openResults reads what is there. A last line that was cut off is passed over.
+func openResults(path string) (*results, error) {
+	r := &results{path: path}
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return r, os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewReader(file)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return r, nil //nolint:nilerr // the end, or a line that has none
+		}
+		var one record
+		if err := json.Unmarshal(line, &one); err != nil {
+			return nil, fmt.Errorf("read results: line %d of %s: %w", number, path, err)
+		}
+		r.all = append(r.all, one)
+	}
+}
+
+// of returns the records of a state of the code, by seed.
+func (r *results) of(code string) map[uint64]record {
+	found := map[uint64]record{}
+	for _, one := range r.all {
+		if one.Code == code {
+			found[one.Seed] = one
+		}
+	}
+	return found
+}
+
+// add writes a record at the end of the file.
+func (r *results) add(one record) error {
+	line, err := json.Marshal(one)
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	_, err = file.Write(append(line, '\n'))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	r.all = append(r.all, one)
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// replica is one of a trial's two operators. Whoever kills it, it is started again
+// soon, as kubelets do; it keeps its proxy.
+type replica struct {
+	trial      *trial
+	number     int
+	proxy      *faultproxy.Proxy
+	kubeconfig string
+
+	mu      sync.Mutex
+	program string
+	process *localcluster.Operator // nil while there is none that is ready
+	ends    bool                   // somebody wants it to
+	logs    []string               // paths, of all that have run
+}
+
+// pastHold is longer than a Lease of a group counts.
+const pastHold = 70 * time.Second
+
+// restart is how long nobody runs between two processes.
+const restart = 300 * time.Millisecond
+
+// newReplica is one behind a proxy of its own. It begins with run.
+func (t *trial) newReplica(number int, token string) (*replica, error) {
+	r := &replica{trial: t, number: number, program: t.ground.program}
+	direct := t.ground.cluster.AdminConfig() // for address and CA; the operator shows its own token
+	var err error
+	if r.proxy, err = faultproxy.Start(direct.Host, direct.CAData); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.LoadFromFile(token)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server, cluster.CertificateAuthorityData = r.proxy.URL(), r.proxy.Authority()
+	}
+	r.kubeconfig = fmt.Sprintf("%s/%s-%d.kubeconfig", t.ground.cluster.Dir(), t.namespace, number)
+	if err := clientcmd.WriteToFile(*config, r.kubeconfig); err != nil {
+		return nil, fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return r, nil
+}
+
+// run keeps the operator running until ctx ends.
+func (r *replica) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
+			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(),
+		})
+		if err != nil {
+			r.trial.remark(ctx, "the %s operator does not start: %v", []string{"first", "second"}[r.number], err)
+			wait(ctx, restart)
+			continue
+		}
+		r.begins(process)
+		select {
+		case <-process.Exited():
+			r.over(process)
+			wait(ctx, restart)
+		case <-ctx.Done():
+			process.Kill()
+		}
+	}
+	r.trial.service.leads(r.number, "")
+}
+
+func (r *replica) args() []string {
+	return []string{
+		"-log.level=debug", "-kubernetes.namespace=" + r.trial.namespace, "-operator.namespace=" + r.trial.namespace,
+		"-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
+		"-webhooks.update-ca-bundle=false",
+		"-leader-election.lease-duration=3s", "-leader-election.renew-deadline=2s", "-leader-election.retry-period=300ms",
+	}
+}
+
+func (r *replica) built() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends = false
+	return r.program
+}
+
+func (r *replica) begins(process *localcluster.Operator) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.process = process
+	r.logs = append(r.logs, process.LogPath())
+	r.trial.service.leads(r.number, webhooksOf(process.Logs()))
+}
+
+// over notes that a process has ended, which nobody may have wanted.
+func (r *replica) over(process *localcluster.Operator) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.process = nil
+	r.trial.service.leads(r.number, "")
+	if !r.ends {
+		r.trial.ended(process)
+	}
+}
+
+// runs tells whether there is a process that is ready.
+func (r *replica) runs() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process != nil
+}
+
+// kill ends the process as a crash would.
+func (r *replica) kill() {
+	r.mu.Lock()
+	process := r.process
+	r.process, r.ends = nil, true
+	r.mu.Unlock()
+	if process != nil {
+		process.Kill()
+	}
+}
+
+// upgrade lets another program run from now on.
+func (r *replica) upgrade(ctx context.Context, program string) error {
+	r.mu.Lock()
+	process := r.process
+	r.program, r.ends = program, true
+	r.mu.Unlock()
+	if process == nil {
+		return nil // the next one will be it
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	_, err := process.Stop(ctx)
+	return err
+}
+
+// pause stops the process and lets it go on later. There may be none to stop, and it
+// may be killed meanwhile.
+func (r *replica) pause(ctx context.Context, long time.Duration) (bool, error) {
+	r.mu.Lock()
+	process := r.process
+	r.mu.Unlock()
+	if process == nil {
+		return false, nil
+	}
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		return false, err
+	}
+	whole := wait(ctx, long)
+	return whole, process.Signal(syscall.SIGCONT)
+}
+
+// webhooksOf is where a log says that webhooks are served.
+func webhooksOf(log string) string {
+	for line := range strings.Lines(log) {
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving webhooks" {
+			return entry.Address
+		}
+	}
+	return ""
+}
+
+// log returns what all of the replica's processes have printed.
+func (r *replica) log() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all strings.Builder
+	for _, path := range r.logs {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		fmt.Fprintf(&all, "--- a process of the %s operator\n%s", []string{"first", "second"}[r.number], content)
+	}
+	return all.String()
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// conclude prints what came of this run, and of all that is recorded for this code.
+func (c *campaign) conclude(done []record, took time.Duration) {
+	all := slices.Collect(maps.Values(c.results.of(c.code)))
+	if c.only > 0 {
+		all = done
+	}
+	fmt.Fprint(c.out, table(tally(done), tally(all)))
+	fmt.Fprintf(c.out, "\nseeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
+		took.Round(time.Second), c.settings.results)
+	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed)
+}
+
+// sums are what many plans add up to.
+type sums struct {
+	plans, groups, takedowns, violations, reached int
+	steps, faults                                 map[string]int
+}
+
+func tally(records []record) sums {
+	s := sums{steps: map[string]int{}, faults: map[string]int{}}
+	for _, r := range records {
+		s.plans++
+		s.groups += r.Groups
+		s.takedowns += r.Takedowns
+		s.violations += len(r.Violations)
+		if r.Missed == "" {
+			s.reached++
+		}
+		for kind, n := range r.Steps {
+			s.steps[kind] += n
+		}
+		for kind, n := range r.Faults {
+			s.faults[kind] += n
+		}
+	}
+	return s
+}
+
+// table prints sums in Markdown that also reads well in a terminal.
+func table(run, all sums) string {
+	var b strings.Builder
+	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-44s | %9v | %9v |\n", what, run, all) }
+	row("", "this run", "added up")
+	fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Repeat("-", 46), strings.Repeat("-", 10)+":", strings.Repeat("-", 10)+":")
+	row("plans", run.plans, all.plans)
+	row("groups of three zones", run.groups, all.groups)
+	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {
+		row("asked: "+kind, run.steps[kind], all.steps[kind])
+	}
+	row("pods that served, deleted or evicted", run.takedowns, all.takedowns)
+	for _, kind := range slices.Sorted(maps.Keys(all.faults)) {
+		row("fault: "+kind, run.faults[kind], all.faults[kind])
+	}
+	row("faults", sum(run.faults), sum(all.faults))
+	row("violations", run.violations, all.violations)
+	row("goals reached", fmt.Sprintf("%d/%d", run.reached, run.plans), fmt.Sprintf("%d/%d", all.reached, all.plans))
+	return b.String()
+}
