@@ -59,6 +59,11 @@ property_packages = $(addprefix ./,$(sort $(dir $(shell \
 fuzz_targets = $(shell git grep --no-index '^func Fuzz' -- 'internal/*_test.go' | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|./\1:\2|')
 FUZZTIME ?= 100000x
 
+# How many plans the fault campaign tries, and the file of what came of them: seeds
+# that stand there for this code are passed over, so a run goes on where it stopped.
+FAULTS         ?= 60
+FAULTS_RESULTS ?= bin/faults.jsonl
+
 help:
 	@while IFS= read -r line; do case $$line in \
 	"##@ "*) printf '\n%s\n' "$${line#"##@ "}" ;; \
@@ -116,7 +121,10 @@ sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of invented time, of many 
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
 	cd internal/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
 
-faults: ## kill the operator at every write of a rollout and of a downscale, play every mix of faults around it, storms of evictions; LOCKSTEP_SEED=n repeats a run
+faults: ## a campaign of plans made from seeds, with faults nobody chose; FAULTS=1000 for more, FAULTS_FLAGS='-seed 1001' for others, '-only 17' for one again
+	cd $(SUITES) && $(GO) run ./campaign -plans $(FAULTS) -results $(abspath $(FAULTS_RESULTS)) $(FAULTS_FLAGS)
+
+crashes: ## kill the operator at every write of a rollout and of a downscale, play every mix of faults around it, storms of evictions; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff|Certificate' -v -count=1 -parallel 8 -timeout 30m
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 30m
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'StormOfEvictions|Drained|MissingPodBlocks' -v -count=1 -timeout 60m
@@ -195,6 +203,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore sim mutants faults storm monitoring prop fuzz race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore sim mutants faults crashes storm monitoring prop fuzz race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit api deps golden-files

@@ -17,7 +17,7 @@ import (
 )
 
 // Faults are many, so only some of them are tried unless LOCKSTEP_FAULTS=all
-// (make faults). Which ones, a seed says; LOCKSTEP_SEED sets it.
+// (make crashes). Which ones, a seed says; LOCKSTEP_SEED sets it.
 
 func everyFault() bool { return os.Getenv("LOCKSTEP_FAULTS") == "all" }
 

@@ -36,7 +36,7 @@ const (
 // returns whether all went as it must.
 func (c *campaign) run(ctx context.Context) (bool, error) {
 	var err error
-	if c.code, err = codeOf(ctx); err != nil {
+	if c.code, err = codeOf(ctx, c.settings.program); err != nil {
 		return false, err
 	}
 	if c.results, err = openResults(c.settings.results); err != nil {
@@ -84,8 +84,10 @@ func (c *campaign) seeds() []uint64 {
 
 // programs builds the operator, and the former one.
 func (c *campaign) programs(ctx context.Context) (program, former string, err error) {
-	if program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
-		return "", "", err
+	if program = c.settings.program; program == "" {
+		if program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
+			return "", "", err
+		}
 	}
 	commit, err := os.ReadFile(formerCommit)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"os/exec"
 )
 
@@ -15,9 +16,16 @@ var tried = []string{
 }
 
 // codeOf names the state of all that is tried, as git has it, with what is not
-// committed yet.
-func codeOf(ctx context.Context) (string, error) {
+// committed yet, and with the program of an operator from elsewhere.
+func codeOf(ctx context.Context, program string) (string, error) {
 	sum := sha256.New()
+	if program != "" {
+		content, err := os.ReadFile(program)
+		if err != nil {
+			return "", fmt.Errorf("read operator: %w", err)
+		}
+		sum.Write(content)
+	}
 	for _, args := range [][]string{
 		{"ls-files", "--stage", "--"},
 		{"diff", "--no-ext-diff", "--"},

@@ -1,7 +1,7 @@
 // Command campaign tries lockstep under faults that nobody chose, on a local cluster,
 // plan by plan, and prints what came of it.
 //
-//	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED]
+//	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED] [-operator PROGRAM]
 //
 // A plan is made from its seed alone: one or two groups of three zones in a namespace
 // of its own, what users ask of them, and what goes wrong meanwhile. Two operators of
@@ -72,6 +72,7 @@ type settings struct {
 	only    uint64 // this one alone, whatever is recorded; 0: none
 	results string // path
 	atOnce  int    // plans on a cluster at a time
+	program string // another operator's path; empty: that of this source tree
 }
 
 func parse(args []string, usage io.Writer) (settings, error) {
@@ -83,6 +84,7 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	flags.Uint64Var(&s.only, "only", 0, "carry out the plan of this seed alone, told in full, and record nothing")
 	flags.StringVar(&s.results, "results", "bin/faults.jsonl", "file of results, which is added to")
 	flags.IntVar(&s.atOnce, "at-once", 8, "how many plans share the cluster at a time")
+	flags.StringVar(&s.program, "operator", "", "path of the operator to try, instead of one built from this source tree")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}

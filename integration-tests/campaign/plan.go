@@ -126,7 +126,11 @@ func (g *group) evicts(random *rand.Rand) [][]step {
 	var lanes [][]step
 	for range 1 + random.IntN(4) {
 		z := random.IntN(len(g.replicas))
-		pod := fmt.Sprintf("%s-%d", g.zone(z), random.IntN(int(g.replicas[z])))
+		pods := g.replicas[z]
+		if g.partitions { // one that another zone lacks counts as down there
+			pods = slices.Min(slices.Concat(g.replicas[:], g.wanted[:]))
+		}
+		pod := fmt.Sprintf("%s-%d", g.zone(z), random.IntN(int(pods)))
 		lanes = append(lanes, []step{evicts(pod, between(random, 0, 8*time.Second))})
 	}
 	return lanes
