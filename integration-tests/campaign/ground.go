@@ -36,6 +36,9 @@ type ground struct {
 	program string // the operator
 	former  string // an older one
 
+	interrupted chan struct{} // a part of the control plane is back
+	end         func()        // ends what goes on beside the trials
+
 	mu    sync.Mutex
 	gone  []absence
 	fails error // why the cluster is of no use any more
@@ -59,13 +62,17 @@ const manifests = "../manifests/"
 const account = "lockstep"
 
 func prepareGround(ctx context.Context, program, former string, progress io.Writer) (_ *ground, err error) {
-	g := &ground{program: program, former: former}
+	g := &ground{program: program, former: former, interrupted: make(chan struct{}, 1)}
 	if g.cluster, err = localcluster.Start(ctx, localcluster.Options{Progress: progress}); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var reminders sync.WaitGroup
+	g.end = func() { cancel(); reminders.Wait() }
 	if err := g.furnish(ctx); err != nil {
 		return nil, errors.Join(err, g.leave())
 	}
+	reminders.Go(func() { g.remindKubelets(ctx) })
 	return g, nil
 }
 
@@ -113,6 +120,7 @@ func isOperator(user string) bool { return strings.HasSuffix(user, ":"+account) 
 
 // leave ends everything.
 func (g *ground) leave() error {
+	g.end()
 	if g.pipe != nil {
 		g.pipe.Close()
 	}
@@ -131,6 +139,10 @@ func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string,
 	g.gone[i].to = time.Now()
 	if err != nil {
 		g.fails = err
+	}
+	select {
+	case g.interrupted <- struct{}{}:
+	default: // somebody has said so already
 	}
 	return err
 }

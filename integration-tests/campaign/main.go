@@ -28,6 +28,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // Exit codes. With `go run` the shell sees 1 for all but exitFine.
@@ -41,6 +43,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	utilruntime.ErrorHandlers = nil // client-go's own, about an API server that is away on purpose
 	os.Exit(run(ctx, os.Args[1:]))
 }
 

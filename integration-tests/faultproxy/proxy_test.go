@@ -389,8 +389,8 @@ func TestAShortenedWatchEndsByItself(t *testing.T) {
 
 func TestItLeadsToAnotherAPIServer(t *testing.T) {
 	t.Parallel()
+	second := newServer(t) // which ends after the proxy
 	first, p, c := through(t)
-	second := newServer(t)
 	if err := p.LeadTo(second.URL); err != nil {
 		t.Fatal(err)
 	}
