@@ -21,6 +21,8 @@ type fault struct {
 	// operator's start, when its watches begin; others from the first step on.
 	script func(*replica) faultproxy.Script
 	early  bool
+	// lists lets a replica's caches begin with what the API server's cache has.
+	lists bool
 	// former lets a replica begin as the operator of a former commit.
 	former bool
 	// deed is done once, at a time after the first step began.
@@ -202,23 +204,26 @@ func sometimes(r *replica, own uint64, kind faultproxy.Kind, oneOf int, faults .
 	return faultproxy.Sometimes(r.trial.plan.seed<<8+uint64(r.number)<<7+own, kind, oneOf, faults...)
 }
 
-// goneBack lets an operator go on, or begin anew, with an API server that lags.
+// goneBack lets an operator's caches go on by an API server that lags, or begin anew by
+// it: with a state older than the one that the process before knew. What it reads live
+// and what it writes goes to the other API server.
 func goneBack(random *rand.Rand) fault {
-	anew := random.IntN(2) == 0
-	f := fault{replica: oneReplica(random), at: between(random, time.Second, 6*time.Second), deaf: lag + reconnect}
-	f.words = fmt.Sprintf("after %s %s operator goes on with an API server that lags by %s", f.at, whose(f.replica), lag)
+	anew := random.IntN(3) > 0
+	f := fault{replica: oneReplica(random), lists: true, at: between(random, time.Second, 6*time.Second), deaf: lag + reconnect}
+	f.words = fmt.Sprintf("after %s the %s operator's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
 	if anew {
-		f.words = fmt.Sprintf("after %s %s operator is killed and begins with an API server that lags by %s", f.at, whose(f.replica), lag)
+		f.words = fmt.Sprintf("after %s the %s operator is killed, and its next one's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
 	}
 	f.deed = func(_ context.Context, t *trial, r *replica) error {
-		if err := r.proxy.LeadTo(t.ground.stale.AdminConfig().Host); err != nil {
+		if err := r.proxy.CacheAt(t.ground.stale.AdminConfig().Host); err != nil {
 			return err
 		}
-		t.count("gone back in time")
 		if anew {
+			t.count("begun anew with an older state")
 			r.kill()
 			return nil
 		}
+		t.count("watches moved to an API server that lags")
 		r.proxy.Leave()
 		return r.proxy.Return()
 	}
@@ -228,12 +233,12 @@ func goneBack(random *rand.Rand) fault {
 // paused stops an operator past its leadership, or past the Lease of a group, and
 // lets it go on.
 func paused(random *rand.Rand) fault {
-	long := between(random, 4*time.Second, 7*time.Second)
+	long := between(random, 5*time.Second, 8*time.Second)
 	if random.IntN(5) == 0 {
 		long = pastHold
 	}
 	f := fault{replica: oneReplica(random), at: between(random, time.Second, 6*time.Second), deaf: long + reconnect}
-	f.words = fmt.Sprintf("after %s %s operator is stopped for %s", f.at, whose(f.replica), long)
+	f.words = fmt.Sprintf("after %s the %s operator is stopped for %s", f.at, ordinals[f.replica], long)
 	f.deed = func(ctx context.Context, t *trial, r *replica) error {
 		stopped, err := r.pause(ctx, long)
 		if stopped {
@@ -247,7 +252,7 @@ func paused(random *rand.Rand) fault {
 // formerVersion lets one of the operators be an older one, which may be replaced.
 func formerVersion(random *rand.Rand) fault {
 	f := fault{replica: oneReplica(random), former: true, at: between(random, 2*time.Second, 8*time.Second)}
-	f.words = fmt.Sprintf("%s operator is of a former version", whose(f.replica))
+	f.words = fmt.Sprintf("the %s operator is of a former version", ordinals[f.replica])
 	if random.IntN(2) == 0 {
 		f.words += fmt.Sprintf(" and replaced after %s", f.at)
 		f.deed = func(ctx context.Context, t *trial, r *replica) error {
@@ -300,8 +305,11 @@ func whose(replica int) string {
 	if replica < 0 {
 		return "both operators'"
 	}
-	return fmt.Sprintf("the %s operator's", []string{"first", "second"}[replica])
+	return fmt.Sprintf("the %s operator's", ordinals[replica])
 }
+
+// ordinals name replicas.
+var ordinals = [2]string{"first", "second"}
 
 // wait waits; it returns false when ctx ends before.
 func wait(ctx context.Context, d time.Duration) bool {

@@ -19,11 +19,11 @@ import (
 )
 
 // ground is a cluster that several trials share. Users and most operators go to its
-// first API server, which is restarted now and then; some operators go to a stale one;
-// the judge watches by one of its own, which keeps nothing and so misses nothing.
+// first API server, which is restarted now and then; caches of some operators are filled
+// by a stale one; the judge watches by one of its own, which keeps nothing and so misses nothing.
 //
 //	users, operators ──► API server ────────────────┐
-//	some operators ────► stale API server ──► pipe ─┼─► etcd
+//	some caches ───────► stale API server ──► pipe ─┼─► etcd
 //	judge's watches ───► witness API server ────────┘
 type ground struct {
 	cluster *localcluster.Cluster
@@ -52,8 +52,9 @@ type absence struct {
 	away     time.Duration
 }
 
-// lag is how late the stale API server hears of what is written.
-const lag = time.Second
+// lag is how late the stale API server hears of what is written: later than an operator
+// that was killed is back.
+const lag = 3 * time.Second
 
 // manifests is where the operator's manifests are, seen from integration-tests.
 const manifests = "../manifests/"

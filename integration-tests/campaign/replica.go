@@ -63,10 +63,10 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 func (r *replica) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
-			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(),
+			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(), Env: r.env(),
 		})
 		if err != nil {
-			r.trial.remark(ctx, "the %s operator does not start: %v", []string{"first", "second"}[r.number], err)
+			r.trial.remark(ctx, "the %s operator does not start: %v", ordinals[r.number], err)
 			wait(ctx, restart)
 			continue
 		}
@@ -87,8 +87,19 @@ func (r *replica) args() []string {
 		"-log.level=debug", "-kubernetes.namespace=" + r.trial.namespace, "-operator.namespace=" + r.trial.namespace,
 		"-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
 		"-webhooks.update-ca-bundle=false",
-		"-leader-election.lease-duration=3s", "-leader-election.renew-deadline=2s", "-leader-election.retry-period=300ms",
+		"-leader-election.lease-duration=4s", "-leader-election.renew-deadline=3s", "-leader-election.retry-period=300ms",
 	}
+}
+
+// env lets who goes back in time list objects from the API server's cache, as clients
+// did before lists were streamed: a stream waits until the cache is up to date.
+func (r *replica) env() []string {
+	for _, f := range r.trial.plan.faults {
+		if f.lists && f.befalls(r.number) {
+			return []string{"KUBE_FEATURE_WatchListClient=false"}
+		}
+	}
+	return nil
 }
 
 func (r *replica) built() string {
@@ -166,6 +177,15 @@ func (r *replica) pause(ctx context.Context, long time.Duration) (bool, error) {
 	return whole, process.Signal(syscall.SIGCONT)
 }
 
+// calm ends the faults of requests from now on. Watches that tell late go on as they are.
+func (r *replica) calm() error {
+	r.proxy.Play(nil)
+	for _, resource := range []string{"pods", "statefulsets", "leases"} {
+		r.proxy.DelayWatches(resource, 0)
+	}
+	return r.proxy.CacheAt(r.trial.ground.cluster.URL())
+}
+
 // webhooksOf is where a log says that webhooks are served.
 func webhooksOf(log string) string {
 	for line := range strings.Lines(log) {
@@ -187,7 +207,7 @@ func (r *replica) log() string {
 		if err != nil {
 			content = []byte(err.Error())
 		}
-		fmt.Fprintf(&all, "--- a process of the %s operator\n%s", []string{"first", "second"}[r.number], content)
+		fmt.Fprintf(&all, "--- a process of the %s operator\n%s", ordinals[r.number], content)
 	}
 	return all.String()
 }

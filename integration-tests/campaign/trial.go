@@ -205,9 +205,8 @@ func (t *trial) play(ctx context.Context) error {
 	}
 	t.disturb(ctx)
 	for _, r := range t.replicas {
-		r.proxy.Play(nil)
-		for _, resource := range []string{"pods", "statefulsets", "leases"} {
-			r.proxy.DelayWatches(resource, 0)
+		if err := r.calm(); err != nil {
+			return err
 		}
 	}
 	deadline := time.AfterFunc(patience, func() { giveUp(fmt.Errorf("not reached %s after the last fault", patience)) })

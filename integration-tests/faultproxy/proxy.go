@@ -28,6 +28,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	target *url.URL
+	caches *url.URL     // where what a cache may answer goes
 	server *http.Server // nil while away
 	script Script
 	late   map[string]time.Duration // by resource
@@ -56,7 +57,7 @@ func Start(target string, authority []byte) (*Proxy, error) {
 	authorities := x509.NewCertPool()
 	authorities.AppendCertsFromPEM(authority)
 	p := &Proxy{
-		target: to,
+		target: to, caches: to,
 		transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 50,
 		},
@@ -64,7 +65,7 @@ func Start(target string, authority []byte) (*Proxy, error) {
 		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Faults: map[string]int{}},
 	}
 	p.watching = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.leadsTo()) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)) },
 		Transport:      p.transport,
 		FlushInterval:  -1,
 		ModifyResponse: p.alter,
@@ -90,22 +91,27 @@ func (p *Proxy) URL() string { return "https://" + p.address }
 // Authority is the certificate (PEM) that clients know the proxy by.
 func (p *Proxy) Authority() []byte { return p.authority }
 
-// LeadTo passes requests on to another API server from now on, which has the same
-// certificate. Watches that have begun stay where they are: Leave and Return cut them.
-func (p *Proxy) LeadTo(target string) error {
+// CacheAt lets another API server, which has the same certificate, answer from now on
+// what one may answer from its cache: watches, and lists that are content with any
+// version. Watches that have begun stay where they are; Leave and Return cut them.
+func (p *Proxy) CacheAt(target string) error {
 	to, err := url.Parse(target)
 	if err != nil {
 		return fmt.Errorf("lead to another API server: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.target = to
+	p.caches = to
 	return nil
 }
 
-func (p *Proxy) leadsTo() *url.URL {
+func (p *Proxy) targetOf(r *http.Request) *url.URL {
+	asked := r.URL.Query()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if asked.Has("watch") || asked.Get("resourceVersion") == "0" {
+		return p.caches
+	}
 	return p.target
 }
 
@@ -293,7 +299,7 @@ func (p *Proxy) pass(r *http.Request, body []byte) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	out := r.Clone(ctx)
-	target := p.leadsTo()
+	target := p.targetOf(r)
 	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
 	out.Host, out.RequestURI = "", ""
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -387,23 +387,31 @@ func TestAShortenedWatchEndsByItself(t *testing.T) {
 	}
 }
 
-func TestItLeadsToAnotherAPIServer(t *testing.T) {
+func TestWhatCachesMayAnswerGoesToAnotherAPIServer(t *testing.T) {
 	t.Parallel()
-	second := newServer(t) // which ends after the proxy
-	first, p, c := through(t)
-	if err := p.LeadTo(second.URL); err != nil {
+	stale := newServer(t) // which ends after the proxy
+	fresh, p, c := through(t)
+	if err := p.CacheAt(stale.URL); err != nil {
 		t.Fatal(err)
 	}
 	lines := watch(t, c, p.URL()+pods+"?watch=1")
-	second.words <- "hello"
+	stale.words <- "hello"
 	if got := <-lines; got != "hello" {
 		t.Errorf("the watch told %q", got)
 	}
-	if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); code != http.StatusAccepted {
-		t.Errorf("%d, %v", code, err)
+	for _, query := range []string{"?resourceVersion=0", "", "?resourceVersion=7"} {
+		if code, _, err := do(t, c, "GET", p.URL()+pods+query, ""); code != http.StatusAccepted {
+			t.Errorf("%q: %d, %v", query, code, err)
+		}
 	}
-	if got := first.requests(); len(got) > 0 {
-		t.Errorf("the first one heard %q", got)
+	if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); err != nil {
+		t.Error(err)
+	}
+	if got := stale.requests(); len(got) != 1 {
+		t.Errorf("the one for caches heard %q", got)
+	}
+	if got := fresh.requests(); len(got) != 3 {
+		t.Errorf("the one for all else heard %q", got)
 	}
 }
 

@@ -1,0 +1,162 @@
+package localcluster_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+// configMap makes one and returns its version.
+func configMap(t *testing.T, client kubernetes.Interface, name string) string {
+	t.Helper()
+	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.ResourceVersion
+}
+
+func TestAnInterruptedProgramComesBackWithAllThatWasThere(t *testing.T) {
+	t.Parallel()
+	cluster := localcluster.For(t, localcluster.Options{}) // which would complain at its end of a program that is gone
+	client := clientFor(t, cluster)
+	for _, program := range []string{localcluster.APIServer, localcluster.Etcd} {
+		configMap(t, client, "before-"+program)
+		began := time.Now()
+		if err := cluster.Interrupt(t.Context(), program, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("%s was away for %s, want 1s at least", program, took)
+		}
+		if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "before-"+program, metav1.GetOptions{}); err != nil {
+			t.Errorf("after %s was interrupted: %v", program, err)
+		}
+	}
+	log, err := os.ReadFile(cluster.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{localcluster.APIServer, localcluster.Etcd} {
+		if !strings.Contains(string(log), "before-"+program) {
+			t.Errorf("the audit log has lost what was before %s was interrupted", program)
+		}
+	}
+	if err := cluster.Interrupt(t.Context(), "no such program", 0); err == nil {
+		t.Error("a program that does not run was interrupted")
+	}
+}
+
+func TestAnUncachedAPIServerGoesOnWithAWatchAtAnyVersion(t *testing.T) {
+	t.Parallel()
+	cluster := localcluster.For(t, localcluster.Options{})
+	added, err := cluster.AddAPIServer(t.Context(), localcluster.APIServerOptions{Name: "uncached", Uncached: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uncached, err := kubernetes.NewForConfig(added.AdminConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := configMap(t, clientFor(t, cluster), "first")
+	configMap(t, uncached, "second")
+	for _, program := range []string{localcluster.Etcd, localcluster.APIServer} {
+		if err := cluster.Interrupt(t.Context(), program, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configMap(t, clientFor(t, cluster), "third")
+	for _, want := range []string{"second", "third"} {
+		if got := nextOf(t, uncached, &from); got != want {
+			t.Errorf("it tells of %s, want %s", got, want)
+		}
+	}
+	log, err := os.ReadFile(added.AuditLog())
+	if err != nil || !strings.Contains(string(log), `"name":"second"`) || strings.Contains(string(log), `"name":"first"`) {
+		t.Errorf("its audit log is not its own: %v", err)
+	}
+}
+
+// nextOf returns the next ConfigMap in default that is told of after a version.
+func nextOf(t *testing.T, client kubernetes.Interface, version *string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		events, err := client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: *version})
+		if ctx.Err() != nil {
+			t.Fatalf("nothing is told after version %s: %v", *version, err)
+		}
+		if err != nil {
+			continue
+		}
+		event := <-events.ResultChan()
+		events.Stop()
+		if made, ok := event.Object.(*corev1.ConfigMap); ok && event.Type == watch.Added {
+			*version = made.ResourceVersion
+			return made.Name
+		}
+	}
+}
+
+func TestAnAPIServerBehindASlowPipeShowsThePast(t *testing.T) {
+	t.Parallel()
+	const late = 2 * time.Second
+	cluster := localcluster.For(t, localcluster.Options{})
+	pipe, err := faultproxy.StartPipe(strings.TrimPrefix(cluster.EtcdURL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pipe.Close)
+	added, err := cluster.AddAPIServer(t.Context(), localcluster.APIServerOptions{Name: "stale", Etcd: "http://" + pipe.Address()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := kubernetes.NewForConfig(added.AdminConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe.Delay(late)
+	configMap(t, clientFor(t, cluster), "new")
+	cached := metav1.GetOptions{ResourceVersion: "0"}
+	if _, err := stale.CoreV1().ConfigMaps("default").Get(t.Context(), "new", cached); err == nil {
+		t.Error("it knows at once what is new")
+	}
+	eventually(t, "it hears of what is new", func() error {
+		_, err := stale.CoreV1().ConfigMaps("default").Get(t.Context(), "new", cached)
+		return err
+	})
+}
+
+func TestAFormerOperatorIsBuiltOnceFromItsCommit(t *testing.T) {
+	t.Parallel()
+	commit, err := os.ReadFile("../upgrade/from")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := localcluster.BuildFormerOperator(t.Context(), strings.TrimSpace(string(commit)), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := localcluster.BuildFormerOperator(t.Context(), strings.TrimSpace(string(commit)), nil)
+	if err != nil || again != program {
+		t.Errorf("the second time it is %s, %v", again, err)
+	}
+	if out, err := exec.CommandContext(t.Context(), program, "-version").CombinedOutput(); err != nil {
+		t.Errorf("it does not say its version: %v: %s", err, out)
+	}
+	if _, err := localcluster.BuildFormerOperator(t.Context(), strings.Repeat("0", 40), nil); err == nil {
+		t.Error("a commit that there is not was built")
+	}
+}
