@@ -77,7 +77,7 @@ func (p *present) whole(plan plan, end bool) error {
 	}
 	for name, l := range p.leases {
 		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks != "" {
-			return fmt.Errorf("Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Notes))
+			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Notes))
 		}
 	}
 	return nil

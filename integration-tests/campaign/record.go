@@ -75,7 +75,7 @@ func openResults(path string) (*results, error) {
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return r, nil //nolint:nilerr // the end, or a line that has none
+			return r, nil // the end, or a line that has none
 		}
 		var one record
 		if err := json.Unmarshal(line, &one); err != nil {

@@ -71,12 +71,12 @@ func (s *service) accept() {
 }
 
 func (s *service) pass(in net.Conn) {
-	defer in.Close()
+	defer func() { _ = in.Close() }() // an error is one of a connection that has ended
 	out := s.dial()
 	if out == nil {
 		return
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	s.keep(in)
 	defer s.forget(in)
 	asked := make(chan struct{})

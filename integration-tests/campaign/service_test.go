@@ -22,9 +22,9 @@ func says(t *testing.T, word string) net.Listener {
 				return
 			}
 			go func() {
-				defer c.Close()
 				_, _ = io.WriteString(c, word)
 				_, _ = c.Read(make([]byte, 1))
+				_ = c.Close()
 			}()
 		}
 	}()

@@ -10,10 +10,11 @@ import (
 
 // conclude prints what came of this run, and of all that is recorded for this code.
 func (c *campaign) conclude(done []record, took time.Duration) {
-	all := slices.Collect(maps.Values(c.results.of(c.code)))
 	if c.only > 0 {
-		all = done
+		fmt.Fprint(c.out, table(tally(done), tally(done)))
+		return
 	}
+	all := slices.Collect(maps.Values(c.results.of(c.code)))
 	fmt.Fprint(c.out, table(tally(done), tally(all)))
 	fmt.Fprintf(c.out, "\nseeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
@@ -49,9 +50,9 @@ func tally(records []record) sums {
 // table prints sums in Markdown that also reads well in a terminal.
 func table(run, all sums) string {
 	var b strings.Builder
-	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-44s | %9v | %9v |\n", what, run, all) }
+	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-48s | %9v | %9v |\n", what, run, all) }
 	row("", "this run", "added up")
-	fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Repeat("-", 46), strings.Repeat("-", 10)+":", strings.Repeat("-", 10)+":")
+	fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Repeat("-", 50), strings.Repeat("-", 10)+":", strings.Repeat("-", 10)+":")
 	row("plans", run.plans, all.plans)
 	row("groups of three zones", run.groups, all.groups)
 	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {

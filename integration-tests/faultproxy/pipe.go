@@ -62,12 +62,12 @@ func (p *Pipe) accept() {
 }
 
 func (p *Pipe) pass(in net.Conn) {
-	defer in.Close()
+	defer func() { _ = in.Close() }() // an error is one of a connection that has ended
 	out, err := net.Dial("tcp", p.target)
 	if err != nil {
 		return // so is the client's connection
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	if !p.keep(in, out) {
 		return
 	}

@@ -138,12 +138,12 @@ func (c *court) seePod(f Fact) {
 	if c.seen[p.UID].IsZero() {
 		c.seen[p.UID] = f.At
 	}
-	c.shrunk(p)
 	by := notOurs
 	if (p.Leaving || p.Gone) && !c.judged[p.UID] {
 		c.judged[p.UID] = true
 		by = c.tryDeparture(f)
 	}
+	c.shrunk(p)
 	if known := c.pods[p.Name]; p.Gone && known != nil && known.UID != p.UID {
 		return // the end of an earlier pod of this name
 	}

@@ -2,10 +2,10 @@ package judge
 
 // tryEviction judges an eviction that had an effect, whoever asked for it. What it
 // was allowed by is known a moment before the pod leaves, however long it waited
-// for that.
+// for that. A pod that a decrease has taken down leaves by that, whoever sends it.
 func (c *court) tryEviction(f Fact) {
 	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, f.At), now: f.At, by: evicted}
-	if len(t.states) == 0 || !t.zone().Grouped {
+	if len(t.states) == 0 || !t.zone().Grouped || c.leavesByDecrease(f.Pod) {
 		return
 	}
 	wasUp := c.wasUp(f.Pod)

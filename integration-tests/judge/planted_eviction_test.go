@@ -37,6 +37,21 @@ var plantedEvictions = map[string]planted{
 		}(),
 		rules: evicting,
 	},
+	"an eviction that finds a pod leaving by a decrease takes nobody down": {
+		story: newStory().shrinks("zone-1").asksToEvict("zone-1-1", nil).decrease("zone-1", 1).leaves("zone-1-1").left("zone-1-1").
+			hold("").grants("zone-2", "zone-2-1").evict("zone-2-1"),
+		rules: evicting,
+	},
+	"1: a pod that stays is evicted without a note while its zone shrinks": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).evict("zone-1-0"),
+		rules: evicting,
+		want:  []string{"1 zone-1-0 was evicted without a note"},
+	},
+	"1: a pod is evicted without a note before its zone shrinks": {
+		story: newStory().shrinks("zone-1").evict("zone-1-1").decrease("zone-1", 1),
+		rules: evicting,
+		want:  []string{"1 zone-1-1 was evicted without a note"},
+	},
 	"evictions that nobody guards are nobody's": {
 		story: newStory().evict("zone-1-0").evict("zone-2-0"),
 	},

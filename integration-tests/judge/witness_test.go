@@ -20,7 +20,7 @@ import (
 // turn tells some events, and may refuse to begin.
 type broken struct {
 	mu      sync.Mutex
-	watches []func(watch.Interface) error
+	watches []func(*watch.RaceFreeFakeWatcher) error
 	from    []string // resourceVersions that were asked for
 	over    chan struct{}
 }
@@ -30,7 +30,8 @@ func (b *broken) client() *fake.Clientset {
 	client.PrependWatchReactor("pods", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.from = append(b.from, action.(clienttesting.WatchActionImpl).ListOptions.ResourceVersion)
+		asked, _ := action.(clienttesting.WatchActionImpl)
+		b.from = append(b.from, asked.ListOptions.ResourceVersion)
 		events := watch.NewRaceFreeFake()
 		if len(b.watches) == 0 {
 			close(b.over)
@@ -44,22 +45,22 @@ func (b *broken) client() *fake.Clientset {
 	return client
 }
 
-func tells(w watch.Interface, versions ...string) {
+func tells(w *watch.RaceFreeFakeWatcher, versions ...string) {
 	for _, version := range versions {
-		w.(*watch.RaceFreeFakeWatcher).Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", ResourceVersion: version}})
+		w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", ResourceVersion: version}})
 	}
 }
 
 func TestAWatchIsResumedWhereItStopped(t *testing.T) {
 	t.Parallel()
 	unavailable := apierrors.NewServiceUnavailable("away").Status()
-	b := &broken{over: make(chan struct{}), watches: []func(watch.Interface) error{
-		func(w watch.Interface) error { tells(w, "3", "5"); w.Stop(); return nil },
-		func(watch.Interface) error { return errors.New("nobody listens") },
-		func(w watch.Interface) error { w.Stop(); return nil },
-		func(w watch.Interface) error {
+	b := &broken{over: make(chan struct{}), watches: []func(*watch.RaceFreeFakeWatcher) error{
+		func(w *watch.RaceFreeFakeWatcher) error { tells(w, "3", "5"); w.Stop(); return nil },
+		func(*watch.RaceFreeFakeWatcher) error { return errors.New("nobody listens") },
+		func(w *watch.RaceFreeFakeWatcher) error { w.Stop(); return nil },
+		func(w *watch.RaceFreeFakeWatcher) error {
 			tells(w, "7")
-			w.(*watch.RaceFreeFakeWatcher).Error(&unavailable)
+			w.Error(&unavailable)
 			return nil
 		},
 	}}
@@ -87,17 +88,17 @@ func TestAWatchIsResumedWhereItStopped(t *testing.T) {
 func TestAWatchThatCannotBeResumedIsNoWitness(t *testing.T) {
 	t.Parallel()
 	gone := apierrors.NewResourceExpired("too old").Status()
-	for name, end := range map[string]func(watch.Interface) error{
-		"refused": func(watch.Interface) error { return apierrors.NewResourceExpired("too old") },
-		"told": func(w watch.Interface) error {
-			w.(*watch.RaceFreeFakeWatcher).Error(&gone)
+	for name, end := range map[string]func(*watch.RaceFreeFakeWatcher) error{
+		"refused": func(*watch.RaceFreeFakeWatcher) error { return apierrors.NewResourceExpired("too old") },
+		"told": func(w *watch.RaceFreeFakeWatcher) error {
+			w.Error(&gone)
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &broken{over: make(chan struct{}), watches: []func(watch.Interface) error{
-				func(w watch.Interface) error { tells(w, "3"); w.Stop(); return nil }, end,
+			b := &broken{over: make(chan struct{}), watches: []func(*watch.RaceFreeFakeWatcher) error{
+				func(w *watch.RaceFreeFakeWatcher) error { tells(w, "3"); w.Stop(); return nil }, end,
 			}}
 			witness, err := Watch(t.Context(), b.client(), nil, "n")
 			if err != nil {
