@@ -29,7 +29,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
 )
 
 // Exit codes. With `go run` the shell sees 1 for all but exitFine.
@@ -43,7 +43,8 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	utilruntime.ErrorHandlers = nil // client-go's own, about an API server that is away on purpose
+	klog.LogToStderr(false) // client-go complains of an API server that is away on purpose
+	klog.SetOutput(io.Discard)
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
