@@ -43,8 +43,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	klog.LogToStderr(false) // client-go complains of an API server that is away on purpose
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(klog.Logger{}) // client-go complains of an API server that is away on purpose
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
