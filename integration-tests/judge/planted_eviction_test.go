@@ -38,8 +38,8 @@ var plantedEvictions = map[string]planted{
 		rules: evicting,
 	},
 	"an eviction that finds a pod leaving by a decrease takes nobody down": {
-		story: newStory().shrinks("zone-1").asksToEvict("zone-1-1", nil).decrease("zone-1", 1).leaves("zone-1-1").left("zone-1-1").
-			hold("").grants("zone-2", "zone-2-1").evict("zone-2-1"),
+		story: newStory().shrinks("zone-2").asksToEvict("zone-2-1", nil).decrease("zone-2", 1).leaves("zone-2-1").left("zone-2-1").
+			hold("").grants("zone-1", "zone-1-1").evict("zone-1-1"),
 		rules: evicting,
 	},
 	"1: a pod that stays is evicted without a note while its zone shrinks": {
