@@ -52,7 +52,7 @@ func (c *Cluster) addAPIServer(ctx context.Context, options APIServerOptions) (*
 	}
 	name := APIServer + "-" + options.Name
 	s := &ExtraAPIServer{config: c.AdminConfig(), auditLog: c.room.path(name + ".audit.log")}
-	s.config.Host = fmt.Sprintf("https://127.0.0.1:%d", free[0])
+	s.config.Host = fmt.Sprintf("https://%s:%d", c.options.Address, free[0])
 	client, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)

@@ -123,7 +123,9 @@ func StopDetached(dir string) error {
 func (c *Cluster) Stop() error { return c.stop() }
 
 // URL is the address of the API server.
-func (c *Cluster) URL() string { return fmt.Sprintf("https://127.0.0.1:%d", c.ports.apiserver) }
+func (c *Cluster) URL() string {
+	return fmt.Sprintf("https://%s:%d", c.options.Address, c.ports.apiserver)
+}
 
 // Dir is the cluster's folder: logs, kubeconfigs, the audit log. It is gone after Stop.
 func (c *Cluster) Dir() string { return c.room.dir }
@@ -189,7 +191,7 @@ func (c *Cluster) furnish() error {
 		return err
 	}
 	c.ports = ports{etcdClient: free[0], etcdPeer: free[1], apiserver: free[2]}
-	if c.secrets, err = newCredentials(c.room); err != nil {
+	if c.secrets, err = newCredentials(c.room, c.options.Address); err != nil {
 		return err
 	}
 	if err := c.room.write(auditPolicyFile, []byte(c.options.AuditPolicy)); err != nil {

@@ -52,27 +52,36 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 	if err != nil {
 		return err
 	}
-	kwok, err := c.launch(programs, "kwok", c.kwokFlags())
-	if err != nil {
-		return err
-	}
 	if c.options.Scheduler {
 		if _, err := c.launch(programs, "kube-scheduler", c.schedulerFlags()); err != nil {
 			return err
 		}
 	}
-	nodes, err := c.createNodes(ctx, c.options.Nodes, nil)
-	if err != nil {
-		return err
-	}
-	if err := poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx, nodes) }, kwok, controllers, apiserver, etcd); err != nil {
+	if err := c.simulateNodes(ctx, programs, controllers, apiserver, etcd); err != nil {
 		return err
 	}
 	account := func() bool {
 		_, err := c.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	}
-	return poll(ctx, "the service account default", account, controllers, kwok, apiserver, etcd)
+	return poll(ctx, "the service account default", account, controllers, apiserver, etcd)
+}
+
+// simulateNodes starts what plays the kubelets, and returns when their nodes are
+// usable. The other processes are needed for that.
+func (c *Cluster) simulateNodes(ctx context.Context, programs map[string]string, others ...*process) error {
+	if c.options.Nodes == 0 {
+		return nil
+	}
+	kwok, err := c.launch(programs, "kwok", c.kwokFlags())
+	if err != nil {
+		return err
+	}
+	nodes, err := c.createNodes(ctx, c.options.Nodes, nil)
+	if err != nil {
+		return err
+	}
+	return poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx, nodes) }, append([]*process{kwok}, others...)...)
 }
 
 // serves reports whether the API server is ready.
@@ -136,9 +145,9 @@ func (c *Cluster) apiserverFlags() []string {
 func (c *Cluster) flagsOfAPIServer(etcd string, port int, auditLog string) []string {
 	return []string{
 		"--etcd-servers=" + etcd,
-		"--bind-address=127.0.0.1",
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // no pod could reach a loopback address
+		"--bind-address=" + c.options.Address,
+		"--advertise-address=" + c.options.Address,
+		"--endpoint-reconciler-type=" + c.endpointReconciler(),
 		fmt.Sprintf("--secure-port=%d", port),
 		"--tls-cert-file=" + c.room.path(servingCertFile),
 		"--tls-private-key-file=" + c.room.path(servingKeyFile),
@@ -156,6 +165,14 @@ func (c *Cluster) flagsOfAPIServer(etcd string, port int, auditLog string) []str
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=1000",
 	}
+}
+
+// endpointReconciler says who keeps the endpoints of the Service kubernetes.
+func (c *Cluster) endpointReconciler() string {
+	if c.options.Address == loopback { // which no pod could reach
+		return "none"
+	}
+	return "lease"
 }
 
 func (c *Cluster) controllerManagerFlags() []string {

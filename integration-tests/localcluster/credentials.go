@@ -41,9 +41,9 @@ const (
 	tokensFile         = "tokens.csv"
 )
 
-func newCredentials(r *room) (*credentials, error) {
+func newCredentials(r *room, address string) (*credentials, error) {
 	c := &credentials{tokens: map[string]string{}}
-	if err := c.writeCertificates(r); err != nil {
+	if err := c.writeCertificates(r, net.ParseIP(address)); err != nil {
 		return nil, fmt.Errorf("make certificates: %w", err)
 	}
 	if err := writeServiceAccountKey(r); err != nil {
@@ -57,7 +57,7 @@ func newCredentials(r *room) (*credentials, error) {
 	return c, r.write(tokensFile, table)
 }
 
-func (c *credentials) writeCertificates(r *room) error {
+func (c *credentials) writeCertificates(r *room, address net.IP) error {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *credentials) writeCertificates(r *room) error {
 	serving := certificate("kube-apiserver")
 	serving.KeyUsage = x509.KeyUsageDigitalSignature
 	serving.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)}
+	serving.IPAddresses = []net.IP{address, net.IPv4(10, 96, 0, 1)}
 	serving.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	servingDER, err := x509.CreateCertificate(rand.Reader, serving, ca, &key.PublicKey, caKey)
 	if err != nil {

@@ -3,7 +3,11 @@ package localcluster
 import (
 	"fmt"
 	"io"
+	"net"
 )
+
+// loopback is the address of clusters whose pods call nobody.
+const loopback = "127.0.0.1"
 
 // Options describe a cluster. The zero value is a cluster with one simulated node,
 // no scheduler and the default audit policy.
@@ -26,6 +30,11 @@ type Options struct {
 	// that one of those matches, or one of the two is drawn by lot.
 	Stages []string
 
+	// Address is where the API server listens and what pods reach it by, an address of
+	// this machine. Empty, it is 127.0.0.1, which no pod reaches. With one, nodes are the
+	// caller's: there are no simulated ones, and Start does not wait for any.
+	Address string
+
 	// AuditPolicy replaces the default audit policy (YAML of audit.k8s.io/v1 Policy).
 	// The default records full bodies of pod deletions, evictions and all writes to
 	// StatefulSets and Leases, and the metadata of every other write and of reads by
@@ -41,7 +50,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Nodes < 0 {
 		return o, fmt.Errorf("read options: Nodes is %d, a number above 0 is needed (0 means 1)", o.Nodes)
 	}
-	o.Nodes = max(o.Nodes, 1)
+	switch {
+	case o.Address == "":
+		o.Address, o.Nodes = loopback, max(o.Nodes, 1)
+	case net.ParseIP(o.Address) == nil:
+		return o, fmt.Errorf("read options: Address is %q, an IP address is needed", o.Address)
+	case o.Nodes > 0:
+		return o, fmt.Errorf("read options: Nodes is %d, but with an Address there are no simulated nodes", o.Nodes)
+	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
@@ -53,7 +69,10 @@ func (o Options) withDefaults() (Options, error) {
 
 // programs are those that the cluster consists of.
 func (o Options) programs() []string {
-	names := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kwok"}
+	names := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
+	if o.Nodes > 0 {
+		names = append(names, "kwok")
+	}
 	if o.Scheduler {
 		names = append(names, "kube-scheduler")
 	}

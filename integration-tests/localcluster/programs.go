@@ -91,6 +91,13 @@ func controlPlane(programs int) (*shelf, error) {
 	}
 	version := s.versions["k8s.io/kubernetes"]
 	s.title = fmt.Sprintf("building %d programs of Kubernetes %s (once, 5 to 10 minutes on 2 cores)", programs, version)
+	s.nameVersion(version)
+	s.linker = append(s.linker, "-X", "sigs.k8s.io/kwok/pkg/consts.Version="+s.versions["sigs.k8s.io/kwok"])
+	return s, nil
+}
+
+// nameVersion tells the programs of Kubernetes which version they are.
+func (s *shelf) nameVersion(version string) {
 	const names = "k8s.io/component-base/version"
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -98,7 +105,5 @@ func controlPlane(programs int) (*shelf, error) {
 		"-X", names+".gitVersion="+version,
 		"-X", names+".gitMajor="+major,
 		"-X", names+".gitMinor="+minor,
-		"-X", "sigs.k8s.io/kwok/pkg/consts.Version="+s.versions["sigs.k8s.io/kwok"],
 	)
-	return s, nil
 }

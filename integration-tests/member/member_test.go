@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestAMemberTellsWhetherItIsPrepared(t *testing.T) {
+	t.Parallel()
+	m := &member{}
+	for _, step := range []struct{ method, path, want string }{
+		{"GET", "/prepare-shutdown", `{"prepared": false}`},
+		{"POST", "/prepare-shutdown", `{"prepared": true}`},
+		{"GET", "/prepare-shutdown", `{"prepared": true}`},
+		{"DELETE", "/prepare-shutdown", `{"prepared": false}`},
+		{"DELETE", "/prepare-delayed-downscale", `{"timestamp": 0}`},
+		{"GET", "/log", "POST /prepare-shutdown\nDELETE /prepare-shutdown\nDELETE /prepare-delayed-downscale"},
+	} {
+		if _, got := ask(m, step.method, step.path); got != step.want {
+			t.Errorf("%s %s: %q, want %q", step.method, step.path, got, step.want)
+		}
+	}
+}
+
+func TestAMemberKeepsTheTimeSinceWhenItIsReadyToLeave(t *testing.T) {
+	t.Parallel()
+	m := &member{leaving: 1767614400}
+	if _, got := ask(m, "POST", "/prepare-delayed-downscale"); got != `{"timestamp": 1767614400}` {
+		t.Errorf("asked once more it says %q", got)
+	}
+}
+
+func TestAMemberIsReadyOnceItHasStarted(t *testing.T) {
+	t.Parallel()
+	m := &member{}
+	if code, _ := ask(m, "GET", "/ready"); code != http.StatusServiceUnavailable {
+		t.Errorf("before its start: %d", code)
+	}
+	m.ready.Store(true)
+	if code, _ := ask(m, "GET", "/ready"); code != http.StatusOK {
+		t.Errorf("after its start: %d", code)
+	}
+}
+
+func ask(m *member, method, path string) (code int, body string) {
+	answer := httptest.NewRecorder()
+	m.handler().ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+	return answer.Code, strings.TrimSpace(answer.Body.String())
+}
