@@ -135,6 +135,9 @@ storm: ## a thousand rounds of rollouts and downscales that begin in any order; 
 monitoring: ## alerts, recording rules and every query of the dashboard, on a Prometheus that is built for it once
 	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m
 
+e2e: ## everything users do, on nodes of its own that run containers; needs root and Debian's packages, docs/e2e.md
+	cd $(SUITES) && LOCKSTEP_E2E=run $(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -timeout 30m ./debian ./enclosure ./e2e
+
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
 
@@ -203,6 +206,6 @@ deps:
 		-f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./cmd/lockstep) && \
 	printf '%s\n' "$$deps" | LC_ALL=C sort > cmd/lockstep/deps.txt
 
-.PHONY: help demo bench check fmt fix golden generate verify lint test explore sim mutants faults crashes storm monitoring prop fuzz race cover build clean
+.PHONY: help demo bench check fmt fix golden generate verify lint test explore sim mutants faults crashes storm monitoring e2e prop fuzz race cover build clean
 .PHONY: image image-check manifests
 .PHONY: format-check vet lint-changed unit api deps golden-files

@@ -10,9 +10,7 @@ import (
 )
 
 func TestAProgramOfAPackageRunsFromWhereItWasUnpacked(t *testing.T) {
-	if missing := debian.Missing(); missing != nil {
-		t.Skipf("SKIPPED, NOT PROVED: %v", missing)
-	}
+	asked(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, err := debian.Unpack(t.Context(), os.Stderr, "hello")
 	if err != nil {
@@ -31,9 +29,7 @@ func TestAProgramOfAPackageRunsFromWhereItWasUnpacked(t *testing.T) {
 }
 
 func TestAPackageThatDoesNotExistLeavesNothing(t *testing.T) {
-	if missing := debian.Missing(); missing != nil {
-		t.Skipf("SKIPPED, NOT PROVED: %v", missing)
-	}
+	asked(t)
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	if root, err := debian.Unpack(t.Context(), nil, "lockstep-does-not-exist"); err == nil {
@@ -42,5 +38,16 @@ func TestAPackageThatDoesNotExistLeavesNothing(t *testing.T) {
 	left, err := os.ReadDir(cache + "/lockstep/debian")
 	if err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// asked skips a test that needs a network, or where there are no packages.
+func asked(t *testing.T) {
+	t.Helper()
+	if os.Getenv("LOCKSTEP_E2E") == "" {
+		t.Skip("set LOCKSTEP_E2E=run to run this (make e2e)")
+	}
+	if missing := debian.Missing(); missing != nil {
+		t.Skipf("SKIPPED, NOT PROVED: %v", missing)
 	}
 }

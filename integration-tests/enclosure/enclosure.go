@@ -2,7 +2,7 @@
 // own: network, mounts and processes. What it starts there may do to these what a
 // node of Kubernetes does, and all of it is gone when the run ends, however it ends.
 //
-//	Enter ── new namespaces ──► init: mounts, reaps ──► the test binary again, Inside
+//	Enter ── prepare ── new namespaces ──► init: mounts, reaps ──► the test binary again, Inside
 //	  │
 //	  └── removes the folder and the control groups of the run
 package enclosure

@@ -22,9 +22,10 @@ func Missing() error {
 }
 
 // Enter runs the test binary again, enclosed, with the same arguments, and returns
-// the exit code of that run. Within init, which is such a run as well, it does not
-// return before the enclosure ends.
-func Enter(ctx context.Context) (code int, err error) {
+// the exit code of that run. Prepare fills the folder of the run before, with the
+// network of the machine, which the run does not have. Within init, which is such a
+// run as well, Enter does not return before the enclosure ends.
+func Enter(ctx context.Context, prepare func(dir string) error) (code int, err error) {
 	if os.Getenv(role) == asInit {
 		return initialize()
 	}
@@ -35,6 +36,9 @@ func Enter(ctx context.Context) (code int, err error) {
 		return 0, fmt.Errorf("make the folder of the enclosure: %w", err)
 	}
 	defer sweepRun(run)
+	if err := prepare(dir); err != nil {
+		return 0, err
+	}
 	if err := makeControlGroups(prefix + run); err != nil {
 		return 0, fmt.Errorf("make control groups: %w", err)
 	}

@@ -13,4 +13,4 @@ var errLinuxOnly = errors.New("only Linux has namespaces")
 func Missing() error { return errLinuxOnly }
 
 // Enter returns that there is no such run.
-func Enter(context.Context) (code int, err error) { return 0, errLinuxOnly }
+func Enter(context.Context, func(dir string) error) (code int, err error) { return 0, errLinuxOnly }

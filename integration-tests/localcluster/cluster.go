@@ -75,6 +75,16 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	}
 }
 
+// Build builds what Start needs and does not find.
+func Build(ctx context.Context, options Options) error {
+	options, err := options.withDefaults()
+	if err != nil {
+		return err
+	}
+	_, err = findPrograms(ctx, options.programs(), options.Progress)
+	return err
+}
+
 // For starts a cluster for a test and stops it when the test ends.
 func For(tb testing.TB, options Options) *Cluster {
 	tb.Helper()

@@ -6,6 +6,7 @@
 //	GET, POST, DELETE  /prepare-delayed-downscale  the same, with the time since when it is ready to leave
 //	POST               /crash                      ends at once with exit code 1
 //	GET                /log                        the calls above that changed something, one a line
+//	GET                /ask?url=URL                what another one answers to this one
 //
 // Variables say how it behaves: MEMBER_START and MEMBER_STOP how long it takes to
 // start and to stop (Go's durations), MEMBER_BROKEN=true that it ends at once.

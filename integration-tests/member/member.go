@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -27,6 +28,7 @@ func (m *member) handler() http.Handler {
 	mux.HandleFunc("/prepare-delayed-downscale", m.prepareDelayed)
 	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(1) })
 	mux.HandleFunc("GET /log", m.showLog)
+	mux.HandleFunc("GET /ask", askAnother)
 	return mux
 }
 
@@ -83,4 +85,21 @@ func (m *member) showLog(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	fmt.Fprintln(w, strings.Join(m.log, "\n"))
+}
+
+// askAnother calls another member, by whatever name.
+func askAnother(w http.ResponseWriter, r *http.Request) {
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.URL.Query().Get("url"), nil)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer response.Body.Close()
+	w.WriteHeader(response.StatusCode)
+	_, _ = io.Copy(w, response.Body) // who asks sees that it is cut off
 }

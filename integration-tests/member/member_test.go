@@ -44,6 +44,18 @@ func TestAMemberIsReadyOnceItHasStarted(t *testing.T) {
 	}
 }
 
+func TestAMemberAsksAnother(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer((&member{prepared: true}).handler())
+	defer other.Close()
+	if code, got := ask(&member{}, "GET", "/ask?url="+other.URL+"/prepare-shutdown"); code != http.StatusOK || got != `{"prepared": true}` {
+		t.Errorf("it answers %d %q", code, got)
+	}
+	if code, _ := ask(&member{}, "GET", "/ask?url="+other.URL+"/ready"); code != http.StatusServiceUnavailable {
+		t.Errorf("of one that is not ready it says %d", code)
+	}
+}
+
 func ask(m *member, method, path string) (code int, body string) {
 	answer := httptest.NewRecorder()
 	m.handler().ServeHTTP(answer, httptest.NewRequest(method, path, nil))

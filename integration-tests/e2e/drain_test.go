@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+func (w *world) drains(t *testing.T) {
+	if len(w.nodes) < 3 {
+		t.Skipf("SKIPPED, NOT PROVED: there are %d nodes, three are needed", len(w.nodes))
+	}
+	s := w.scene(t, "drains")
+	s.budgets = []judge.Budget{{Group: group, Limit: 1}}
+	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml")
+	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
+	drained := w.nodes[:2]
+	before := s.podsOn(drained...)
+	if before < 2 {
+		t.Fatalf("the nodes %q carry %d pods", drained, before)
+	}
+	t.Cleanup(func() {
+		for _, node := range drained {
+			if err := w.try(context.WithoutCancel(t.Context()), "uncordon", node); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := w.drain(t.Context(), drained...); err != nil {
+		t.Fatal(err)
+	}
+	s.settled()
+	if after := s.podsOn(drained...); after > 0 {
+		t.Errorf("the nodes %q carry %d pods", drained, after)
+	}
+	s.wantDepartures(before)
+}
+
+// drain drains nodes at once, as an upgrade of nodes does.
+func (w *world) drain(ctx context.Context, nodes ...string) error {
+	failures := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, node := range nodes {
+		all.Go(func() {
+			failures[i] = w.try(ctx, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+patience.String())
+		})
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// podsOn counts the members on these nodes.
+func (s *scene) podsOn(nodes ...string) int {
+	s.t.Helper()
+	count := 0
+	for _, node := range nodes {
+		pods, err := s.admin.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		count += len(pods.Items)
+	}
+	return count
+}

@@ -1,0 +1,24 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 3 * time.Minute
+
+// eventually waits until a check returns nil.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if err = check(); err == nil {
+			return
+		}
+		if t.Context().Err() != nil {
+			break
+		}
+	}
+	t.Fatalf("%s: not after %s: %v", what, patience, err)
+}

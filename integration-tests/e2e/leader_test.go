@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
+)
+
+func (w *world) replacesTheLeader(t *testing.T) {
+	t.Run("when its pod is deleted", func(t *testing.T) {
+		w.rollsWithout(t, "leader-deleted", func(leader *corev1.Pod) error {
+			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+			return w.admin.CoreV1().Pods(home).Delete(t.Context(), leader.Name, now)
+		})
+	})
+	t.Run("when its process is killed", func(t *testing.T) {
+		if !enclosure.Inside() {
+			t.Skip("SKIPPED, NOT PROVED: the process is on another machine")
+		}
+		w.rollsWithout(t, "leader-killed", func(leader *corev1.Pod) error {
+			pid, err := processOf(leader)
+			if err != nil {
+				return err
+			}
+			return syscall.Kill(pid, syscall.SIGKILL)
+		})
+	})
+}
+
+// rollsWithout wants a rollout to end although the leader ends in the middle of it.
+func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.Pod) error) {
+	t.Helper()
+	s := w.scene(t, name)
+	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
+	s.change(revision("2"), variable("MEMBER_START", "2s"))
+	s.awaitDepartures(2)
+	leader, err := w.leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(leader); err != nil {
+		t.Fatal(err)
+	}
+	s.settled()
+	s.wantDepartures(6)
+	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), leader) })
+	w.works(t)
+}
+
+// leadsNoMore wants another process to lead than the one that ran in this pod.
+func (w *world) leadsNoMore(ctx context.Context, former *corev1.Pod) error {
+	leader, err := w.leader(ctx)
+	switch {
+	case err != nil:
+		return err
+	case leader.UID == former.UID && restarts(leader) == restarts(former):
+		return errors.New("it is the same")
+	}
+	return nil
+}
+
+func restarts(pod *corev1.Pod) int32 {
+	var sum int32
+	for _, c := range pod.Status.ContainerStatuses {
+		sum += c.RestartCount
+	}
+	return sum
+}
+
+// processOf finds the process of a pod's only container among those of this machine.
+func processOf(pod *corev1.Pod) (int, error) {
+	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range groups {
+		if content, err := os.ReadFile(file); err == nil && bytes.Contains(content, []byte(id)) {
+			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return 0, fmt.Errorf("no process is in the control group of container %q", id)
+}

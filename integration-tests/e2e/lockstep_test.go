@@ -1,0 +1,25 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+var manifests = filepath.Join(repository, "manifests")
+
+// The scenarios follow each other in one cluster: what comes first installs lockstep,
+// what comes last begins without it. Those side by side disturb nobody.
+func TestLockstepOnRealNodes(t *testing.T) {
+	w := theWorld(t)
+	t.Run("the first installation works on an empty cluster", w.installsOnAnEmptyCluster)
+	t.Run("side by side", func(t *testing.T) {
+		t.Run("three zones in two namespaces roll", w.rolls)
+		t.Run("an image that does not exist stops at one pod and a good one repairs it", w.repairsABadImage)
+		t.Run("a downscale by kubectl and one through scale are prepared one after the other", w.preparesDownscales)
+		t.Run("a pod that leaves after a delay stays for as long as that", w.delaysDownscales)
+	})
+	t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
+	t.Run("two nodes are drained at once within the budget", w.drains)
+	t.Run("one command removes everything", w.uninstalls)
+	t.Run("the operator is upgraded in the middle of a rollout", w.upgrades)
+}

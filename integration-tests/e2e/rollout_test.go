@@ -1,0 +1,47 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/images"
+)
+
+func (w *world) rolls(t *testing.T) {
+	t.Parallel()
+	scenes := []*scene{w.scene(t, "rolls-north"), w.scene(t, "rolls-south")}
+	for _, s := range scenes {
+		s.create(zone("a", 2), zone("b", 2), zone("c", 2))
+	}
+	for _, s := range scenes {
+		s.change(revision("2"), variable("MEMBER_START", "500ms"), variable("MEMBER_STOP", "500ms"))
+	}
+	for _, s := range scenes {
+		s.settled()
+		s.wantDepartures(6)
+	}
+}
+
+func (w *world) repairsABadImage(t *testing.T) {
+	t.Parallel()
+	s := w.scene(t, "repairs")
+	s.create(zone("a", 2), zone("b", 2))
+	s.change(runs("lockstep.test/member:missing"))
+	eventually(t, "a pod lacks its image", func() error { return lacksImage(s.pod("store-zone-a-0")) })
+	time.Sleep(5 * time.Second) // in which nothing is to happen
+	s.wantDepartures(1)
+	s.change(runs(images.Member), revision("2"))
+	s.settled()
+}
+
+func lacksImage(pod *corev1.Pod) error {
+	for _, container := range pod.Status.ContainerStatuses {
+		if waiting := container.State.Waiting; waiting != nil && waiting.Reason == "ErrImageNeverPull" {
+			return nil
+		}
+	}
+	return fmt.Errorf("its containers are %v", pod.Status.ContainerStatuses)
+}

@@ -1,0 +1,205 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// grace is how long an operator may not know of what others did: a busy machine tells
+// it late.
+const grace = 3 * time.Second
+
+// scene is a namespace of a test.
+type scene struct {
+	*world
+
+	t       *testing.T
+	name    string
+	zones   []string
+	witness *judge.Witness
+	budgets []judge.Budget
+}
+
+// scene makes a namespace that opted in, with the Service that names its members, and
+// judges what happened there when the test ends.
+func (w *world) scene(t *testing.T, name string) *scene {
+	t.Helper()
+	s := &scene{world: w, t: t, name: name}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(func() { s.judge(); stop() })
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "true"}}}
+	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.witness, err = judge.Watch(ctx, w.admin, nil, name); err != nil {
+		t.Fatal(err)
+	}
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": group}, Ports: []corev1.ServicePort{{Name: "http", Port: port}},
+		},
+	}
+	if _, err := w.admin.CoreV1().Services(name).Create(ctx, service, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// create makes zones and waits until they are whole.
+func (s *scene) create(zones ...*appsv1.StatefulSet) {
+	s.t.Helper()
+	for _, z := range zones {
+		if _, err := s.admin.AppsV1().StatefulSets(s.name).Create(s.t.Context(), z, metav1.CreateOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+		s.zones = append(s.zones, z.Name)
+	}
+	s.settled()
+}
+
+// change changes all zones.
+func (s *scene) change(options ...option) {
+	s.t.Helper()
+	sets := s.admin.AppsV1().StatefulSets(s.name)
+	for _, name := range s.zones {
+		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			set, err := sets.Get(s.t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, change := range options {
+				change(set)
+			}
+			_, err = sets.Update(s.t.Context(), set, metav1.UpdateOptions{})
+			return err
+		}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// settled waits until every zone is whole on its newest template and the group is free.
+func (s *scene) settled() {
+	s.t.Helper()
+	eventually(s.t, "every zone of "+s.name+" is whole on its newest template, and no Lease is held", func() error {
+		for _, name := range s.zones {
+			set, err := s.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if err := whole(set); err != nil {
+				return err
+			}
+		}
+		return s.free()
+	})
+}
+
+// whole says what is missing until a zone has reached its goal.
+func whole(set *appsv1.StatefulSet) error {
+	want, status := *set.Spec.Replicas, set.Status
+	switch {
+	case status.ObservedGeneration < set.Generation:
+		return fmt.Errorf("zone %s: generation %d, observed %d", set.Name, set.Generation, status.ObservedGeneration)
+	case status.Replicas != want || status.AvailableReplicas != want || status.UpdatedReplicas != want:
+		return fmt.Errorf("zone %s: %d pods wanted, %d exist, %d are available, %d are up to date", set.Name, want, status.Replicas, status.AvailableReplicas, status.UpdatedReplicas)
+	case status.CurrentRevision != status.UpdateRevision:
+		return fmt.Errorf("zone %s: current revision %s, update revision %s", set.Name, status.CurrentRevision, status.UpdateRevision)
+	}
+	return nil
+}
+
+// free says which Lease is held or has notes.
+func (s *scene) free() error {
+	leases, err := s.admin.CoordinationV1().Leases(s.name).List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, l := range leases.Items {
+		if hold := judge.HoldOf(&l); hold != nil && (hold.Holder != "" || len(hold.Notes) > 0) {
+			return fmt.Errorf("Lease %s is held by %q with %d notes", l.Name, hold.Holder, len(hold.Notes))
+		}
+	}
+	return nil
+}
+
+func (s *scene) pod(name string) *corev1.Pod {
+	s.t.Helper()
+	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pod
+}
+
+// judge objects to whatever may never happen and did.
+func (s *scene) judge() {
+	s.t.Helper()
+	if s.audit == nil {
+		s.t.Log("NOT JUDGED: the audit log of this cluster is not known")
+		return
+	}
+	requests, err := s.audit.RequestsIn(s.name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	history, err := s.witness.Facts()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	verdict := judge.Try(history, requests, judge.Rules{
+		Operators: operators(), Grace: grace, Guarded: true, Evicting: true, Budgets: s.budgets,
+	})
+	for _, v := range verdict.Violations {
+		s.t.Errorf("what may never happen did: %s", v)
+	}
+}
+
+// departures returns the names of the pods that left or are about to, in order.
+func (s *scene) departures() []string {
+	s.t.Helper()
+	history, err := s.witness.Facts()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	known := map[string]bool{}
+	for _, f := range history {
+		if p := f.Pod; p != nil && (p.Leaving || p.Gone) && !known[p.UID] {
+			known[p.UID] = true
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// wantDepartures asks that so many pods have left.
+func (s *scene) wantDepartures(pods int) {
+	s.t.Helper()
+	if names := s.departures(); len(names) != pods {
+		s.t.Errorf("%d pods left, %d wanted: %s", len(names), pods, strings.Join(names, ", "))
+	}
+}
+
+// awaitDepartures waits until so many pods have left.
+func (s *scene) awaitDepartures(pods int) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprintf("%d pods have left", pods), func() error {
+		if names := s.departures(); len(names) < pods {
+			return fmt.Errorf("%d have", len(names))
+		}
+		return nil
+	})
+}

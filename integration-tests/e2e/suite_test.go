@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
+	"github.com/lockstep-dev/lockstep/integration-tests/images"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+	"github.com/lockstep-dev/lockstep/integration-tests/realnode"
+)
+
+const (
+	repository   = "../.."
+	imagesFolder = "images" // in that of the enclosure
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if !asked() || yours() != "" || missing() != nil || enclosure.Inside() {
+		return m.Run()
+	}
+	code, err := enclosure.Enter(context.Background(), prepare)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "--- FAIL:", err)
+		return 1
+	}
+	return code
+}
+
+// yours is the kubeconfig of the cluster to use; empty, the suite makes its own.
+func yours() string { return os.Getenv("KUBECONFIG_E2E") }
+
+// asked tells whether any cluster is wanted.
+func asked() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
+
+// missing says why the suite can have no cluster of its own.
+func missing() error { return realnode.Missing() }
+
+// prepare does what needs the network of the machine.
+func prepare(dir string) error {
+	ctx := context.Background()
+	if err := localcluster.Build(ctx, clusterOptions()); err != nil {
+		return err
+	}
+	if _, err := localcluster.Program(ctx, "kubectl", os.Stderr); err != nil {
+		return err
+	}
+	if _, err := realnode.Fetch(ctx, os.Stderr); err != nil {
+		return err
+	}
+	return images.Write(ctx, repository, filepath.Join(dir, imagesFolder))
+}

@@ -1,0 +1,26 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/images"
+)
+
+func (w *world) upgrades(t *testing.T) {
+	source, err := images.FormerSource(t.Context(), repository, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.install(t, filepath.Join(source, "manifests"), images.Former)
+	s := w.scene(t, "upgrades")
+	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
+	s.change(revision("2"), variable("MEMBER_START", "3s"))
+	s.awaitDepartures(2)
+	w.install(t, manifests, images.Operator)
+	s.settled()
+	s.wantDepartures(6)
+	s.change(revision("3"))
+	s.settled()
+	s.wantDepartures(12)
+}

@@ -1,0 +1,24 @@
+// Write writes the images of the suite on real nodes into a folder, as files that
+// "docker load", "kind load image-archive" and "ctr images import" take.
+//
+//	go run ./images/write DIR
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/images"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./images/write DIR, in the folder integration-tests")
+		os.Exit(2)
+	}
+	if err := images.Write(context.Background(), "..", os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,33 @@
+package realnode
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
+)
+
+// kubeletConfig is that of a node whose machine belongs to somebody else: it keeps to
+// its folder and its control group, and asks nobody who calls.
+func (n *Node) kubeletConfig() string {
+	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: %s
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+cgroupRoot: %s
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failCgroupV1: false
+failSwapOn: false
+containerRuntimeEndpoint: unix://%s
+clusterDNS: [%s]
+clusterDomain: cluster.local
+resolvConf: ""
+podLogsDir: %s
+volumePluginDir: %s
+localStorageCapacityIsolation: false
+imageGCHighThresholdPercent: 100
+evictionHard: {memory.available: 50Mi}
+`, n.address(), enclosure.ControlGroup(), n.socket(), Gateway, n.path("pods"), n.path("plugins"))
+}
