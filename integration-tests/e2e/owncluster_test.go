@@ -25,7 +25,11 @@ func startOwnCluster(t *testing.T) *localcluster.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dns, err := realnode.StartDNS(t.Context(), programs, cluster.AdminKubeconfig())
+	coredns, err := localcluster.DNSProgram(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dns, err := realnode.StartDNS(t.Context(), coredns, cluster.AdminKubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}

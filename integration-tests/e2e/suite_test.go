@@ -57,5 +57,8 @@ func prepare(dir string) error {
 	if _, err := realnode.Fetch(ctx, os.Stderr); err != nil {
 		return err
 	}
-	return images.Write(ctx, repository, filepath.Join(dir, imagesFolder))
+	if _, err := localcluster.DNSProgram(ctx, os.Stderr); err != nil {
+		return err
+	}
+	return images.Write(ctx, repository, filepath.Join(dir, imagesFolder), images.All...)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 func (w *world) upgrades(t *testing.T) {
-	source, err := images.FormerSource(t.Context(), repository, t.TempDir())
-	if err != nil {
+	source := t.TempDir()
+	if err := images.FormerSource(t.Context(), repository, source); err != nil {
 		t.Fatal(err)
 	}
 	w.install(t, filepath.Join(source, "manifests"), images.Former)

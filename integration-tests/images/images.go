@@ -6,6 +6,7 @@ package images
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ var (
 	Pause    = name("pause:e2e")
 )
 
+// All are all of them.
+var All = []string{Operator, Former, Member, Pause}
+
 func name(of string) string {
 	return cmp.Or(os.Getenv(registryVariable), "lockstep.test") + "/" + of
 }
@@ -35,29 +39,47 @@ func name(of string) string {
 // operatorFlags are those of the Dockerfile.
 var operatorFlags = []string{"-tags=grpcnotrace", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
 
-// Write writes all images of a source tree into a folder, one file each.
-func Write(ctx context.Context, repository, into string) error {
+// Write writes these images of a source tree into a folder, one file each.
+func Write(ctx context.Context, repository, into string, names ...string) error {
 	into, err := filepath.Abs(into)
 	if err != nil {
 		return fmt.Errorf("write images: %w", err)
 	}
-	former, err := FormerSource(ctx, repository, filepath.Join(into, "source"))
-	if err != nil {
-		return err
-	}
-	suites := filepath.Join(repository, "integration-tests")
-	for _, w := range []work{
-		{image: Pause, source: suites, pkg: "./pause"},
-		{image: Member, source: suites, pkg: "./member"},
-		{image: Operator, source: repository, pkg: "./cmd/lockstep", operator: true},
-		{image: Former, source: former, pkg: "./cmd/lockstep", operator: true},
-	} {
-		if err := w.do(ctx, into); err != nil {
-			return fmt.Errorf("write image %s: %w", w.image, err)
+	for _, name := range names {
+		if err := write(ctx, repository, into, name); err != nil {
+			return fmt.Errorf("write image %s: %w", name, err)
 		}
 	}
 	return nil
 }
+
+func write(ctx context.Context, repository, into, name string) error {
+	suites := filepath.Join(repository, "integration-tests")
+	w := work{image: name, source: suites}
+	switch name {
+	case Pause:
+		w.pkg = "./pause"
+	case Member:
+		w.pkg = "./member"
+	case Operator:
+		w.source, w.pkg, w.operator = repository, operatorPackage, true
+	case Former:
+		former, err := os.MkdirTemp("", "lockstep-former-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(former) }()
+		if err := FormerSource(ctx, repository, former); err != nil {
+			return err
+		}
+		w.source, w.pkg, w.operator = former, operatorPackage, true
+	default:
+		return errors.New("there is no such image")
+	}
+	return w.do(ctx, into)
+}
+
+const operatorPackage = "./cmd/lockstep"
 
 // work is an image to build.
 type work struct {
@@ -96,20 +118,17 @@ func compile(ctx context.Context, source string, args []string) error {
 }
 
 // FormerSource takes the source tree that upgrades begin with out of the repository of
-// this one, into a folder, and returns that.
-func FormerSource(ctx context.Context, repository, into string) (string, error) {
+// this one, into a folder.
+func FormerSource(ctx context.Context, repository, into string) error {
 	commit, err := os.ReadFile(filepath.Join(repository, "integration-tests", "upgrade", "from"))
 	if err != nil {
-		return "", fmt.Errorf("find the commit that upgrades begin with: %w", err)
-	}
-	if err := os.MkdirAll(into, 0o755); err != nil {
-		return "", err
+		return fmt.Errorf("find the commit that upgrades begin with: %w", err)
 	}
 	archive := filepath.Join(into, "source.tar")
 	if err := run(exec.CommandContext(ctx, "git", "-C", repository, "archive", "--output="+archive, strings.TrimSpace(string(commit)))); err != nil {
-		return "", err
+		return err
 	}
-	return into, run(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", into))
+	return run(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", into))
 }
 
 func run(command *exec.Cmd) error {

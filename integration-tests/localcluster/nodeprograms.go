@@ -28,11 +28,12 @@ func NodePrograms(ctx context.Context, progress io.Writer) (map[string]string, e
 // is missing, which takes minutes. Progress may be nil.
 func DNSProgram(ctx context.Context, progress io.Writer) (string, error) {
 	const name, module = "coredns", "github.com/coredns/coredns"
-	shelf, err := openShelf("dns", module, map[string]string{name: module}, "integration-tests", "dns")
+	programs := map[string]string{name: "github.com/lockstep-dev/lockstep/integration-tests/dns"}
+	shelf, err := openShelf("dns", module, programs, "integration-tests", "dns")
 	if err != nil {
 		return "", err
 	}
-	shelf.title = fmt.Sprintf("building CoreDNS %s (once, 2 to 5 minutes on 2 cores)", shelf.versions[module])
+	shelf.title = fmt.Sprintf("building CoreDNS %s (once, 1 to 2 minutes on 2 cores)", shelf.versions[module])
 	paths, err := shelf.paths(ctx, progress)
 	return paths[name], err
 }

@@ -57,10 +57,32 @@ func openShelf(kind, main string, packages map[string]string, folder ...string) 
 	for _, r := range parsed.Require {
 		s.versions[r.Mod.Path] = r.Mod.Version
 	}
-	hash := sha256.Sum256(slices.Concat(mod, sum))
+	state, err := sourceIn(source)
+	if err != nil {
+		return nil, fmt.Errorf("read module: %w", err)
+	}
+	hash := sha256.Sum256(slices.Concat(mod, sum, state))
 	key := fmt.Sprintf("%s-%s-%s-%x", s.versions[main], runtime.GOOS, runtime.GOARCH, hash[:6])
 	s.dir = filepath.Join(cache, "lockstep", kind, key)
 	return s, nil
+}
+
+// sourceIn returns all Go files in a folder, one after the other. Most of these modules
+// have none: they build programs of others.
+func sourceIn(folder string) ([]byte, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, content...)
+	}
+	return all, nil
 }
 
 func (s *shelf) path(name string) string { return filepath.Join(s.dir, name) }

@@ -13,8 +13,8 @@ import (
 // DNS is a running CoreDNS.
 type DNS struct{ process *process }
 
-// StartDNS starts CoreDNS at the Gateway and returns when it answers.
-func StartDNS(ctx context.Context, programs Programs, kubeconfig string) (*DNS, error) {
+// StartDNS starts CoreDNS (localcluster.DNSProgram) at the Gateway and returns when it answers.
+func StartDNS(ctx context.Context, program, kubeconfig string) (*DNS, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not up after %s", startTimeout))
 	defer cancel()
 	dir := filepath.Join(enclosure.Dir(), "dns")
@@ -26,12 +26,12 @@ func StartDNS(ctx context.Context, programs Programs, kubeconfig string) (*DNS, 
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		return nil, fmt.Errorf("start DNS: %w", err)
 	}
-	p, err := start("", dir, nil, programs.dns, "-conf="+file)
+	p, err := start("", dir, nil, program, "-conf="+file)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.await(ctx, "CoreDNS", func() error {
-		_, err := Resolver().LookupHost(ctx, "kubernetes.default.svc.cluster.local")
+		_, err := resolver.LookupHost(ctx, "kubernetes.default.svc.cluster.local")
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("start DNS: %w", err)
@@ -42,9 +42,7 @@ func StartDNS(ctx context.Context, programs Programs, kubeconfig string) (*DNS, 
 // Alive returns an error where it has ended.
 func (d *DNS) Alive() error { return d.process.alive() }
 
-// Resolver looks names up as pods do.
-func Resolver() *net.Resolver {
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(Gateway, "53"))
-	}}
-}
+// resolver looks names up as pods do.
+var resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(Gateway, "53"))
+}}

@@ -21,8 +21,7 @@ var packages = []string{
 // Programs are what nodes are made of.
 type Programs struct {
 	packages   debian.Root
-	kubernetes map[string]string
-	dns        string
+	kubernetes map[string]string // by name
 }
 
 // Missing says why no node can run here; nil if one can.
@@ -41,9 +40,6 @@ func Fetch(ctx context.Context, progress io.Writer) (p Programs, err error) {
 	if p.packages, err = debian.Unpack(ctx, progress, packages...); err != nil {
 		return p, fmt.Errorf("fetch the programs of a node: %w", err)
 	}
-	if p.kubernetes, err = localcluster.NodePrograms(ctx, progress); err != nil {
-		return p, err
-	}
-	p.dns, err = localcluster.DNSProgram(ctx, progress)
+	p.kubernetes, err = localcluster.NodePrograms(ctx, progress)
 	return p, err
 }

@@ -17,7 +17,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./images/write DIR, in the folder integration-tests")
 		os.Exit(2)
 	}
-	if err := images.Write(context.Background(), "..", os.Args[1]); err != nil {
+	if err := images.Write(context.Background(), "..", os.Args[1], images.All...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
