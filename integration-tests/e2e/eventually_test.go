@@ -6,7 +6,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // eventually waits until a check returns nil.
 func eventually(t *testing.T, what string, check func() error) {

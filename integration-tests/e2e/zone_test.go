@@ -52,7 +52,7 @@ func member() corev1.Container {
 		Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}},
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(port)}},
-			PeriodSeconds: 1, FailureThreshold: 1,
+			PeriodSeconds: 1, TimeoutSeconds: 10, // a busy machine is no broken pod
 		},
 	}
 }
