@@ -1,5 +1,5 @@
 // Package images builds the images that the suite on real nodes runs: of the operator
-// in this source tree, as the Dockerfile does it, of the one that upgrades begin with,
+// in this source tree, with what the Dockerfile puts in it, of the one that upgrades begin with,
 // and of the suite's own programs.
 package images
 
@@ -36,8 +36,9 @@ func name(of string) string {
 	return cmp.Or(os.Getenv(registryVariable), "lockstep.test") + "/" + of
 }
 
-// operatorFlags are those of the Dockerfile.
-var operatorFlags = []string{"-tags=grpcnotrace", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
+// operatorFlags are those of the Dockerfile but -trimpath, so that what other builds
+// compiled is used again.
+var operatorFlags = []string{"-tags=grpcnotrace", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
 
 // Write writes these images of a source tree into a folder, one file each.
 func Write(ctx context.Context, repository, into string, names ...string) error {
@@ -45,9 +46,12 @@ func Write(ctx context.Context, repository, into string, names ...string) error 
 	if err != nil {
 		return fmt.Errorf("write images: %w", err)
 	}
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return fmt.Errorf("write images: %w", err)
+	}
 	for _, name := range names {
 		if err := write(ctx, repository, into, name); err != nil {
-			return fmt.Errorf("write image %s: %w", name, err)
+			return fmt.Errorf("make %s: %w", name, err)
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ const (
 )
 
 // address is that of a node, podRange that of its pods.
-func (n *Node) address() string  { return fmt.Sprintf("172.30.0.%d", n.number+10) }
-func (n *Node) podRange() string { return fmt.Sprintf("10.244.%d.0/24", n.number) }
+func (n *Node) address() string  { return fmt.Sprintf("172.30.0.%d", n.Number+10) }
+func (n *Node) podRange() string { return fmt.Sprintf("10.244.%d.0/24", n.Number) }
 
 // OpenNetwork makes the network that nodes are connected to.
 func OpenNetwork(ctx context.Context) error {

@@ -42,7 +42,6 @@ type Options struct {
 type Node struct {
 	Options
 	name     string
-	number   int
 	dir      string
 	programs Programs
 
@@ -53,8 +52,8 @@ type Node struct {
 func Start(ctx context.Context, programs Programs, options Options) (*Node, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not up after %s", startTimeout))
 	defer cancel()
-	n := &Node{Options: options, number: options.Number, name: fmt.Sprintf("node-%d", options.Number), programs: programs}
-	n.dir = filepath.Join(enclosure.Dir(), n.name)
+	name := fmt.Sprintf("node-%d", options.Number)
+	n := &Node{Options: options, name: name, dir: filepath.Join(enclosure.Dir(), name), programs: programs}
 	for _, step := range []func(context.Context) error{n.furnish, n.connect, n.runContainerd, n.loadImages, n.runKubernetes, n.awaitReady} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("start %s: %w", n.name, err)
