@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,13 @@ func (w *world) delaysDownscales(t *testing.T) {
 	s.create(zone("a", 2, delayed), zone("b", 2))
 	began := time.Now()
 	w.run(t, "scale", "--namespace="+s.name, "replicatemplate/store", "--replicas=1")
-	eventually(t, "the member was told", func() error { return s.answers("store-zone-a-1", "/log", "POST /prepare-delayed-downscale") })
+	eventually(t, "the member was told", func() error {
+		log, err := s.ask("store-zone-a-1", "/log", nil)
+		if err == nil && !strings.HasSuffix(log, "POST /prepare-delayed-downscale") {
+			err = fmt.Errorf("its log is %q", log)
+		}
+		return err
+	})
 	s.isGone("store-zone-a-1")
 	if waited := time.Since(began); waited < delay {
 		t.Errorf("the member left after %s, %s wanted", waited, delay)

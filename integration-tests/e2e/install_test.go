@@ -37,6 +37,10 @@ func (w *world) installsOnAnEmptyCluster(t *testing.T) {
 // uninstalls carries the command of docs/installation.md out, and the one beside it
 // that takes the definitions away.
 func (w *world) uninstalls(t *testing.T) {
+	s := w.scene(t, "uninstalls")
+	s.create(zone("a", 1), zone("b", 1))
+	s.change(revision("2"))
+	s.settled() // and has a Lease
 	w.uninstall(t)
 	if left := w.traces(t); len(left) > 0 {
 		t.Errorf("left are %q", left)

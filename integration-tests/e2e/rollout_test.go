@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/lockstep-dev/lockstep/integration-tests/images"
 )
 
@@ -30,14 +28,19 @@ func (w *world) repairsABadImage(t *testing.T) {
 	s := w.scene(t, "repairs")
 	s.create(zone("a", 2), zone("b", 2))
 	s.change(runs("lockstep.test/member:missing"))
-	eventually(t, "a pod lacks its image", func() error { return lacksImage(s.pod("store-zone-a-0")) })
+	eventually(t, "a pod lacks its image", func() error { return s.lacksImage("store-zone-a-0") })
 	time.Sleep(5 * time.Second) // in which nothing is to happen
 	s.wantDepartures(1)
 	s.change(runs(images.Member), revision("2"))
 	s.settled()
 }
 
-func lacksImage(pod *corev1.Pod) error {
+// lacksImage says why a pod does not wait for an image that is not there.
+func (s *scene) lacksImage(name string) error {
+	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
 	for _, container := range pod.Status.ContainerStatuses {
 		if waiting := container.State.Waiting; waiting != nil && waiting.Reason == "ErrImageNeverPull" {
 			return nil

@@ -30,13 +30,17 @@ type scene struct {
 	budgets []judge.Budget
 }
 
-// scene makes a namespace that opted in, with the Service that names its members, and
-// judges what happened there when the test ends.
+// scene makes a namespace that opted in, with the Service that names its members. When
+// the test ends, it judges what happened there, and takes the namespace away.
 func (w *world) scene(t *testing.T, name string) *scene {
 	t.Helper()
 	s := &scene{world: w, t: t, name: name}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(func() { s.judge(); stop() })
+	t.Cleanup(func() {
+		s.judge()
+		stop()
+		s.leave()
+	})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "true"}}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -55,6 +59,14 @@ func (w *world) scene(t *testing.T, name string) *scene {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// leave takes the namespace away, so that nothing in it is in the way of the next test.
+func (s *scene) leave() {
+	s.t.Helper()
+	if err := s.admin.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.name, metav1.DeleteOptions{}); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // create makes zones and waits until they are whole.
@@ -133,15 +145,6 @@ func (s *scene) free() error {
 		}
 	}
 	return nil
-}
-
-func (s *scene) pod(name string) *corev1.Pod {
-	s.t.Helper()
-	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return pod
 }
 
 // judge objects to whatever may never happen and did.

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, kubeconfig string) *world {
 	if w.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	w.config.QPS = -1
+	w.config.QPS, w.config.WarningHandler = -1, rest.NoWarnings{}
 	if w.admin, err = kubernetes.NewForConfig(w.config); err != nil {
 		t.Fatal(err)
 	}
