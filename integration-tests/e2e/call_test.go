@@ -17,19 +17,14 @@ func (s *scene) ask(pod, path string, parameters map[string]string) (string, err
 	return strings.TrimSpace(string(answer)), nil
 }
 
-// answers says how the answer of a member differs from this.
-func (s *scene) answers(pod, path, want string) error {
-	got, err := s.ask(pod, path, nil)
-	if err == nil && got != want {
-		err = fmt.Errorf("%s says %q to %s, want %q", pod, got, path, want)
-	}
-	return err
-}
-
-func (s *scene) wantAnswer(pod, path, want string) {
+// wantLog wants a member to have been asked this and nothing else.
+func (s *scene) wantLog(pod, want string) {
 	s.t.Helper()
-	if err := s.answers(pod, path, want); err != nil {
+	switch got, err := s.ask(pod, "/log", nil); {
+	case err != nil:
 		s.t.Error(err)
+	case got != want:
+		s.t.Errorf("%s was asked %q, want %q", pod, got, want)
 	}
 }
 

@@ -24,16 +24,16 @@ func (w *world) preparesDownscales(t *testing.T) {
 	})
 
 	w.run(t, "scale", "--namespace="+s.name, "statefulset/store-zone-a", "--replicas=1")
-	s.wantAnswer("store-zone-a-1", "/log", wasPrepared)
-	s.wantAnswer("store-zone-a-0", "/log", "")
+	s.wantLog("store-zone-a-1", wasPrepared)
+	s.wantLog("store-zone-a-0", "")
 	if err := s.shrink("store-zone-b", 1); err == nil || !strings.Contains(err.Error(), "store-zone-a") {
 		t.Errorf("while zone a shrinks, zone b is answered %v", err)
 	}
-	s.wantAnswer("store-zone-b-1", "/log", "")
+	s.wantLog("store-zone-b-1", "")
 	s.isGone("store-zone-a-1")
 
 	eventually(t, "zone b may shrink through scale", func() error { return s.shrink("store-zone-b", 1) })
-	s.wantAnswer("store-zone-b-1", "/log", wasPrepared)
+	s.wantLog("store-zone-b-1", wasPrepared)
 	s.isGone("store-zone-b-1")
 	s.settled()
 }

@@ -82,10 +82,6 @@ func runs(image string) option {
 	}
 }
 
-func annotated(name, value string) option {
-	return func(s *appsv1.StatefulSet) { s.Annotations[name] = value }
-}
-
 // prepared members are asked before they leave.
 func prepared(s *appsv1.StatefulSet) {
 	s.Labels["grafana.com/prepare-downscale"] = "true"

@@ -42,7 +42,7 @@ func hand(group string) error {
 	if err != nil {
 		return err
 	}
-	for _, controller := range strings.Fields(string(available)) {
+	for controller := range strings.FieldsSeq(string(available)) {
 		if !slices.Contains(wanted, controller) {
 			continue
 		}

@@ -67,7 +67,7 @@ func (p *process) reconcile(g *group) {
 	p.report.Plans++
 	r := &round{process: p, g: g, term: p.term, outcome: never}
 	r.seen = p.cached(g)
-	if missing, _ := p.fresh.Behind(r.seen); missing != "" && !p.schedule.Rules.Forgetful {
+	if missing, _ := p.fresh.Behind(r.seen); missing != "" {
 		r.end(lookAgain, nil)
 		return
 	}

@@ -6,7 +6,6 @@ type Rules struct {
 	NotedLate     bool // the Lease is written after the deletes
 	Unconditional bool // deletes carry no preconditions
 	Overwriting   bool // the Lease is written whatever it says
-	Forgetful     bool // processes do not care what they know already
 	Unconfirmed   bool // caches are not asked again after a look
 	Sleepy        bool // no timer rings
 	Restless      bool // whoever has no reason to look again does
