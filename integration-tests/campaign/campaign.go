@@ -21,7 +21,7 @@ type campaign struct {
 	progress *os.File
 	code     string
 	results  *results
-	show     *progress
+	show     *score
 }
 
 const (
@@ -48,7 +48,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	began := time.Now()
-	c.show = showProgress(c.progress, len(seeds))
+	c.show = keepScore(c.progress, len(seeds))
 	var done []record
 	for len(seeds) > 0 && err == nil {
 		batch := seeds[:min(len(seeds), plansOfACluster)]
@@ -57,7 +57,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 		some, err = c.onOneCluster(ctx, program, former, batch)
 		done = append(done, some...)
 	}
-	c.show.end()
+	c.show.line.End()
 	c.conclude(done, time.Since(began))
 	for _, r := range done {
 		if r.broken() {
@@ -179,5 +179,5 @@ func (c *campaign) tell(r record) {
 		fmt.Fprintf(&b, "  all of it %s\n", path)
 	}
 	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d'\n", r.Seed)
-	c.show.print(b.String())
+	c.show.line.Print(b.String())
 }

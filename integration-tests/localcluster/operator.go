@@ -79,7 +79,7 @@ func build(ctx context.Context, progress io.Writer, source, what, name string) (
 		return "", err
 	}
 	program := room.path(name)
-	show := startProgress(progress, "building "+what)
+	show := startTask(progress, "building "+what)
 	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, nil, show.step)
 	show.end(err)
 	if err != nil {

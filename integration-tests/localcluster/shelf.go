@@ -141,7 +141,7 @@ func (s *shelf) build(ctx context.Context, names []string, into string, out io.W
 	for _, name := range names {
 		from = append(from, s.packages[name])
 	}
-	show := startProgress(out, s.title)
+	show := startTask(out, s.title)
 	err := func() error {
 		total, err := s.countPackages(ctx, from)
 		if err != nil {

@@ -56,20 +56,18 @@ func runWithPortTaken(t *testing.T, programs map[string]string, port func(ports)
 	return c.run(ctx, programs)
 }
 
-func TestProgressShowsPlainLinesWhereThereIsNoTerminal(t *testing.T) {
+func TestABuildShowsPlainLinesWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := startProgress(&out, "counting")
-	p.expect(4)
-	p.step()
-	p.show()
-	p.end(nil)
-	want := "counting\ncounting: 1 of at most 4 packages after 0s\ncounting: done after 0s\n"
-	if got := out.String(); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	task := startTask(&out, "counting")
+	task.expect(4)
+	task.step()
+	if got, want := task.text(), "counting: 1 of at most 4 packages after 0s"; got != want {
+		t.Errorf("shows %q, want %q", got, want)
 	}
-	if got, want := bar(1, 4), "[######..................]"; got != want {
-		t.Errorf("bar: got %s, want %s", got, want)
+	task.end(nil)
+	if got, want := out.String(), "counting\ncounting: done after 0s\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
 	}
 }
 
