@@ -20,42 +20,58 @@ const mostTimesIdle = 2.0
 // is to blame for.
 func (b *bench) fairnessBetweenNamespaces(ctx context.Context) ([]row, error) {
 	return b.inArena(ctx, "fairness", func(ctx context.Context, a *arena) ([]row, error) {
-		alone, beside := map[string]series{}, map[string]series{}
-		floor := a.racers[0]
-		groups := map[string][]*group{}
-		for _, r := range a.racers {
-			namespaces, err := a.makeNamespaces(ctx, r, 2)
-			if err != nil {
-				return nil, err
-			}
-			groups[r.name] = newGroups(namespaces[:1], r.name, "quiet-", 1, a.settings.rollout.pods)
-			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
-				return nil, err
-			}
-			if r == floor {
-				continue
-			}
-			busy := newGroups(namespaces[1:], r.name+"-busy", "busy-", a.fairness.groups, 1)
+		alone, beside, err := a.quietBeside(ctx, func(r *racer, namespaces []string) []*group {
+			busy := newGroups(namespaces, r.name+"-busy", "busy-", a.fairness.groups, 1)
 			for _, g := range busy {
 				g.zones = 1
 			}
-			if err := a.makeGroups(ctx, busy); err != nil {
-				return nil, err
-			}
-			if err := a.start(ctx, r, namespaces...); err != nil {
-				return nil, err
-			}
-			err = a.bothStates(ctx, []*racer{floor, r}, groups, disturbance{
+			return busy
+		}, func(_ *racer, busy []*group) disturbance {
+			return disturbance{
 				what: fmt.Sprintf("%d busy groups", len(busy)), runs: a.fairness.runs,
 				begin: func(ctx context.Context) *sync.WaitGroup { return a.flap(ctx, busy) },
-			}, alone, beside)
-			if err != nil {
-				return nil, err
 			}
-			r.end()
+		})
+		if err != nil {
+			return nil, err
 		}
 		return fairnessRows(a.fairness.groups, alone, beside), nil
 	})
+}
+
+// quietBeside measures the one group of a quiet namespace for each racer, alone and
+// beside what disturbs the groups of a second namespace. The floor has no second one: it
+// rolls in a third beside each of the others.
+func (a *arena) quietBeside(
+	ctx context.Context, neighbours func(*racer, []string) []*group, disturb func(*racer, []*group) disturbance,
+) (alone, beside map[string]series, err error) {
+	alone, beside = map[string]series{}, map[string]series{}
+	floor, groups := a.racers[0], map[string][]*group{}
+	for _, r := range a.racers {
+		namespaces, err := a.makeNamespaces(ctx, r, 2)
+		if err != nil {
+			return nil, nil, err
+		}
+		groups[r.name] = newGroups(namespaces[:1], r.name, "quiet-", 1, a.settings.rollout.pods)
+		if err := a.makeGroups(ctx, groups[r.name]); err != nil {
+			return nil, nil, err
+		}
+		if r == floor {
+			continue
+		}
+		others := neighbours(r, namespaces[1:])
+		if err := a.makeGroups(ctx, others); err != nil {
+			return nil, nil, err
+		}
+		if err := a.start(ctx, r, namespaces...); err != nil {
+			return nil, nil, err
+		}
+		if err := a.bothStates(ctx, []*racer{floor, r}, groups, disturb(r, others), alone, beside); err != nil {
+			return nil, nil, err
+		}
+		r.end()
+	}
+	return alone, beside, nil
 }
 
 // disturbance is what a quiet group is measured beside.

@@ -30,38 +30,21 @@ func (n *noise) rate() float64 { return float64(n.changes.Load()) / n.lasted.Sec
 // groups that roll. The floor rolls in a third namespace beside the same noise.
 func (b *bench) noisyNeighbour(ctx context.Context) ([]row, error) {
 	return b.inArena(ctx, "noisy", func(ctx context.Context, a *arena) ([]row, error) {
-		alone, beside, rates := map[string]series{}, map[string]series{}, map[string]float64{}
-		floor := a.racers[0]
-		groups := map[string][]*group{}
-		for _, r := range a.racers {
-			namespaces, err := a.makeNamespaces(ctx, r, 2)
-			if err != nil {
-				return nil, err
-			}
-			groups[r.name] = newGroups(namespaces[:1], r.name, "quiet-", 1, a.settings.rollout.pods)
-			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
-				return nil, err
-			}
-			if r == floor {
-				continue
-			}
-			loud := newGroups(namespaces[1:], r.name+"-loud", "loud-", a.noisy.groups, 1)
-			if err := a.makeGroups(ctx, loud); err != nil {
-				return nil, err
-			}
-			if err := a.start(ctx, r, namespaces...); err != nil {
-				return nil, err
-			}
-			made := &noise{}
-			err = a.bothStates(ctx, []*racer{floor, r}, groups, disturbance{
+		made, rates := map[string]*noise{}, map[string]float64{}
+		alone, beside, err := a.quietBeside(ctx, func(r *racer, namespaces []string) []*group {
+			return newGroups(namespaces, r.name+"-loud", "loud-", a.noisy.groups, 1)
+		}, func(r *racer, loud []*group) disturbance {
+			made[r.name] = &noise{}
+			return disturbance{
 				what: fmt.Sprintf("a namespace with %d changes a second", a.noisy.rate), runs: a.noisy.runs,
-				begin: func(ctx context.Context) *sync.WaitGroup { return a.makeNoise(ctx, loud, made) },
-			}, alone, beside)
-			if err != nil {
-				return nil, err
+				begin: func(ctx context.Context) *sync.WaitGroup { return a.makeNoise(ctx, loud, made[r.name]) },
 			}
-			rates[r.name] = made.rate()
-			r.end()
+		})
+		if err != nil {
+			return nil, err
+		}
+		for name, n := range made {
+			rates[name] = n.rate()
 		}
 		return noisyRows(a.noisy.rate, alone, beside, rates), nil
 	})
