@@ -318,8 +318,9 @@ func TestAnIdleNamespaceIsNotWrittenTo(t *testing.T) {
 	op := s.startOperator()
 	s.changeAll(version(2))
 	s.settled()
-	s.awaitEvent("Normal", "RevisionComplete", "zone-b") // Events are written last
-	time.Sleep(500 * time.Millisecond)
+	s.awaitEvent("Normal", "RevisionComplete", "zone-b")
+	s.showsGroup("store", "Settled, 4/4, Ready, Current")
+	time.Sleep(1500 * time.Millisecond) // a status may be written once more, a second later
 	idle := time.Now()
 	time.Sleep(3 * time.Second)
 	requests, err := s.world.audit.Requests()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -191,6 +192,7 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 			return err
 		}, []string{"no-downscale deployments/scale"}},
 	} {
+		s.cached("zone-a")
 		if err := step.do(); err != nil {
 			t.Errorf("%s: %v", step.name, err)
 		}
@@ -199,6 +201,24 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 			t.Errorf("%s: called for %q, want %q", step.name, got, step.want)
 		}
 	}
+}
+
+// cached waits until the API server's own cache has the zone as it is. Before, a patch is
+// tried on an older state first, and webhooks are called for what it would do there.
+func (s *scene) cached(zone string) {
+	s.t.Helper()
+	s.eventually("the API server's cache has "+zone+" as it is", func(present) error {
+		sets := s.world.admin.AppsV1().StatefulSets(s.name)
+		known, err := sets.Get(s.t.Context(), zone, metav1.GetOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		stored, err := sets.Get(s.t.Context(), zone, metav1.GetOptions{})
+		if err == nil && known.ResourceVersion != stored.ResourceVersion {
+			err = fmt.Errorf("it has version %s, %s is stored", known.ResourceVersion, stored.ResourceVersion)
+		}
+		return err
+	})
 }
 
 func scaleTo(namespace, name string, replicas int32) *autoscalingv1.Scale {
