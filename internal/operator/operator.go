@@ -157,7 +157,7 @@ func (o *Operator) assemble() error {
 }
 
 // Run works until ctx ends and everything has been stopped in order: work,
-// leadership, watches, server, telemetry. It returns nil after such an end.
+// leadership, ports, watches, telemetry. It returns nil after such an end.
 func (o *Operator) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -183,9 +183,12 @@ func (o *Operator) Run(ctx context.Context) error {
 	if o.decisions != nil {
 		helpers.Go(func() { o.decisions.loop.Run(background) })
 	}
+	serving, stopServing := context.WithCancel(background)
+	defer stopServing()
+	var ports sync.WaitGroup
 	for _, listener := range listeners {
-		helpers.Go(func() {
-			if err := listener.Serve(background); err != nil {
+		ports.Go(func() {
+			if err := listener.Serve(serving); err != nil {
 				stopWork(err)
 			}
 		})
@@ -195,6 +198,8 @@ func (o *Operator) Run(ctx context.Context) error {
 		err = errors.Join(err, cause)
 	}
 	o.log.Info("work has ended")
+	stopServing()
+	ports.Wait() // webhooks answer from caches that are filled until the last of them
 	o.events.Shutdown()
 	stopBackground()
 	helpers.Wait()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
@@ -17,6 +18,9 @@ const (
 	serviceName = "lockstep"
 	// injectLoop names the loop over webhook configurations.
 	injectLoop = "cabundle"
+	// farewell is longer than most API servers leave a connection without a review
+	// while somebody drains or scales.
+	farewell = 2 * time.Second
 )
 
 // certificates is what the webhooks serve: certs.Keeper or certs.Files.
@@ -169,7 +173,7 @@ func (w *webhooks) served() error {
 func (o *Operator) listenTLS(ctx context.Context) (*server.Server, error) {
 	c := o.config.ServerTLS
 	return server.ListenTLS(ctx, server.TLSOptions{
-		Port: c.Port, Limit: c.RequestTimeout, Log: o.log,
+		Port: c.Port, Limit: c.RequestTimeout, Farewell: farewell, Log: o.log,
 		Handler: o.admission(), GetCertificate: o.webhooks.certificates.GetCertificate,
 	})
 }

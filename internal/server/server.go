@@ -46,6 +46,8 @@ type Server struct {
 	log      logrus.FieldLogger
 	listener net.Listener
 	http     *http.Server
+	farewell farewell
+	parting  time.Duration // how long clients are asked to leave before the end
 	drain    time.Duration // how long requests in progress may take at the end
 }
 
@@ -72,7 +74,9 @@ func open(ctx context.Context, host string, port int, log logrus.FieldLogger, h 
 	h.IdleTimeout = idleLimit
 	h.MaxHeaderBytes = mostHeaders
 	h.ErrorLog = stdlog.New(errorLog{log}, "", 0)
-	return &Server{log: log, listener: listener, http: h}, nil
+	s := &Server{log: log, listener: listener, http: h}
+	s.farewell.attach(h)
+	return s, nil
 }
 
 // Address returns host:port, such that a client on this machine can dial it.
@@ -92,9 +96,10 @@ func (s *Server) announce(what string) {
 	log.Info(what)
 }
 
-// Serve answers requests until ctx ends, then lets those in progress finish, for
-// five seconds at most, or as long as a webhook's may take. It returns nil after
-// such an end.
+// Serve answers requests until ctx ends. Those who call webhooks are then asked to
+// call elsewhere, until they have left or TLSOptions.Farewell is over. Requests in
+// progress may finish, for five seconds at most, or as long as a webhook's may
+// take. It returns nil after such an end.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
@@ -102,6 +107,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", s.Address(), err)
 	case <-ctx.Done():
+		s.partFromClients()
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
 	defer cancel()
@@ -117,6 +123,14 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("close %s: %w", s.Address(), err)
 	}
 	return nil
+}
+
+func (s *Server) partFromClients() {
+	if s.parting > 0 {
+		s.farewell.begin()
+		s.log.WithField("address", s.Address()).Info("asking clients to call elsewhere")
+		s.farewell.await(s.parting)
+	}
 }
 
 func (s *Server) serve() error {

@@ -18,7 +18,8 @@ const (
 	handlerShare = 90
 )
 
-// TLSOptions say what is served to API servers. All but Host are required.
+// TLSOptions say what is served to API servers. All but Host and Farewell are
+// required.
 type TLSOptions struct {
 	// Host is the address to listen on; all interfaces when empty.
 	Host string
@@ -26,6 +27,9 @@ type TLSOptions struct {
 	Port           int
 	Handler        http.Handler
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// Farewell bounds how long, at the end, requests are answered on connections that
+	// clients have kept, each with the wish to be called no more.
+	Farewell time.Duration
 	// Limit bounds a request as a whole; the context that the handler gets ends a
 	// little earlier.
 	Limit time.Duration
@@ -44,7 +48,7 @@ func ListenTLS(ctx context.Context, o TLSOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.drain = o.Limit
+	s.parting, s.drain = o.Farewell, o.Limit
 	s.announce("serving webhooks")
 	return s, nil
 }

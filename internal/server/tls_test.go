@@ -14,10 +14,14 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/server"
 )
@@ -50,14 +54,31 @@ type webhook struct {
 	address string
 	served  atomic.Pointer[tls.Certificate] // nil: none yet
 	stop    context.CancelFunc
+	leaving chan struct{} // closed when clients are asked to leave
 	ended   chan error
+}
+
+// Fire and Levels make a webhook a hook of its log.
+func (w *webhook) Levels() []logrus.Level { return logrus.AllLevels }
+func (w *webhook) Fire(e *logrus.Entry) error {
+	if e.Message == "asking clients to call elsewhere" {
+		close(w.leaving)
+	}
+	return nil
 }
 
 func serveTLS(t *testing.T, limit time.Duration, h http.HandlerFunc) *webhook {
 	t.Helper()
-	w := &webhook{ended: make(chan error, 1)}
+	return serveTLSFor(t, time.Minute, limit, h)
+}
+
+func serveTLSFor(t *testing.T, farewell, limit time.Duration, h http.HandlerFunc) *webhook {
+	t.Helper()
+	w := &webhook{ended: make(chan error, 1), leaving: make(chan struct{})}
+	log := silent()
+	log.AddHook(w)
 	s, err := server.ListenTLS(t.Context(), server.TLSOptions{
-		Host: "127.0.0.1", Handler: h, Limit: limit, Log: silent(),
+		Host: "127.0.0.1", Handler: h, Limit: limit, Farewell: farewell, Log: log,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := w.served.Load(); c != nil {
 				return c, nil
@@ -81,13 +102,22 @@ func serveTLS(t *testing.T, limit time.Duration, h http.HandlerFunc) *webhook {
 	return w
 }
 
-// call posts as a client that trusts one certificate.
-func (w *webhook) call(ctx context.Context, trusted *tls.Certificate, most uint16, body io.Reader) (string, error) {
+// trusting is what a client needs that trusts one certificate.
+func trusting(c *tls.Certificate) *tls.Config {
 	roots := x509.NewCertPool()
-	roots.AddCert(trusted.Leaf)
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, MaxVersion: most},
-	}}
+	roots.AddCert(c.Leaf)
+	return &tls.Config{RootCAs: roots}
+}
+
+// call posts on a connection of its own.
+func (w *webhook) call(ctx context.Context, trusted *tls.Certificate, most uint16, body io.Reader) (string, error) {
+	config := trusting(trusted)
+	config.MaxVersion = most
+	return w.post(ctx, &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}, body)
+}
+
+func (w *webhook) post(ctx context.Context, transport *http.Transport, body io.Reader) (string, error) {
+	client := &http.Client{Transport: transport}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, body)
 	if err != nil {
 		return "", err
@@ -178,6 +208,57 @@ func TestAReviewInProgressIsAnsweredAtTheEnd(t *testing.T) {
 	if got := <-answered; got != "whole<nil>" {
 		t.Errorf("got %q, want the whole answer", got)
 	}
+}
+
+func TestClientsAreAskedToLeaveBeforeTheEnd(t *testing.T) {
+	for version, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(version, func(t *testing.T) {
+			w := serveTLS(t, time.Minute, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
+			w.served.Store(certificate(t))
+			client := &http.Transport{TLSClientConfig: trusting(w.served.Load()), ForceAttemptHTTP2: http2, IdleConnTimeout: time.Minute}
+			defer client.CloseIdleConnections()
+			dialled := 0
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+				if !c.Reused {
+					dialled++
+				}
+			}})
+			for _, leaving := range []bool{false, true} {
+				if leaving {
+					w.stop()
+					<-w.leaving
+				}
+				if got, err := w.post(ctx, client, nil); err != nil || !strings.HasPrefix(got, version) {
+					t.Fatalf("leaving %t: got %q, %v", leaving, got, err)
+				}
+			}
+			if dialled != 1 {
+				t.Errorf("%d connections, want the same for both", dialled)
+			}
+			if err := <-w.ended; err != nil { // a minute before its time: nobody is left
+				t.Errorf("serve: %v", err)
+			}
+			w.ended <- nil
+			if got, err := w.post(ctx, client, nil); !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Errorf("after the end: got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestAClientThatStaysDoesNotHoldUpTheEnd(t *testing.T) {
+	w := serveTLSFor(t, 50*time.Millisecond, time.Minute, func(http.ResponseWriter, *http.Request) {})
+	w.served.Store(certificate(t))
+	client := &http.Transport{TLSClientConfig: trusting(w.served.Load()), IdleConnTimeout: time.Minute}
+	defer client.CloseIdleConnections()
+	if _, err := w.post(t.Context(), client, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	if err := <-w.ended; err != nil {
+		t.Error(err)
+	}
+	w.ended <- nil
 }
 
 func TestAPortForWebhooksInUseIsAnError(t *testing.T) {
