@@ -126,6 +126,9 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	told.Verdict, told.Reason, told.Group = verdict.outcome(), verdict.Reason, verdict.Group
 	told.DryRun, told.Span = asked.Request.DryRun, span
+	if verdict.unseeing() {
+		w.Header().Set("Connection", "close") // the next one may lead to another replica
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // whoever asked has gone, if this fails
 }

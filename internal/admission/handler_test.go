@@ -29,6 +29,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // judge is one that does as a test says, and remembers what it was asked.
@@ -202,6 +203,30 @@ func TestARefusalCarriesItsCodeAndNoTimeToRetry(t *testing.T) {
 		}
 		if (*told)[0].Verdict != admission.Denied {
 			t.Errorf("%d: told %+v", code, (*told)[0])
+		}
+	}
+}
+
+// API servers keep connections: one that leads to a replica whose reads fail would
+// be asked in vain for as long as it stands.
+func TestARefusalForWhatWasNotSeenEndsItsConnection(t *testing.T) {
+	for want, verdicts := range map[string][]admission.Verdict{
+		"close": {
+			admission.Deny(http.StatusTooManyRequests, admission.CacheEmpty, ""),
+			admission.Deny(http.StatusTooManyRequests, reason.CacheBehind, ""),
+			admission.Deny(http.StatusTooManyRequests, admission.ParentUnknown, ""),
+		},
+		"": {
+			admission.Allow(reason.DownscaleAdmitted),
+			admission.Deny(http.StatusTooManyRequests, reason.GroupHeld, ""),
+			admission.Deny(http.StatusForbidden, admission.DownscaleBarred, ""),
+		},
+	} {
+		for _, verdict := range verdicts {
+			h, _ := serve(&judge{verdict: verdict})
+			if got := post(t, h, preparePath, update(t, set(3), set(2))).Header().Get("Connection"); got != want {
+				t.Errorf("%s: Connection: %q, want %q", verdict.Reason, got, want)
+			}
 		}
 	}
 }

@@ -76,6 +76,11 @@ func (v Verdict) of(group plan.Key) Verdict {
 	return v
 }
 
+// unseeing tells whether it refuses for what this replica could not see.
+func (v Verdict) unseeing() bool {
+	return !v.Allowed && (v.Reason == CacheEmpty || v.Reason == reason.CacheBehind || v.Reason == ParentUnknown)
+}
+
 // inWords says what stands in the way and, if that is known, for how long.
 func inWords(because plan.Refusal) string {
 	entry, _ := reason.Explain(because.Code)
