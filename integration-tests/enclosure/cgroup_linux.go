@@ -2,17 +2,34 @@ package enclosure
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
-const hierarchies = "/sys/fs/cgroup"
+const (
+	hierarchies    = "/sys/fs/cgroup"
+	subtreeControl = "cgroup.subtree_control"
+)
 
 // wanted are the controllers that containers are given to.
 var wanted = []string{"cpu", "cpuset", "memory", "pids"}
+
+// MakeControlGroup makes a control group of this name for containers, in every
+// hierarchy, and returns its path there. It is gone when the run ends.
+func MakeControlGroup(name string) (string, error) {
+	group := path.Join("/", filepath.Base(Dir()), name)
+	if err := makeControlGroups(group); err != nil {
+		return "", fmt.Errorf("make control group %s: %w", group, err)
+	}
+	return group, nil
+}
 
 // unified tells whether there is but one hierarchy (version 2).
 func unified() bool {
@@ -20,58 +37,116 @@ func unified() bool {
 	return err == nil
 }
 
-// makeControlGroups makes a control group for the containers of a run. With version 1
-// they make it themselves, one in each hierarchy.
-func makeControlGroups(name string) error {
-	if !unified() {
-		return nil
+// roots returns the folder of each hierarchy.
+func roots() ([]string, error) {
+	if unified() {
+		return []string{hierarchies}, nil
 	}
-	group := filepath.Join(hierarchies, name)
-	if err := hand(hierarchies); err != nil {
-		return err
+	files, err := filepath.Glob(filepath.Join(hierarchies, "*", "cgroup.procs"))
+	if err != nil {
+		return nil, err
 	}
-	if err := os.Mkdir(group, 0o755); err != nil {
-		return err
+	var found []string
+	for _, file := range files {
+		root := filepath.Dir(file)
+		if info, err := os.Lstat(root); err == nil && info.IsDir() { // and no other name of one
+			found = append(found, root)
+		}
 	}
-	return hand(group)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no hierarchy is at %s", hierarchies)
+	}
+	return found, nil
 }
 
-// hand lets the children of a control group have the controllers that it has itself.
-func hand(group string) error {
-	available, err := os.ReadFile(filepath.Join(group, "cgroup.controllers"))
+// makeControlGroups makes a control group in each hierarchy. What it is to control must
+// have been handed to the one above it.
+func makeControlGroups(name string) error {
+	all, err := roots()
 	if err != nil {
 		return err
 	}
-	for controller := range strings.FieldsSeq(string(available)) {
-		if !slices.Contains(wanted, controller) {
+	for _, root := range all {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			return err
+		}
+	}
+	if !unified() {
+		return nil
+	}
+	_, err = hand(filepath.Join(hierarchies, name))
+	return err
+}
+
+// hand lets the children of a control group have the controllers that it has itself
+// (version 2), and returns those that they had not.
+func hand(group string) (handed []string, err error) {
+	available, err := os.ReadFile(filepath.Join(group, "cgroup.controllers"))
+	if err != nil {
+		return nil, err
+	}
+	given, err := os.ReadFile(filepath.Join(group, subtreeControl))
+	if err != nil {
+		return nil, err
+	}
+	for _, controller := range wanted {
+		if !slices.Contains(strings.Fields(string(available)), controller) || slices.Contains(strings.Fields(string(given)), controller) {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(group, "cgroup.subtree_control"), []byte("+"+controller), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(group, subtreeControl), []byte("+"+controller), 0o644); err != nil {
+			return handed, err
+		}
+		handed = append(handed, controller)
+	}
+	return handed, nil
+}
+
+// takeBack is the contrary of hand. What others use by now stays.
+func takeBack(group string, controllers []string) error {
+	for _, controller := range controllers {
+		err := os.WriteFile(filepath.Join(group, subtreeControl), []byte("-"+controller), 0o644)
+		if err != nil && !errors.Is(err, syscall.EBUSY) {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeControlGroups removes the control groups of a run, from the leaves on. Nobody
-// is in them any more.
-func removeControlGroups(name string) {
-	roots, _ := filepath.Glob(filepath.Join(hierarchies, "*", name))
-	for _, root := range append(roots, filepath.Join(hierarchies, name)) {
-		var groups []string
-		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return err
-			case entry.IsDir():
-				groups = append(groups, path)
+// removeControlGroups removes control groups with all below them, from the leaves on.
+// Those that were in them have ended, and the kernel may take a moment to see it.
+func removeControlGroups(name string) error {
+	all, err := roots()
+	if err != nil {
+		return nil // so there can be none
+	}
+	for _, root := range all {
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			err := removeTree(filepath.Join(root, name))
+			if err == nil {
+				break
 			}
-			return nil
-		})
-		for _, group := range slices.Backward(groups) {
-			_ = os.Remove(group) // what does not go is swept by the next run
+			if time.Now().After(end) {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+func removeTree(group string) error {
+	children, err := os.ReadDir(group)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if child.IsDir() {
+			if err := removeTree(filepath.Join(group, child.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Remove(group)
 }

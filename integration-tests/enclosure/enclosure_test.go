@@ -1,7 +1,6 @@
 package enclosure_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -19,22 +18,37 @@ import (
 var asked = os.Getenv("LOCKSTEP_E2E") != ""
 
 func TestMain(m *testing.M) {
-	if !asked || enclosure.Inside() || enclosure.Missing() != nil {
+	if !asked || enclosure.Missing() != nil {
 		os.Exit(m.Run())
 	}
+	os.Exit(looksOutside(m))
+}
+
+// looksOutside runs the tests in an enclosure, and wants nothing of it to be left.
+func looksOutside(m *testing.M) int {
+	if enclosure.Inside() {
+		return m.Run()
+	}
 	var dir string
-	code, err := enclosure.Enter(context.Background(), func(made string) error {
+	code := enclosure.Main(m, func(made string) error {
 		dir = made
 		return os.WriteFile(filepath.Join(dir, "prepared"), nil, 0o600)
 	})
-	if _, left := os.Stat(dir); err == nil && !errors.Is(left, os.ErrNotExist) {
-		err = fmt.Errorf("the enclosure left %s: %w", dir, left)
+	for _, path := range append(written(), dir) {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintln(os.Stderr, "--- FAIL: the enclosure left", path, err)
+			code = 1
+		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "--- FAIL:", err)
-		code = 1
+	return code
+}
+
+// written are files that tests in the enclosure make where the system has its own.
+func written() (files []string) {
+	for _, folder := range []string{"/run", "/var/lib", "/var/log"} {
+		files = append(files, filepath.Join(folder, "lockstep-was-here"))
 	}
-	os.Exit(code)
+	return files
 }
 
 // enclosed skips a test where there is no enclosure.
@@ -68,11 +82,50 @@ func TestTheNetworkHasNothingThatIsUp(t *testing.T) {
 	}
 }
 
+// That it is not seen outside is what TestMain wants.
 func TestPlacesOfTheSystemCanBeWrittenTo(t *testing.T) {
 	enclosed(t)
-	for _, folder := range []string{"/run", "/var/lib", "/var/log"} {
-		if err := os.WriteFile(filepath.Join(folder, "lockstep-was-here"), nil, 0o600); err != nil {
+	for _, file := range written() {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// That it is not seen outside is what Enter wants.
+func TestSettingsOfTheMachineCanBeWrittenTo(t *testing.T) {
+	enclosed(t)
+	for _, setting := range []string{
+		"kernel/keys/root_maxbytes", "kernel/keys/root_maxkeys", "kernel/panic", "kernel/panic_on_oops",
+		"vm/overcommit_memory", "vm/panic_on_oom",
+	} {
+		file := filepath.Join("/proc/sys", setting)
+		if out, err := exec.CommandContext(t.Context(), "stat", "--file-system", "--format=%T", file).Output(); err != nil || string(out) != "tmpfs\n" {
+			t.Errorf("%s is of the machine itself: its file system is %q, %v", setting, out, err)
+			continue
+		}
+		if err := os.WriteFile(file, []byte("7"), 0o644); err != nil {
+			t.Error(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != "7" {
+			t.Errorf("%s is %q, %v", setting, got, err)
+		}
+	}
+}
+
+func TestControlGroupsAreOfTheRun(t *testing.T) {
+	enclosed(t)
+	group, err := enclosure.MakeControlGroup("some")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/" + filepath.Base(enclosure.Dir()) + "/some"; group != want {
+		t.Errorf("it is %q, want %q", group, want)
+	}
+	if found, err := filepath.Glob("/sys/fs/cgroup/*" + group); err != nil || len(found) == 0 {
+		found, err = filepath.Glob("/sys/fs/cgroup" + group)
+		if err != nil || len(found) == 0 {
+			t.Errorf("it is nowhere: %v", err)
 		}
 	}
 }
@@ -90,4 +143,36 @@ func TestOrphansAreReaped(t *testing.T) {
 		}
 	}
 	t.Errorf("%s is still there", orphan)
+}
+
+func TestWhereNoEnclosureCanBeHadTestsAreSkippedAndSayWhy(t *testing.T) {
+	enclosed(t)
+	for name, place := range map[string]struct{ within, says string }{
+		"a container":               {`exec setpriv --bounding-set=-sys_admin "$@"`, "which take CAP_SYS_ADMIN"},
+		"read-only control groups":  {`for d in /sys/fs/cgroup/*/ /sys/fs/cgroup; do mount -o remount,bind,ro "$d" 2>/dev/null; done; exec "$@"`, "read-only file system"},
+		"no control groups mounted": {`mount -t tmpfs none /sys/fs/cgroup; exec "$@"`, "no hierarchy is at"},
+		"another user":              {`exec setpriv --reuid=65534 "$@"`, "root is needed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := outside(t, place.within).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "SKIPPED, NOT PROVED") || !strings.Contains(string(out), place.says) {
+				t.Errorf("it ends with %v and does not say %q:\n%s", err, place.says, out)
+			}
+		})
+	}
+}
+
+// outside runs one of these tests as if nobody had entered an enclosure yet, from a
+// shell with mounts of its own.
+func outside(t *testing.T, within string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", within, "sh",
+		os.Args[0], "-test.run=^TestTheFolderHasWhatWasPrepared$", "-test.v")
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "LOCKSTEP_ENCLOSURE") {
+			command.Env = append(command.Env, variable)
+		}
+	}
+	command.Env = append(command.Env, "TMPDIR="+t.TempDir())
+	return command
 }

@@ -6,76 +6,87 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 )
 
-// Missing says why no enclosure can be had here; nil if one can.
+// Missing says why no enclosure can be had here; nil if one can. It makes one to see.
 func Missing() error {
+	if Inside() {
+		return nil
+	}
+	return tried()
+}
+
+var tried = sync.OnceValue(func() error {
 	if os.Getuid() != 0 {
 		return errors.New("root is needed for namespaces, mounts and control groups")
+	}
+	ctx := context.Background()
+	r, err := newRun(ctx)
+	if err != nil {
+		return fmt.Errorf("try an enclosure: %w", err)
+	}
+	return errors.Join(r.try(ctx), r.end())
+})
+
+// try makes an enclosure for nothing.
+func (r *run) try(ctx context.Context) error {
+	if err := r.makeControlGroups(); err != nil {
+		return fmt.Errorf("control groups are needed that can be written to, such as a machine has, not a container: %w", err)
+	}
+	first := r.program(ctx)
+	first.Env = append(first.Env, trial+"=1")
+	if out, err := first.CombinedOutput(); err != nil {
+		return fmt.Errorf("namespaces and mounts are needed, which take CAP_SYS_ADMIN: %w\n%s", err, out)
 	}
 	return nil
 }
 
 // Enter runs the test binary again, enclosed, with the same arguments, and returns
 // the exit code of that run. Prepare fills the folder of the run before, with the
-// network of the machine, which the run does not have. Within init, which is such a
-// run as well, Enter does not return before the enclosure ends.
+// network of the machine, which the run does not have. It is an error if a setting or
+// a control group of the machine is not afterwards what it was.
 func Enter(ctx context.Context, prepare func(dir string) error) (code int, err error) {
-	if os.Getenv(role) == asInit {
-		return initialize()
-	}
-	sweep()
-	run := strconv.Itoa(os.Getpid())
-	dir := filepath.Join(os.TempDir(), prefix+run)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	before := lookAround()
+	r, err := newRun(ctx)
+	if err != nil {
 		return 0, fmt.Errorf("make the folder of the enclosure: %w", err)
 	}
-	defer sweepRun(run)
-	if err := prepare(dir); err != nil {
+	code, err = r.enclose(ctx, prepare)
+	return code, errors.Join(err, r.end(), before.compare(lookAround()))
+}
+
+func (r *run) enclose(ctx context.Context, prepare func(dir string) error) (code int, err error) {
+	if err := prepare(r.dir); err != nil {
 		return 0, err
 	}
-	if err := makeControlGroups(prefix + run); err != nil {
+	if err := r.makeControlGroups(); err != nil {
 		return 0, fmt.Errorf("make control groups: %w", err)
 	}
-	again := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
-	again.Args[0] = os.Args[0]
-	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
-	again.Env = append(os.Environ(), role+"="+asInit, runNumber+"="+run, folder+"="+dir, "TMPDIR="+dir)
-	again.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
-		Pdeathsig:  syscall.SIGKILL,
-	}
+	first := r.program(ctx)
+	first.Stdin, first.Stdout, first.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runtime.LockOSThread() // the death signal is that of the thread
 	defer runtime.UnlockOSThread()
-	if err := again.Start(); err != nil {
+	if err := first.Start(); err != nil {
 		return 0, fmt.Errorf("enter the enclosure: %w", err)
 	}
-	err = again.Wait()
+	err = first.Wait()
 	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
 		return exit.ExitCode(), nil
 	}
 	return 0, err
 }
 
-// sweep removes what runs left behind that were killed.
-func sweep() {
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	groups, _ := filepath.Glob("/sys/fs/cgroup/*/" + prefix + "*")
-	unified, _ := filepath.Glob("/sys/fs/cgroup/" + prefix + "*")
-	for _, path := range append(append(folders, groups...), unified...) {
-		run := strings.TrimPrefix(filepath.Base(path), prefix)
-		if _, err := os.Stat("/proc/" + run); errors.Is(err, os.ErrNotExist) {
-			sweepRun(run)
-		}
+// program is this one, in namespaces of its own.
+func (r *run) program(ctx context.Context) *exec.Cmd {
+	again := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
+	again.Args[0] = os.Args[0]
+	again.Env = append(os.Environ(), role+"="+asInit, folder+"="+r.dir, "TMPDIR="+r.dir)
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
 	}
-}
-
-func sweepRun(run string) {
-	removeControlGroups(prefix + run)
-	_ = os.RemoveAll(filepath.Join(os.TempDir(), prefix+run))
+	return again
 }

@@ -4,27 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
-// initialize is the life of the first process of an enclosure: it prepares the
-// mounts, starts the test binary once more and reaps whoever lost its parent. All
-// end with it.
-func initialize() (code int, err error) {
-	if err := mountAll(); err != nil {
-		return 0, fmt.Errorf("prepare the mounts of the enclosure: %w", err)
+// Whoever was started to be init runs no test.
+func init() {
+	if os.Getenv(role) != asInit {
+		return
 	}
-	if err := os.Setenv(role, asResident); err != nil {
+	code, err := live()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "--- FAIL: begin the enclosure:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// live is the life of the first process of an enclosure: it prepares the mounts,
+// starts the test binary once more and reaps whoever lost its parent. All end with it.
+func live() (code int, err error) {
+	if err := mountAll(); err != nil {
+		return 0, fmt.Errorf("prepare the mounts: %w", err)
+	}
+	if os.Getenv(trial) != "" {
+		return 0, nil
+	}
+	if err := os.Setenv(role, asTester); err != nil {
 		return 0, err
 	}
-	resident, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{
+	tester, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{
 		Env: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("start in the enclosure: %w", err)
+		return 0, fmt.Errorf("start the tests: %w", err)
 	}
-	return reapUntil(resident.Pid)
+	return reapUntil(tester.Pid)
 }
 
 // reapUntil reaps children until a certain one ends, and returns its exit code.
@@ -42,37 +56,4 @@ func reapUntil(last int) (code int, err error) {
 			return status.ExitStatus(), nil
 		}
 	}
-}
-
-// mountAll gives the enclosure its own /proc and an empty /run. What is written
-// below /var/lib and /var/log is seen in the enclosure alone.
-func mountAll() error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	const harmless = syscall.MS_NOSUID | syscall.MS_NODEV
-	if err := syscall.Mount("proc", "/proc", "proc", harmless|syscall.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
-	}
-	if err := syscall.Mount("tmpfs", "/run", "tmpfs", harmless, "mode=755"); err != nil {
-		return fmt.Errorf("mount /run: %w", err)
-	}
-	for _, path := range []string{"/var/lib", "/var/log"} {
-		if err := mountOver(path); err != nil {
-			return fmt.Errorf("mount %s: %w", path, err)
-		}
-	}
-	return nil
-}
-
-// mountOver catches what is written below a folder.
-func mountOver(path string) error {
-	upper, work := filepath.Join("/run/lockstep", path, "upper"), filepath.Join("/run/lockstep", path, "work")
-	for _, folder := range []string{upper, work} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-	}
-	layers := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", path, upper, work)
-	return syscall.Mount("overlay", path, "overlay", 0, layers)
 }

@@ -1,10 +1,6 @@
 package realnode
 
-import (
-	"fmt"
-
-	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
-)
+import "fmt"
 
 // kubeletConfig is that of a node whose machine belongs to somebody else: it keeps to
 // its folder and its control group, and asks nobody who calls.
@@ -16,7 +12,6 @@ authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupRoot: %s
-cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failCgroupV1: false
 failSwapOn: false
@@ -29,5 +24,5 @@ volumePluginDir: %s
 localStorageCapacityIsolation: false
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 50Mi}
-`, n.address(), enclosure.ControlGroup(), n.socket(), Gateway, n.path("pods"), n.path("plugins"))
+`, n.address(), n.controlGroup, n.socket(), Gateway, n.path("pods"), n.path("plugins"))
 }

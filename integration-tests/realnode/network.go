@@ -2,9 +2,7 @@ package realnode
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -25,7 +23,7 @@ func (n *Node) podRange() string { return fmt.Sprintf("10.244.%d.0/24", n.Number
 
 // OpenNetwork makes the network that nodes are connected to.
 func OpenNetwork(ctx context.Context) error {
-	if err := forward(); err != nil {
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil { // from node to node
 		return fmt.Errorf("open network: %w", err)
 	}
 	return ip(ctx,
@@ -34,19 +32,6 @@ func OpenNetwork(ctx context.Context) error {
 		"address add "+Gateway+"/24 dev "+lan,
 		"link set "+lan+" up",
 	)
-}
-
-// forward lets packets through: from node to node, and on a bridge also through the
-// rules that lead from Services to pods.
-func forward() error {
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
-		return err
-	}
-	err := os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-iptables", []byte("1"), 0o644)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("bridges do not filter packets, modprobe br_netfilter lets them: %w", err)
-	}
-	return err
 }
 
 // connect makes the network of a node.

@@ -41,11 +41,13 @@ type Options struct {
 // Node is a running node.
 type Node struct {
 	Options
-	name     string
-	dir      string
-	programs Programs
+	name         string
+	dir          string
+	controlGroup string
+	programs     Programs
 
 	processes []*process
+	kubelet   *process // among them
 }
 
 // Start starts a node in the open network and returns when it can run pods.
@@ -74,8 +76,11 @@ func (n *Node) Alive() error {
 	return errors.Join(ended...)
 }
 
-// furnish writes what the programs read.
-func (n *Node) furnish(context.Context) error {
+// furnish makes the control group of pods, and writes what the programs read.
+func (n *Node) furnish(context.Context) (err error) {
+	if n.controlGroup, err = enclosure.MakeControlGroup(n.name); err != nil {
+		return err
+	}
 	for file, content := range map[string]string{
 		"containerd.toml":    n.containerdConfig(),
 		"cni/10-bridge.conf": n.podNetworkConfig(),
@@ -122,8 +127,8 @@ func (n *Node) loadImages(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) runKubernetes(context.Context) error {
-	if _, err := n.run(n.programs.kubernetes["kubelet"],
+func (n *Node) runKubernetes(context.Context) (err error) {
+	if n.kubelet, err = n.run(n.programs.kubernetes["kubelet"],
 		"--config="+n.path("kubelet.yaml"),
 		"--kubeconfig="+n.Kubeconfig,
 		"--hostname-override="+n.name,
@@ -134,7 +139,7 @@ func (n *Node) runKubernetes(context.Context) error {
 	); err != nil {
 		return err
 	}
-	_, err := n.run(n.programs.kubernetes["kube-proxy"],
+	_, err = n.run(n.programs.kubernetes["kube-proxy"],
 		"--kubeconfig="+n.Kubeconfig,
 		"--hostname-override="+n.name,
 		"--proxy-mode=nftables",
@@ -155,8 +160,7 @@ func (n *Node) awaitReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubelet := n.processes[1]
-	return kubelet.await(ctx, "the node to be Ready", func() error {
+	return n.kubelet.await(ctx, "the node to be Ready", func() error {
 		node, err := client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
 		if err != nil {
 			return err

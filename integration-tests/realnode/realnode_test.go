@@ -19,16 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("LOCKSTEP_E2E") == "" || realnode.Missing() != nil || enclosure.Inside() {
+	if os.Getenv("LOCKSTEP_E2E") == "" || realnode.Missing() != nil {
 		os.Exit(m.Run())
 	}
-	code, err := enclosure.Enter(context.Background(), prepare)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "--- FAIL:", err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(enclosure.Main(m, prepare))
 }
+
+const imagesFolder = "images" // in that of the enclosure
 
 func options() localcluster.Options {
 	return localcluster.Options{Progress: os.Stderr, Address: realnode.Gateway, Scheduler: true}
@@ -42,7 +39,7 @@ func prepare(dir string) error {
 	if _, err := realnode.Fetch(ctx, os.Stderr); err != nil {
 		return err
 	}
-	return images.Write(ctx, "../..", dir, images.Pause, images.Member)
+	return images.Write(ctx, "../..", filepath.Join(dir, imagesFolder), images.Pause, images.Member)
 }
 
 func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
@@ -60,7 +57,7 @@ func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(enclosure.Dir(), "*.tar"))
+	files, err := filepath.Glob(filepath.Join(enclosure.Dir(), imagesFolder, "*.tar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +82,11 @@ func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 		}
 		return ready(now), fmt.Sprint(now.Status)
 	})
+	now, err := pods.Get(t.Context(), "member", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantInControlGroupOfRun(t, now)
 	if answer, err := pods.ProxyGet("http", "member", "8080", "/prepare-shutdown", nil).DoRaw(t.Context()); err != nil || string(answer) != "{\"prepared\": false}\n" {
 		t.Errorf("it answers %q, %v", answer, err)
 	}
@@ -98,6 +100,19 @@ func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 	if err := node.Alive(); err != nil {
 		t.Error(err)
 	}
+}
+
+// wantInControlGroupOfRun wants the control groups of a pod to be among those that are
+// removed with the run.
+func wantInControlGroupOfRun(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	within := filepath.Join(filepath.Base(enclosure.Dir()), "node-0", "kubepods", "*", "pod"+string(pod.UID), "*")
+	for _, root := range []string{"/sys/fs/cgroup/*", "/sys/fs/cgroup"} {
+		if found, err := filepath.Glob(filepath.Join(root, within)); err == nil && len(found) > 0 {
+			return
+		}
+	}
+	t.Errorf("no control group is at %s", within)
 }
 
 func pod() *corev1.Pod {
