@@ -12,8 +12,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/flock"
 )
+
+// ErrUnreachable is returned where nobody answers who has packages.
+var ErrUnreachable = errors.New("packages of Debian cannot be fetched")
 
 // Root is the folder that packages were unpacked into, as if it were /.
 type Root string
@@ -54,49 +60,62 @@ func Unpack(ctx context.Context, progress io.Writer, packages ...string) (Root, 
 	return Root(root), nil
 }
 
-// unpackAll makes the root under another name first: it is complete or not there.
+// unpackAll makes the root under another name first: it is complete or not there. Who
+// wants the same waits meanwhile, and removes what one that was killed left.
 func unpackAll(ctx context.Context, root string, packages []string) error {
-	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
+	shelf := filepath.Dir(root)
+	if err := os.MkdirAll(shelf, 0o755); err != nil {
 		return err
 	}
-	staging, err := os.MkdirTemp(filepath.Dir(root), ".unpacking-")
+	lock, err := flock.Lock(ctx, shelf)
 	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(root); err == nil { // another process was faster
+		return nil
+	}
+	staging := filepath.Join(shelf, ".unpacking")
+	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
-	fetched, unpacked := filepath.Join(staging, "packages"), filepath.Join(staging, "root")
-	if err := fetch(ctx, fetched, packages); err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(fetched, "*.deb"))
+	fetched, err := fetch(ctx, staging, packages)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
+	unpacked := filepath.Join(staging, "root")
+	for _, file := range fetched {
 		if err := run(ctx, staging, "dpkg", "-x", file, unpacked); err != nil {
 			return err
 		}
 	}
-	err = os.Rename(unpacked, root)
-	if errors.Is(err, os.ErrExist) { // another process was faster
-		return nil
-	}
-	return err
+	return os.Rename(unpacked, root)
 }
 
-// fetch tries with the lists of packages as they are, and then with new ones.
-func fetch(ctx context.Context, into string, packages []string) error {
-	if err := os.Mkdir(into, 0o755); err != nil {
-		return err
+// fetch fetches packages with lists of its own and returns their files. The machine's
+// lists may be old or nobody's to renew, and stay as they are.
+func fetch(ctx context.Context, staging string, packages []string) ([]string, error) {
+	lists, cache, into := filepath.Join(staging, "lists"), filepath.Join(staging, "cache"), filepath.Join(staging, "packages")
+	for _, folder := range []string{lists, cache, into} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, err
+		}
 	}
-	download := append([]string{"download", "--quiet"}, packages...)
-	if run(ctx, into, "apt-get", download...) == nil {
-		return nil
+	aptGet := func(args ...string) error {
+		own := []string{"-o", "Dir::State::Lists=" + lists, "-o", "Dir::Cache=" + cache, "-o", "APT::Update::Error-Mode=any"}
+		return run(ctx, into, "apt-get", slices.Concat(own, []string{"--quiet"}, args)...)
 	}
-	if err := run(ctx, into, "apt-get", "update", "--quiet"); err != nil {
-		return err
+	if err := aptGet("update"); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return run(ctx, into, "apt-get", download...)
+	if err := aptGet(slices.Concat([]string{"download", "--print-uris"}, packages)...); err != nil {
+		return nil, err // one of them does not exist
+	}
+	if err := aptGet(slices.Concat([]string{"download"}, packages)...); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return filepath.Glob(filepath.Join(into, "*.deb"))
 }
 
 func run(ctx context.Context, dir, program string, args ...string) error {

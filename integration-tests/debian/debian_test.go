@@ -1,16 +1,21 @@
 package debian_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/debian"
 )
 
-func TestAProgramOfAPackageRunsFromWhereItWasUnpacked(t *testing.T) {
+func TestAProgramOfAPackageRunsFromWhereItWasUnpackedAndTheMachineStaysAsItIs(t *testing.T) {
 	asked(t)
+	before := machineLists(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, err := debian.Unpack(t.Context(), os.Stderr, "hello")
 	if err != nil {
@@ -26,19 +31,71 @@ func TestAProgramOfAPackageRunsFromWhereItWasUnpacked(t *testing.T) {
 	if err != nil || again != root {
 		t.Errorf("once more it is %q, %v, want %q", again, err, root)
 	}
+	if after := machineLists(t); !slices.Equal(after, before) {
+		t.Errorf("the machine's lists are\n%q, before\n%q", after, before)
+	}
 }
 
-func TestAPackageThatDoesNotExistLeavesNothing(t *testing.T) {
-	asked(t)
+// machineLists returns the files that apt-get update writes, with their times.
+func machineLists(t *testing.T) (files []string) {
+	t.Helper()
+	for _, folder := range []string{"/var/lib/apt/lists", "/var/cache/apt"} {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			info, err := entry.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, fmt.Sprint(info.Name(), info.ModTime()))
+		}
+	}
+	return files
+}
+
+func TestAPackageThatDoesNotExistIsNotFound(t *testing.T) {
+	empty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(empty, "Packages"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := unpackNothing(t, "file:"+empty)
+	if err == nil || !strings.Contains(err.Error(), "Unable to locate package hello") || errors.Is(err, debian.ErrUnreachable) {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func TestWhereNobodyAnswersPackagesCannotBeFetched(t *testing.T) {
+	if err := unpackNothing(t, "http://127.0.0.1:1"); !errors.Is(err, debian.ErrUnreachable) {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// unpackNothing wants a package from a source that does not have it, and nothing to be
+// left of it.
+func unpackNothing(t *testing.T, source string) error {
+	t.Helper()
+	if missing := debian.Missing(); missing != nil {
+		t.Skipf("SKIPPED, NOT PROVED: %v", missing)
+	}
+	sources, config := filepath.Join(t.TempDir(), "sources.list"), filepath.Join(t.TempDir(), "apt.conf")
+	for file, content := range map[string]string{
+		sources: "deb [trusted=yes] " + source + " ./\n",
+		config:  fmt.Sprintf("Dir::Etc::SourceList %q;\nDir::Etc::SourceParts \"/dev/null\";\nAcquire::Retries \"0\";\n", sources),
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cache := t.TempDir()
+	t.Setenv("APT_CONFIG", config)
 	t.Setenv("XDG_CACHE_HOME", cache)
-	if root, err := debian.Unpack(t.Context(), nil, "lockstep-does-not-exist"); err == nil {
-		t.Errorf("it was unpacked into %s", root)
+	_, err := debian.Unpack(t.Context(), nil, "hello")
+	if left, failure := os.ReadDir(cache + "/lockstep/debian"); failure != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, failure)
 	}
-	left, err := os.ReadDir(cache + "/lockstep/debian")
-	if err != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v", left, err)
-	}
+	return err
 }
 
 // asked skips a test that needs a network, or where there are no packages.

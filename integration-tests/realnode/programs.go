@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"sync"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/debian"
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
@@ -24,15 +26,24 @@ type Programs struct {
 	kubernetes map[string]string // by name
 }
 
-// Missing says why no node can run here; nil if one can.
-func Missing() error {
+// Missing says why no node can run here; nil if one can. It fetches packages to see,
+// unless they are there already or something else is missing.
+func Missing() error { return missing() }
+
+var missing = sync.OnceValue(func() error {
 	problems := []error{enclosure.Missing(), debian.Missing()}
 	for _, program := range []string{"ip", "nsenter"} {
 		_, err := exec.LookPath(program)
 		problems = append(problems, err)
 	}
-	return errors.Join(problems...)
-}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	if _, err := debian.Unpack(context.Background(), os.Stderr, packages...); errors.Is(err, debian.ErrUnreachable) {
+		return err
+	}
+	return nil // any other failure is one of Fetch
+})
 
 // Fetch returns the programs, from the user's cache where they are there already. It
 // needs a network the first time, and some minutes. Progress may be nil.
