@@ -9,7 +9,7 @@ import (
 
 func (w *world) upgrades(t *testing.T) {
 	source := t.TempDir()
-	if err := images.FormerSource(t.Context(), repository, source); err != nil {
+	if err := images.FormerManifests(t.Context(), repository, source); err != nil {
 		t.Fatal(err)
 	}
 	w.install(t, filepath.Join(source, "manifests"), images.Former)

@@ -14,7 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-dev/lockstep/integration-tests/flock"
 	"github.com/lockstep-dev/lockstep/integration-tests/image"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // registryVariable names where images are called from, for who brings them to a
@@ -40,7 +42,8 @@ func name(of string) string {
 // compiled is used again.
 var operatorFlags = []string{"-tags=grpcnotrace", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
 
-// Write writes these images of a source tree into a folder, one file each.
+// Write writes these images of a source tree into a folder, one file each. One process
+// at a time may do so.
 func Write(ctx context.Context, repository, into string, names ...string) error {
 	into, err := filepath.Abs(into)
 	if err != nil {
@@ -49,6 +52,11 @@ func Write(ctx context.Context, repository, into string, names ...string) error 
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return fmt.Errorf("write images: %w", err)
 	}
+	lock, err := flock.Try(into)
+	if err != nil {
+		return fmt.Errorf("write images: %w", err)
+	}
+	defer lock.Close()
 	for _, name := range names {
 		if err := write(ctx, repository, into, name); err != nil {
 			return fmt.Errorf("make %s: %w", name, err)
@@ -57,57 +65,38 @@ func Write(ctx context.Context, repository, into string, names ...string) error 
 	return nil
 }
 
-func write(ctx context.Context, repository, into, name string) error {
+func write(ctx context.Context, repository, into, name string) (err error) {
+	staging := filepath.Join(into, ".building")
+	if err := os.RemoveAll(staging); err != nil { // of one that was killed
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
 	suites := filepath.Join(repository, "integration-tests")
-	w := work{image: name, source: suites}
+	made := image.Image{Name: name}
 	switch name {
 	case Pause:
-		w.pkg = "./pause"
+		made.Program, err = compile(ctx, suites, staging, "./pause")
 	case Member:
-		w.pkg = "./member"
+		made.Program, err = compile(ctx, suites, staging, "./member")
 	case Operator:
-		w.source, w.pkg, w.operator = repository, operatorPackage, true
+		made.Program, err = compile(ctx, repository, staging, "./cmd/lockstep", operatorFlags...)
+		asOperator(&made, repository)
 	case Former:
-		former, err := os.MkdirTemp("", "lockstep-former-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(former) }()
-		if err := FormerSource(ctx, repository, former); err != nil {
-			return err
-		}
-		w.source, w.pkg, w.operator = former, operatorPackage, true
+		made.Program, err = buildFormer(ctx, repository, staging)
+		asOperator(&made, repository)
 	default:
-		return errors.New("there is no such image")
+		err = errors.New("there is no such image")
 	}
-	return w.do(ctx, into)
-}
-
-const operatorPackage = "./cmd/lockstep"
-
-// work is an image to build.
-type work struct {
-	image       string
-	source, pkg string
-	operator    bool
-}
-
-func (w work) do(ctx context.Context, into string) error {
-	programs, err := os.MkdirTemp("", "lockstep-image-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(programs) }()
-	built := image.Image{Name: w.image, Program: filepath.Join(programs, filepath.Base(w.pkg))}
-	var flags []string
-	if w.operator {
-		flags, built.User = operatorFlags, "65532:65532"
-		built.Files = map[string]string{"/LICENSE": filepath.Join(w.source, "LICENSE")}
-	}
-	if err := compile(ctx, w.source, slices.Concat([]string{"build", "-o", built.Program}, flags, []string{w.pkg})); err != nil {
-		return err
-	}
-	return built.Write(filepath.Join(into, fileName(w.image)))
+	return made.Write(filepath.Join(into, fileName(name)))
+}
+
+// asOperator adds what the Dockerfile gives the program.
+func asOperator(made *image.Image, repository string) {
+	made.User = "65532:65532"
+	made.Files = map[string]string{"/LICENSE": filepath.Join(repository, "LICENSE")}
 }
 
 // fileName is that of an image's file: "lockstep.test/member:e2e" is member-e2e.tar.
@@ -115,22 +104,50 @@ func fileName(image string) string {
 	return strings.ReplaceAll(image[strings.LastIndex(image, "/")+1:], ":", "-") + ".tar"
 }
 
-func compile(ctx context.Context, source string, args []string) error {
-	command := exec.CommandContext(ctx, "go", args...)
+// compile compiles a package into a folder and returns the program.
+func compile(ctx context.Context, source, into, pkg string, flags ...string) (string, error) {
+	program := filepath.Join(into, filepath.Base(pkg))
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{pkg})...)
 	command.Dir, command.Env = source, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	return run(command)
+	return program, run(command)
 }
 
-// FormerSource takes the source tree that upgrades begin with out of the repository of
-// this one, into a folder.
-func FormerSource(ctx context.Context, repository, into string) error {
+// buildFormer returns the program that upgrades begin with, by the name that it has in images.
+func buildFormer(ctx context.Context, repository, into string) (string, error) {
+	commit, err := formerCommit(repository)
+	if err != nil {
+		return "", err
+	}
+	kept, err := localcluster.BuildFormerOperator(ctx, commit, os.Stderr)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return "", err
+	}
+	program := filepath.Join(into, "lockstep")
+	return program, os.Symlink(kept, program)
+}
+
+func formerCommit(repository string) (string, error) {
 	commit, err := os.ReadFile(filepath.Join(repository, "integration-tests", "upgrade", "from"))
 	if err != nil {
-		return fmt.Errorf("find the commit that upgrades begin with: %w", err)
+		return "", fmt.Errorf("find the commit that upgrades begin with: %w", err)
 	}
-	archive := filepath.Join(into, "source.tar")
-	if err := run(exec.CommandContext(ctx, "git", "-C", repository, "archive", "--output="+archive, strings.TrimSpace(string(commit)))); err != nil {
+	return strings.TrimSpace(string(commit)), nil
+}
+
+// FormerManifests takes the folder manifests of the commit that upgrades begin with out
+// of the repository of a source tree, into a folder.
+func FormerManifests(ctx context.Context, repository, into string) error {
+	commit, err := formerCommit(repository)
+	if err != nil {
 		return err
+	}
+	archive := filepath.Join(into, "manifests.tar")
+	// The repository may belong to another user.
+	if err := run(exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "-C", repository, "archive", "--output="+archive, commit, "manifests")); err != nil {
+		return fmt.Errorf("%w (git fetch --unshallow brings what a shallow clone lacks)", err)
 	}
 	return run(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", into))
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // BuildFormerOperator returns the path of the program that cmd/lockstep was at a
-// commit of this repository, by its full hash. It is built once, as BuildOperator
-// does it, and kept in the user's cache. Progress may be nil.
+// commit of this repository, by its full hash. It is built once, without C, as images
+// need it, and kept in the user's cache. Progress may be nil.
 func BuildFormerOperator(ctx context.Context, commit string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the user's cache folder: %w", err)
 	}
-	kept := filepath.Join(cache, "lockstep", "operator", runtime.GOOS+"-"+runtime.GOARCH, commit)
+	kept := filepath.Join(cache, "lockstep", "operator", runtime.GOOS+"-"+runtime.GOARCH+"-static", commit)
 	if executable(kept) {
 		return kept, nil
 	}
@@ -49,11 +49,11 @@ func buildFormer(ctx context.Context, commit string, progress io.Writer) (_ stri
 	defer func() {
 		err = errors.Join(err, git(context.WithoutCancel(ctx), repository, "worktree", "remove", "--force", tree), room.remove())
 	}()
-	return build(ctx, progress, tree, "the operator of commit "+commit[:min(7, len(commit))], "lockstep")
+	return build(ctx, progress, tree, "the operator of commit "+commit[:min(7, len(commit))], "lockstep", static...)
 }
 
 func git(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...) // it may be another user's
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, out)

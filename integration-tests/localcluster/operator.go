@@ -70,7 +70,7 @@ func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 // build builds a program of a source tree, into a room of its own.
-func build(ctx context.Context, progress io.Writer, source, what, name string) (string, error) {
+func build(ctx context.Context, progress io.Writer, source, what, name string, env ...string) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -80,7 +80,7 @@ func build(ctx context.Context, progress io.Writer, source, what, name string) (
 	}
 	program := room.path(name)
 	show := startTask(progress, "building "+what)
-	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, nil, show.step)
+	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, env, show.step)
 	show.end(err)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build %s: %w", what, err), room.remove())
