@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -19,11 +20,11 @@ func (w *world) drains(t *testing.T) {
 	s.budgets = []judge.Budget{{Group: group, Limit: 1}}
 	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml")
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
-	drained := w.nodes[:2]
-	before := s.podsOn(drained...)
-	if before < 2 {
-		t.Fatalf("the nodes %q carry %d pods", drained, before)
+	former, leader, err := w.leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	drained := []string{leader.Spec.NodeName, w.anotherThan(leader.Spec.NodeName)}
 	t.Cleanup(func() {
 		for _, node := range drained {
 			if err := w.try(context.WithoutCancel(t.Context()), "uncordon", node); err != nil {
@@ -31,6 +32,11 @@ func (w *world) drains(t *testing.T) {
 			}
 		}
 	})
+	w.run(t, append([]string{"cordon"}, drained...)...) // who is replaced meanwhile goes elsewhere
+	before := s.podsOn(drained...)
+	if before < 2 {
+		t.Fatalf("the nodes %q carry %d pods", drained, before)
+	}
 	if err := w.drain(t.Context(), drained...); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +45,18 @@ func (w *world) drains(t *testing.T) {
 		t.Errorf("the nodes %q carry %d pods", drained, after)
 	}
 	s.wantDepartures(before)
+	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), former) })
+	if now, err := w.admin.CoreV1().Pods(home).Get(t.Context(), leader.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the leader's pod is there still: %v, %v", now.Status, err)
+	}
+	w.works(t)
+}
+
+func (w *world) anotherThan(node string) string {
+	if w.nodes[0] != node {
+		return w.nodes[0]
+	}
+	return w.nodes[1]
 }
 
 // drain drains nodes at once, as an upgrade of nodes does.

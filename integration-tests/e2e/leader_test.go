@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,39 +43,29 @@ func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.
 	t.Helper()
 	s := w.scene(t, name)
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
-	s.change(revision("2"), variable("MEMBER_START", "2s"))
+	s.change(revision("2"), variable("MEMBER_START", "6s"))
 	s.awaitDepartures(2)
-	leader, err := w.leader(t.Context())
+	former, leader, err := w.leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := end(leader); err != nil {
 		t.Fatal(err)
 	}
+	s.wantUnderway(6)
 	s.settled()
 	s.wantDepartures(6)
-	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), leader) })
+	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), former) })
 	w.works(t)
 }
 
-// leadsNoMore wants another process to lead than the one that ran in this pod.
-func (w *world) leadsNoMore(ctx context.Context, former *corev1.Pod) error {
-	leader, err := w.leader(ctx)
-	switch {
-	case err != nil:
-		return err
-	case leader.UID == former.UID && restarts(leader) == restarts(former):
-		return errors.New("it is the same")
+// leadsNoMore wants another process to lead than this one.
+func (w *world) leadsNoMore(ctx context.Context, former string) error {
+	now, _, err := w.leader(ctx)
+	if err == nil && now == former {
+		err = fmt.Errorf("it is still %s", former)
 	}
-	return nil
-}
-
-func restarts(pod *corev1.Pod) int32 {
-	var sum int32
-	for _, c := range pod.Status.ContainerStatuses {
-		sum += c.RestartCount
-	}
-	return sum
+	return err
 }
 
 // processOf finds the process of a pod's only container among those of this machine.

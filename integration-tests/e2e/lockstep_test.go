@@ -15,11 +15,14 @@ func TestLockstepOnRealNodes(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		t.Run("three zones in two namespaces roll", w.rolls)
 		t.Run("an image that does not exist stops at one pod and a good one repairs it", w.repairsABadImage)
+		t.Run("members that end at once stop at one pod and better ones repair it", w.repairsMembersThatEnd)
+		t.Run("a member that crashes in another zone holds a rollout still until it is back", w.holdsStill)
 		t.Run("a downscale by kubectl and one through scale are prepared one after the other", w.preparesDownscales)
 		t.Run("a pod that leaves after a delay stays for as long as that", w.delaysDownscales)
 	})
 	t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
 	t.Run("two nodes are drained at once within the budget", w.drains)
+	t.Run("the permissions of the manifests suffice", w.permissionsSuffice)
 	t.Run("one command removes everything", w.uninstalls)
 	t.Run("the operator is upgraded in the middle of a rollout", w.upgrades)
 }

@@ -2,13 +2,13 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -59,29 +59,62 @@ func kustomization(t *testing.T, manifests, image string) string {
 	return own
 }
 
-// works waits until all replicas are Ready, one of them leads, and API servers can call
-// the webhooks.
+// works waits until all replicas are Ready, one of them leads, and API servers call the
+// webhooks.
 func (w *world) works(t *testing.T) {
 	t.Helper()
 	w.run(t, "rollout", "status", "--namespace="+home, "deployment/lockstep", "--timeout="+patience.String())
 	eventually(t, "a replica leads", func() error {
-		_, err := w.leader(t.Context())
+		_, _, err := w.leader(t.Context())
 		return err
 	})
-	eventually(t, "the webhook configurations have a CA", func() error {
-		configurations, err := w.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().List(t.Context(), ours())
-		if err != nil {
-			return err
+	eventually(t, "every webhook has a CA", func() error { return w.trusted(t.Context()) })
+	w.callsWebhooks(t)
+}
+
+// trusted says which webhook lacks the CA that API servers know it by.
+func (w *world) trusted(ctx context.Context) error {
+	mutating, err := w.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, ours())
+	if err != nil {
+		return err
+	}
+	validating, err := w.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, ours())
+	if err != nil {
+		return err
+	}
+	clients := map[string]admissionregistrationv1.WebhookClientConfig{}
+	for _, c := range mutating.Items {
+		for _, webhook := range c.Webhooks {
+			clients[webhook.Name] = webhook.ClientConfig
 		}
-		if len(configurations.Items) == 0 {
-			return errors.New("there is none")
+	}
+	for _, c := range validating.Items {
+		for _, webhook := range c.Webhooks {
+			clients[webhook.Name] = webhook.ClientConfig
 		}
-		for _, c := range configurations.Items {
-			if len(c.Webhooks[0].ClientConfig.CABundle) == 0 {
-				return fmt.Errorf("%s has none", c.Name)
-			}
+	}
+	if len(mutating.Items) == 0 || len(validating.Items) == 0 {
+		return fmt.Errorf("there are %d and %d configurations", len(mutating.Items), len(validating.Items))
+	}
+	for name, client := range clients {
+		if len(client.CABundle) == 0 {
+			return fmt.Errorf("%s has none", name)
 		}
-		return nil
+	}
+	return nil
+}
+
+// callsWebhooks asks for a budget, which nobody gets where the webhook cannot be called.
+func (w *world) callsWebhooks(t *testing.T) {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-calls-", Labels: map[string]string{optIn: "true"}}}
+	made, err := w.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.run(t, "delete", "namespace", made.Name)
+	eventually(t, "the webhook of budgets answers", func() error {
+		return w.try(t.Context(), "apply", "--dry-run=server", "--namespace="+made.Name, "-f", "testdata/budget.yaml")
 	})
 }
 
@@ -105,24 +138,23 @@ func (w *world) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	return present, nil
 }
 
-// leader returns the replica that works.
-func (w *world) leader(ctx context.Context) (*corev1.Pod, error) {
+// leader returns the process that works, by the name that it has in the Lease, and its pod.
+func (w *world) leader(ctx context.Context) (holder string, _ *corev1.Pod, _ error) {
 	lease, err := w.admin.CoordinationV1().Leases(home).Get(ctx, judge.LeaderLease, metav1.GetOptions{})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	holder := ""
 	if lease.Spec.HolderIdentity != nil {
 		holder = *lease.Spec.HolderIdentity
 	}
 	pods, err := w.replicas(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	for _, pod := range pods {
 		if strings.HasPrefix(holder, pod.Name) {
-			return &pod, nil
+			return holder, &pod, nil
 		}
 	}
-	return nil, fmt.Errorf("the leader is %q, the replicas are %d", holder, len(pods))
+	return "", nil, fmt.Errorf("the leader is %q, the replicas are %d", holder, len(pods))
 }

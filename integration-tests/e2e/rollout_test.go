@@ -35,6 +35,7 @@ func (w *world) repairsABadImage(t *testing.T) {
 	s.wantDepartures(1)
 	s.change(runs(images.Member), revision("2"))
 	s.settled()
+	s.wantDepartures(5)
 }
 
 // lacksImage says why a pod does not wait for an image that is not there.

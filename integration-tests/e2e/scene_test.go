@@ -36,19 +36,21 @@ func (w *world) scene(t *testing.T, name string) *scene {
 	t.Helper()
 	s := &scene{world: w, t: t, name: name}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "true"}}}
+	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		stop()
+		t.Fatal(err)
+	}
+	t.Cleanup(s.leave)
+	var err error
+	if s.witness, err = judge.Watch(ctx, w.admin, nil, name); err != nil {
+		stop()
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		s.judge()
 		stop()
-		s.leave()
 	})
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "true"}}}
-	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if s.witness, err = judge.Watch(ctx, w.admin, nil, name); err != nil {
-		t.Fatal(err)
-	}
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: group},
 		Spec: corev1.ServiceSpec{
@@ -61,10 +63,12 @@ func (w *world) scene(t *testing.T, name string) *scene {
 	return s
 }
 
-// leave takes the namespace away, so that nothing in it is in the way of the next test.
+// leave takes the namespace away and waits until it is gone, so that nothing of it is in
+// the way of the next test.
 func (s *scene) leave() {
 	s.t.Helper()
-	if err := s.admin.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.name, metav1.DeleteOptions{}); err != nil {
+	s.tell()
+	if err := s.try(context.WithoutCancel(s.t.Context()), "delete", "namespace", s.name, "--timeout="+patience.String()); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -170,16 +174,22 @@ func (s *scene) judge() {
 	}
 }
 
-// departures returns the names of the pods that left or are about to, in order.
-func (s *scene) departures() []string {
+// history is all that the API server told of the scene so far.
+func (s *scene) history() []judge.Fact {
 	s.t.Helper()
 	history, err := s.witness.Facts()
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return history
+}
+
+// departures returns the names of the pods that left or are about to, in order.
+func (s *scene) departures() []string {
+	s.t.Helper()
 	var names []string
 	known := map[string]bool{}
-	for _, f := range history {
+	for _, f := range s.history() {
 		if p := f.Pod; p != nil && (p.Leaving || p.Gone) && !known[p.UID] {
 			known[p.UID] = true
 			names = append(names, p.Name)
@@ -193,6 +203,14 @@ func (s *scene) wantDepartures(pods int) {
 	s.t.Helper()
 	if names := s.departures(); len(names) != pods {
 		s.t.Errorf("%d pods left, %d wanted: %s", len(names), pods, strings.Join(names, ", "))
+	}
+}
+
+// wantUnderway wants fewer pods to have left than will: the rollout is in its middle.
+func (s *scene) wantUnderway(all int) {
+	s.t.Helper()
+	if names := s.departures(); len(names) >= all {
+		s.t.Fatalf("all %d pods have left: it is no longer the middle of the rollout", len(names))
 	}
 }
 

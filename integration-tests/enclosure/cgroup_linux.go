@@ -38,33 +38,26 @@ func unified() bool {
 }
 
 // roots returns the folder of each hierarchy.
-func roots() ([]string, error) {
+func roots() (found []string) {
 	if unified() {
-		return []string{hierarchies}, nil
+		return []string{hierarchies}
 	}
-	files, err := filepath.Glob(filepath.Join(hierarchies, "*", "cgroup.procs"))
-	if err != nil {
-		return nil, err
-	}
-	var found []string
+	files, _ := filepath.Glob(filepath.Join(hierarchies, "*", "cgroup.procs"))
 	for _, file := range files {
 		root := filepath.Dir(file)
 		if info, err := os.Lstat(root); err == nil && info.IsDir() { // and no other name of one
 			found = append(found, root)
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("no hierarchy is at %s", hierarchies)
-	}
-	return found, nil
+	return found
 }
 
 // makeControlGroups makes a control group in each hierarchy. What it is to control must
 // have been handed to the one above it.
 func makeControlGroups(name string) error {
-	all, err := roots()
-	if err != nil {
-		return err
+	all := roots()
+	if len(all) == 0 {
+		return fmt.Errorf("no hierarchy is at %s", hierarchies)
 	}
 	for _, root := range all {
 		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
@@ -74,7 +67,7 @@ func makeControlGroups(name string) error {
 	if !unified() {
 		return nil
 	}
-	_, err = hand(filepath.Join(hierarchies, name))
+	_, err := hand(filepath.Join(hierarchies, name))
 	return err
 }
 
@@ -115,11 +108,7 @@ func takeBack(group string, controllers []string) error {
 // removeControlGroups removes control groups with all below them, from the leaves on.
 // Those that were in them have ended, and the kernel may take a moment to see it.
 func removeControlGroups(name string) error {
-	all, err := roots()
-	if err != nil {
-		return nil // so there can be none
-	}
-	for _, root := range all {
+	for _, root := range roots() {
 		for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 			err := removeTree(filepath.Join(root, name))
 			if err == nil {

@@ -26,8 +26,7 @@ func lookAround() machine {
 	for _, area := range []string{"fs", "kernel", "net/netfilter", "vm"} {
 		seen.readAll(filepath.Join("/proc/sys", area))
 	}
-	all, _ := roots()
-	for _, root := range all {
+	for _, root := range roots() {
 		seen.read(filepath.Join(root, subtreeControl))
 		groups, _ := os.ReadDir(root)
 		for _, group := range groups {

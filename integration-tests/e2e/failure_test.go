@@ -1,0 +1,38 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// tell prints what is gone once a failed scene has left: what the replicas log and the
+// events of the scene.
+func (s *scene) tell() {
+	if !s.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), time.Minute)
+	defer cancel()
+	replicas, err := s.replicas(ctx)
+	if err != nil {
+		s.t.Log(err)
+	}
+	for _, pod := range replicas {
+		s.show(ctx, s.t, "logs", "--namespace="+home, pod.Name, "--tail=200")
+	}
+	for _, namespace := range []string{home, s.name} {
+		s.show(ctx, s.t, "get", "events,pods", "--namespace="+namespace, "--output=wide")
+	}
+}
+
+// show prints what kubectl says.
+func (w *world) show(ctx context.Context, t *testing.T, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(ctx, w.kubectl, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)
+	out, err := command.CombinedOutput()
+	t.Logf("kubectl %q: %v\n%s", args, err, out)
+}
