@@ -88,8 +88,13 @@ func (s *scene) create(zones ...*appsv1.StatefulSet) {
 // change changes all zones.
 func (s *scene) change(options ...option) {
 	s.t.Helper()
+	s.changeOnly(s.zones, options...)
+}
+
+func (s *scene) changeOnly(zones []string, options ...option) {
+	s.t.Helper()
 	sets := s.admin.AppsV1().StatefulSets(s.name)
-	for _, name := range s.zones {
+	for _, name := range zones {
 		if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			set, err := sets.Get(s.t.Context(), name, metav1.GetOptions{})
 			if err != nil {
