@@ -107,14 +107,14 @@ func (w *world) trusted(ctx context.Context) error {
 // callsWebhooks asks for a budget, which nobody gets where the webhook cannot be called.
 func (w *world) callsWebhooks(t *testing.T) {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-calls-", Labels: map[string]string{optIn: "true"}}}
-	made, err := w.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
-	if err != nil {
+	labels := map[string]string{optIn: "true", "lockstep.test/made-by": "e2e"}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "e2e-calls", Labels: labels}}
+	if _, err := w.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	defer w.run(t, "delete", "namespace", made.Name)
+	defer w.run(t, "delete", "namespace", namespace.Name)
 	eventually(t, "the webhook of budgets answers", func() error {
-		return w.try(t.Context(), "apply", "--dry-run=server", "--namespace="+made.Name, "-f", "testdata/budget.yaml")
+		return w.try(t.Context(), "apply", "--dry-run=server", "--namespace="+namespace.Name, "-f", "testdata/budget.yaml")
 	})
 }
 
