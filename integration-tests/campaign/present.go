@@ -76,7 +76,7 @@ func (p *present) whole(plan plan, end bool) error {
 		return nil
 	}
 	for name, l := range p.leases {
-		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks != "" {
+		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks.Zone != "" {
 			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Notes))
 		}
 	}

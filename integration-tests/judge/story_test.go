@@ -16,6 +16,9 @@ type story struct {
 	pods      map[string]Pod
 	versions  map[string]uint64 // of the pods' last facts
 	zones     map[string]Zone
+
+	zoneVersions map[string]uint64 // of the zones' last facts
+	noted        map[string]uint64 // the pods' versions when they were asked to leave
 }
 
 const (
@@ -27,12 +30,31 @@ var clusterWide = Operator{
 	User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), Home: "lockstep-system",
 }
 
+// operatorAgent is who the operator of a story says it is.
+const operatorAgent = "lockstep/first"
+
+// storyBegins is when nothing has happened yet but that a story's world is there.
+var storyBegins = newStory().now
+
+// deafFor is a time from the beginning of a story in which caches hear nothing.
+func deafFor(d time.Duration) Window { return Window{From: storyBegins, To: storyBegins.Add(d)} }
+
+// lateBy lets caches hear everything late.
+func lateBy(d time.Duration) Window {
+	return Window{From: storyBegins, To: storyBegins.Add(time.Hour), Late: d}
+}
+
 func newStory() *story { return newStoryIn("n") }
+
+// newUnwatchedStory is one of which watches tell nothing.
+func newUnwatchedStory(namespace string) *story {
+	return &story{namespace: namespace, now: storyBegins}
+}
 
 func newStoryIn(namespace string) *story {
 	s := &story{
 		namespace: namespace, now: time.Unix(0, 0),
-		pods: map[string]Pod{}, versions: map[string]uint64{}, zones: map[string]Zone{},
+		pods: map[string]Pod{}, versions: map[string]uint64{}, zones: map[string]Zone{}, zoneVersions: map[string]uint64{},
 	}
 	s.labelled("true")
 	for _, zone := range []string{"zone-1", "zone-2"} {
@@ -69,7 +91,9 @@ func (s *story) zone(name string, change func(*Zone)) *story {
 	}
 	change(&z)
 	s.zones[name] = z
-	return s.tell(Fact{Zone: &z})
+	s.tell(Fact{Zone: &z})
+	s.zoneVersions[name] = last(s.facts).Version
+	return s
 }
 
 func (s *story) pod(name string, change func(*Pod)) *story {
@@ -101,9 +125,27 @@ func (s *story) note(zone string, pods ...string) *story {
 	return s.hold("rollout/"+zone, notes...)
 }
 
+// holdBefore lets the zone's rollout have noted pods at the very beginning, long
+// before all else.
+func (s *story) holdBefore(zone string, pods ...string) *story {
+	s.note(zone, pods...)
+	f := &s.facts[len(s.facts)-1]
+	for i, pod := range pods { // as they were before they began to leave
+		f.Hold.Notes[i].Version = s.noted[pod]
+	}
+	f.Version, f.At = 0, storyBegins.Add(-time.Minute)
+	return s
+}
+
 // shrinks notes the decrease of a zone in the Lease.
 func (s *story) shrinks(zone string) *story {
-	return s.tell(Fact{Hold: &Hold{Group: "g", Holder: "downscale/" + zone, Shrinks: zone}})
+	return s.shrinksTo(zone, 1, s.zoneVersions[zone])
+}
+
+// shrinksTo notes the decrease of a zone to so many pods, judged at a version.
+func (s *story) shrinksTo(zone string, to int, version uint64) *story {
+	noted := Shrink{Zone: zone, UID: s.zones[zone].UID, To: to, Version: version}
+	return s.tell(Fact{Hold: &Hold{Group: "g", Holder: "downscale/" + zone, Shrinks: noted}})
 }
 
 // left lets a pod be gone by the StatefulSet controller's hand.
@@ -128,7 +170,7 @@ func (s *story) holdOf(group, holder string, notes ...Note) *story {
 func (s *story) asks(r Request) *story {
 	r.At, r.Namespace = s.now, s.namespace
 	if r.User == "" {
-		r.User = operatorUser
+		r.User, r.Agent = operatorUser, operatorAgent
 	}
 	s.requests = append(s.requests, r)
 	return s
@@ -136,9 +178,13 @@ func (s *story) asks(r Request) *story {
 
 func (s *story) asksToDelete(pod string, change func(*Request)) *story {
 	r := Request{
-		Verb: "delete", Resource: "pods", Name: pod, Code: 200,
+		Verb: "delete", Resource: "pods", Name: pod, Code: 200, Ended: s.now,
 		UID: s.pods[pod].UID, RequiredUID: s.pods[pod].UID, RequiredVersion: s.versions[pod],
 	}
+	if s.noted == nil {
+		s.noted = map[string]uint64{}
+	}
+	s.noted[pod] = s.versions[pod]
 	if change != nil {
 		change(&r)
 	}

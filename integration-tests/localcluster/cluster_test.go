@@ -324,7 +324,7 @@ func wantDeletionInAudit(t *testing.T, cluster *localcluster.Cluster, name strin
 	for lines.Scan() {
 		var event struct {
 			Verb           string
-			Level          string
+			Level, Stage   string
 			User           struct{ Username string }
 			ObjectRef      struct{ Resource, Name string }
 			ResponseObject json.RawMessage
@@ -332,7 +332,7 @@ func wantDeletionInAudit(t *testing.T, cluster *localcluster.Cluster, name strin
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			t.Fatalf("read audit log: %v", err)
 		}
-		if event.Verb == "delete" && event.ObjectRef.Resource == "pods" && event.ObjectRef.Name == name && event.User.Username == "admin" {
+		if event.Stage == "ResponseComplete" && event.Verb == "delete" && event.ObjectRef.Resource == "pods" && event.ObjectRef.Name == name && event.User.Username == "admin" {
 			if event.Level != "RequestResponse" || len(event.ResponseObject) == 0 {
 				t.Errorf("audit event of the deletion has no body: %s", lines.Text())
 			}
