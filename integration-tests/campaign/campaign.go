@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,12 +60,20 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 	}
 	c.show.line.End()
 	c.conclude(done, time.Since(began))
-	for _, r := range done {
-		if r.broken() {
-			return false, err
+	return c.fine(done), err
+}
+
+// fine tells whether all plans of the seeds that were asked for went as they must,
+// whether they were carried out now or are recorded for this code.
+func (c *campaign) fine(done []record) bool {
+	if c.only == 0 {
+		for seed, r := range c.results.of(c.code) {
+			if c.seed <= seed && seed-c.seed < uint64(c.plans) {
+				done = append(done, r)
+			}
 		}
 	}
-	return true, err
+	return !slices.ContainsFunc(done, record.broken)
 }
 
 // seeds returns those to try.
@@ -164,6 +173,12 @@ func (c *campaign) tell(r record) {
 	fmt.Fprint(&b, newPlan(r.Seed))
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "  violated  %s\n", v)
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(&b, "  failed    %s\n", f)
+	}
+	for _, u := range r.Unjudged {
+		fmt.Fprintf(&b, "  unjudged  %s\n", u)
 	}
 	if r.Missed != "" {
 		fmt.Fprintf(&b, "  missed    %s\n", r.Missed)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,15 +169,18 @@ func (g *ground) absencesSince(from time.Time) []absence {
 	return all
 }
 
-// requests returns what was asked about a namespace, of whichever API server.
-func (g *ground) requests(namespace string) ([]judge.Request, error) {
+// requests returns what was asked about a namespace, and by a user about anything, of
+// whichever API server.
+func (g *ground) requests(namespace, user string) ([]judge.Request, error) {
 	var all []judge.Request
 	for _, audit := range g.audits {
-		requests, err := audit.RequestsIn(namespace)
+		requests, err := audit.Requests()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, requests...)
+		all = append(all, slices.DeleteFunc(requests, func(r judge.Request) bool {
+			return r.Namespace != namespace && r.User != user
+		})...)
 	}
 	return all, nil
 }

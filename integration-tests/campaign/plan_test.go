@@ -30,7 +30,7 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 			met[kindOfWords(f.words)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction} {
+	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy} {
 		if asked[kind] < plans/20 {
 			t.Errorf("%d plans ask for a %s %d times", plans, kind, asked[kind])
 		}
@@ -48,7 +48,7 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 // faultWords are what tells the kinds of faults apart.
 var faultWords = []string{
 	"are killed at these writes", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
-	"API server that lags", "is stopped for", "Lease of leadership is deleted", "stranger takes", "of a former version",
+	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
 	"connections to webhooks", "kube-apiserver is killed", "etcd is killed",
 }
 
