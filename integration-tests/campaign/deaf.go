@@ -109,6 +109,7 @@ type grace struct {
 	Usual   float64 `json:"usual"`   // seconds, at all times
 	Longer  float64 `json:"longer"`  // seconds of the plan with more, for one operator at least
 	Longest float64 `json:"longest"` // seconds, of one disturbance
+	Excused int     `json:"excused"` // pods that served and were taken down at more, out of all
 }
 
 func graceOf(windows []judge.Window, from, to time.Time) grace {

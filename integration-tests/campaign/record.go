@@ -41,11 +41,11 @@ func (r record) broken() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Missed != ""
 }
 
-func (t *trial) record(verdict judge.Verdict, missed error) record {
+func (t *trial) record(verdict judge.Verdict, requests []judge.Request, missed error) record {
 	r := record{
 		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
 		Groups: len(t.plan.groups), Steps: map[string]int{}, Faults: t.happened(), Remarks: t.remarks,
-		Failures: slices.Concat(t.failures, t.ownRules()), Unjudged: verdict.Unexplained,
+		Failures: slices.Concat(t.failures, t.ownRules()), Unjudged: verdict.Unexplained, Granted: granted(requests),
 	}
 	for _, s := range t.plan.steps() {
 		if s.kind != stepBack {
@@ -59,6 +59,9 @@ func (t *trial) record(verdict judge.Verdict, missed error) record {
 	}
 	for _, v := range verdict.Violations {
 		r.Violations = append(r.Violations, v.String())
+	}
+	if missed == nil && r.Granted < r.Steps[stepEviction] {
+		missed = fmt.Errorf("%d evictions were granted by the audit log, %d wanted", r.Granted, r.Steps[stepEviction])
 	}
 	if missed != nil {
 		r.Missed = missed.Error()

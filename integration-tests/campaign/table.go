@@ -23,7 +23,7 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 
 // sums are what many plans add up to.
 type sums struct {
-	plans, groups, takedowns, granted, violations, failures, unjudged, reached int
+	plans, groups, takedowns, excused, granted, violations, failures, unjudged, reached int
 
 	seconds, longer, longest float64 // of all plans; with more than the usual grace; the longest
 	steps, faults            map[string]int
@@ -35,6 +35,7 @@ func tally(records []record) sums {
 		s.plans++
 		s.groups += r.Groups
 		s.takedowns += r.Takedowns
+		s.excused += r.Grace.Excused
 		s.granted += r.Granted
 		s.violations += len(r.Violations)
 		s.failures += len(r.Failures)
@@ -73,7 +74,9 @@ func table(run, all sums) string {
 	}
 	row("faults", sum(run.faults), sum(all.faults))
 	row("evictions granted, by the audit log", run.granted, all.granted)
-	row("judged at 1 s of grace, of the time", run.usual(), all.usual())
+	row("pods judged at 1 s of grace, as always", run.takedowns-run.excused, all.takedowns-all.excused)
+	row("pods judged at more, by whom could not know", run.excused, all.excused)
+	row("time at 1 s of grace for both operators", run.usual(), all.usual())
 	row("longest grace of a disturbance", fmt.Sprintf("%.1f s", run.longest), fmt.Sprintf("%.1f s", all.longest))
 	row("violations", run.violations, all.violations)
 	row("operators that failed", run.failures, all.failures)

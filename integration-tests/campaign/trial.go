@@ -351,10 +351,15 @@ func (t *trial) judge(missed error) (record, error) {
 		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	rules := t.rules()
-	r := t.record(judge.Try(facts, requests, rules), missed)
+	verdict := judge.Try(facts, requests, rules)
+	r := t.record(verdict, requests, missed)
 	r.Grace = graceOf(rules.Deaf, t.began, time.Now())
+	for _, d := range verdict.Takedowns {
+		if d.WasUp && d.Excused {
+			r.Grace.Excused++
+		}
+	}
 	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
-	r.Granted = granted(requests)
 	if r.broken() {
 		r.story = t.story(facts, requests)
 	}

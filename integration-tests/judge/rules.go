@@ -114,6 +114,7 @@ type Takedown struct {
 	UID       string
 	WasUp     bool // it served until then
 	Evicted   bool // by whomever
+	Excused   bool // judged at more than the usual grace, since whoever did it could not know in time
 	Budget    int  // of its zone
 }
 

@@ -59,7 +59,7 @@ func (c *court) wasUp(p *Pod) bool {
 func (c *court) record(f Fact, t taking, wasUp bool) {
 	d := Takedown{
 		At: t.now, Version: f.Version, Namespace: c.namespace, Pod: t.pod.Name, UID: t.pod.UID,
-		WasUp: wasUp, Evicted: t.by == evicted,
+		WasUp: wasUp, Evicted: t.by == evicted, Excused: c.excused(t.knowledge),
 	}
 	if len(t.states) > 0 {
 		d.Group, d.Zone, d.Budget = t.zone().Group, t.zone().Name, widest(t.states)

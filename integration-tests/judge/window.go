@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,6 +52,14 @@ func (c *court) knew(k knowledge, happened time.Time) bool {
 		return true
 	}
 	return k.now.After(c.known(k.agent, happened, false))
+}
+
+// excused tells whether there is something that happened before the usual grace and
+// need not have been known.
+func (c *court) excused(k knowledge) bool {
+	return slices.ContainsFunc(c.Deaf, func(w Window) bool {
+		return w.binds(k.agent) && !k.now.Before(w.From) && k.now.Before(w.To.Add(max(w.Late, c.Grace)))
+	})
 }
 
 // known is when an operator had to know of what happened at a time, by a live look or
