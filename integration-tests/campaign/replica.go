@@ -155,14 +155,17 @@ func (r *replica) kill() {
 	}
 }
 
-// upgrade lets another program run from now on. It tells whether one was at work.
+// upgrade lets another program run from now on, if it is another one. It tells whether
+// one was at work.
 func (r *replica) upgrade(ctx context.Context, program string) (bool, error) {
 	r.mu.Lock()
-	process := r.process
-	r.program, r.ends = program, true
+	process, same := r.process, r.program == program
+	if !same {
+		r.program, r.ends = program, true
+	}
 	r.mu.Unlock()
-	if process == nil {
-		return false, nil // the next one will be it
+	if same || process == nil {
+		return false, nil // or the next one will be it
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
