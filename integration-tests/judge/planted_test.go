@@ -181,30 +181,30 @@ var plantedTakedowns = map[string]planted{
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"a pod goes while nobody could hear that another zone was broken": {
-		story: newStory().breaks("zone-2-1").later(7*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(7 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{deafFor(10 * time.Second)}},
 	},
 	"2: a pod goes when it could have been heard again that another zone was broken": {
-		story: newStory().breaks("zone-2-1").later(7*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(7 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{deafFor(5 * time.Second), {From: storyBegins.Add(6 * time.Second), To: storyBegins.Add(time.Hour)}}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"2: deafness that ended before a zone was broken excuses nothing": {
-		story: newStory().later(20*time.Second).breaks("zone-2-1").later(3*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().later(20 * time.Second).breaks("zone-2-1").later(3 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{deafFor(10 * time.Second)}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"a pod goes before what is told late was told": {
-		story: newStory().breaks("zone-2-1").later(2*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(2 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{lateBy(2500 * time.Millisecond)}},
 	},
 	"2: a pod goes after what is told late was told": {
-		story: newStory().breaks("zone-2-1").later(4*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(4 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{lateBy(2500 * time.Millisecond)}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"2: two delays do not add up": {
-		story: newStory().breaks("zone-2-1").later(4*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(4 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{lateBy(2500 * time.Millisecond), lateBy(2 * time.Second)}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
@@ -218,12 +218,12 @@ var plantedTakedowns = map[string]planted{
 		rules: Rules{Deaf: []Window{{From: storyBegins, To: storyBegins.Add(time.Hour), Live: true}}},
 	},
 	"2: what one operator could not hear excuses no other": {
-		story: newStory().breaks("zone-2-1").later(3*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(3 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{{From: storyBegins, To: storyBegins.Add(time.Hour), Agent: "another"}}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"a pod goes by whom could not hear that another zone was broken": {
-		story: newStory().breaks("zone-2-1").later(3*time.Second).delete("zone-1-0").holdBefore("zone-1", "zone-1-0"),
+		story: newStory().breaks("zone-2-1").later(3 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{{From: storyBegins, To: storyBegins.Add(time.Hour), Agent: operatorAgent}}},
 	},
 	"2: a pod goes by a request whose API server was killed": {

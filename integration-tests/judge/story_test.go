@@ -18,7 +18,6 @@ type story struct {
 	zones     map[string]Zone
 
 	zoneVersions map[string]uint64 // of the zones' last facts
-	noted        map[string]uint64 // the pods' versions when they were asked to leave
 }
 
 const (
@@ -125,14 +124,19 @@ func (s *story) note(zone string, pods ...string) *story {
 	return s.hold("rollout/"+zone, notes...)
 }
 
-// holdBefore lets the zone's rollout have noted pods at the very beginning, long
-// before all else.
-func (s *story) holdBefore(zone string, pods ...string) *story {
-	s.note(zone, pods...)
-	f := &s.facts[len(s.facts)-1]
-	for i, pod := range pods { // as they were before they began to leave
-		f.Hold.Notes[i].Version = s.noted[pod]
+// notedBefore lets what operators asked to delete have been noted at the very
+// beginning, long before all else.
+func (s *story) notedBefore() *story {
+	var notes []Note
+	holder := ""
+	for _, r := range s.requests {
+		if _, ours := (Rules{Operators: []Operator{clusterWide}}).operator(r.User); ours && r.deletesPod() {
+			zone, _, _ := ordinalOf(r.Name)
+			holder, notes = "rollout/"+zone, append(notes, Note{r.Name, r.RequiredUID, r.RequiredVersion})
+		}
 	}
+	s.hold(holder, notes...)
+	f := &s.facts[len(s.facts)-1]
 	f.Version, f.At = 0, storyBegins.Add(-time.Minute)
 	return s
 }
@@ -181,10 +185,6 @@ func (s *story) asksToDelete(pod string, change func(*Request)) *story {
 		Verb: "delete", Resource: "pods", Name: pod, Code: 200, Ended: s.now,
 		UID: s.pods[pod].UID, RequiredUID: s.pods[pod].UID, RequiredVersion: s.versions[pod],
 	}
-	if s.noted == nil {
-		s.noted = map[string]uint64{}
-	}
-	s.noted[pod] = s.versions[pod]
 	if change != nil {
 		change(&r)
 	}
