@@ -97,7 +97,7 @@ var plantedTakedowns = map[string]planted{
 		want:  []string{"1 zone-1 shrank to 1 without a note"},
 	},
 	"1: a zone shrinks further than is noted": {
-		story: newStory().shrinksTo("zone-1", 1, 10).decrease("zone-1", 0),
+		story: newStory().shrinks("zone-1").decrease("zone-1", 0),
 		rules: guarded,
 		want:  []string{"1 zone-1 shrank to 0 from version"},
 	},
@@ -201,6 +201,11 @@ var plantedTakedowns = map[string]planted{
 	"2: a pod goes after what is told late was told": {
 		story: newStory().breaks("zone-2-1").later(4 * time.Second).delete("zone-1-0").notedBefore(),
 		rules: Rules{Deaf: []Window{lateBy(2500 * time.Millisecond)}},
+		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
+	},
+	"2: what was told late before tells nothing late any more": {
+		story: newStory().later(20 * time.Second).breaks("zone-2-1").later(2 * time.Second).delete("zone-1-0").notedBefore(),
+		rules: Rules{Deaf: []Window{{From: storyBegins, To: storyBegins.Add(10 * time.Second), Late: 5 * time.Second}}},
 		want:  []string{"2 zone-1-0 of zone zone-1 was deleted while zone-2-1"},
 	},
 	"2: two delays do not add up": {
