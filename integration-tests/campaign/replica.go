@@ -173,6 +173,18 @@ func (r *replica) upgrade(ctx context.Context, program string) (bool, error) {
 	return true, err
 }
 
+// replaceFormer replaces an operator that is still of the former version.
+func (r *replica) replaceFormer(ctx context.Context) error {
+	r.mu.Lock()
+	former := r.program == r.trial.ground.former
+	r.mu.Unlock()
+	if !former {
+		return nil
+	}
+	_, err := r.upgrade(ctx, r.trial.ground.program)
+	return err
+}
+
 // calm ends the faults of requests from now on. Watches that tell late go on as they are.
 func (r *replica) calm() error {
 	r.proxy.Play(nil)

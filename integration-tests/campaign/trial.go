@@ -211,7 +211,7 @@ func (t *trial) play(ctx context.Context) error {
 	}
 	t.disturb(ctx)
 	for _, r := range t.replicas {
-		if _, err := r.upgrade(ctx, t.ground.program); err != nil {
+		if err := r.replaceFormer(ctx); err != nil {
 			t.remark(ctx, "the %s operator is not replaced: %v", ordinals[r.number], err)
 		}
 		if err := r.calm(); err != nil {
