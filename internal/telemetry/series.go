@@ -11,12 +11,13 @@ import (
 type series struct {
 	of    groupKey
 	since time.Time // when counts were zero
+	pairs labelPairs
 	made  []prometheus.Metric
 }
 
 // begin makes room for those of a group.
 func (s *series) begin(of groupKey, since time.Time) {
-	s.of, s.since, s.made = of, since, s.made[:0]
+	s.of, s.since, s.pairs, s.made = of, since, labelPairs{}, s.made[:0]
 }
 
 func (s *series) gauge(desc *prometheus.Desc, v float64, more ...string) {
@@ -62,7 +63,7 @@ func (s *series) add(desc *prometheus.Desc, one prometheus.Metric, err error) {
 	if err != nil {
 		one = prometheus.NewInvalidMetric(desc, err)
 	}
-	s.made = append(s.made, one)
+	s.made = append(s.made, sharing{one, s.pairs})
 }
 
 func (s *series) labels(more []string) []string {
