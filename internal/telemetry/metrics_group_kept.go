@@ -112,8 +112,8 @@ func (g *GroupMetrics) lasted(in *histogram, desc histogramDesc, took time.Durat
 	g.change(func() { in.observe(desc.bounds, max(took, 0), trace.SpanContext{}) })
 }
 
-// Show replaces everything that was shown of the group, so what is not in the
-// state any more (a zone, a wait, a holder) disappears.
+// Show keeps the state instead of everything that was shown of the group, so what is
+// not in it any more (a zone, a wait, a holder) disappears.
 func (g *GroupMetrics) Show(state GroupState) {
 	g.change(func() {
 		g.shown, g.seen = g.since(state), true
