@@ -21,7 +21,7 @@ type wish struct {
 func (w wish) none() bool { return w.because == "" }
 
 // wishesFor tells whether the zone should have as few replicas as a decrease leaves.
-func (z standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
+func (z *standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
 // scale finds out how many replicas each zone should have, and which one may
 // shrink now, before any pod is looked at.
@@ -37,12 +37,11 @@ func (b *board) scale() {
 		w.settle(i)
 	}
 	rolling := b.rolling()
-	for _, i := range b.shrinkingFirst() {
-		z := &b.standings[i]
+	for _, z := range b.shrinkingFirst() {
 		if z.wish.none() || z.wish.replicas >= z.Replicas {
 			continue
 		}
-		d, because := b.lower(*z)
+		d, because := b.lower(z)
 		switch z.kept = because; {
 		case !because.None():
 		case b.lowering.None() && (rolling == "" || rolling == z.Name):
@@ -62,7 +61,8 @@ func (b *board) rolling() string {
 		if b.Hold.Holder != Rollout.For(z.Name) {
 			continue
 		}
-		for _, c := range z.candidates {
+		for i := range z.candidates {
+			c := &z.candidates[i]
 			if c.Up() && b.mayReplace(disruption{zone: z, pod: c}).None() {
 				return z.Name
 			}
@@ -93,9 +93,9 @@ func (w wishes) settle(i int) {
 		return
 	}
 	w.states[i] = onTheWay
-	z := &w.standings[i]
+	z := w.standings[i]
 	z.wish = w.delayed(z.Zone, w.of(z.Zone))
-	_, z.kept = w.raise(*z)
+	_, z.kept = w.raise(z)
 	w.states[i] = settled
 }
 
@@ -106,7 +106,7 @@ const MaxReplicas = 100_000
 // of returns how many replicas a zone should have: what a person forces, else
 // what the resource asks for that it mirrors, else what its leader has or is about
 // to be raised to.
-func (w wishes) of(z Zone) wish {
+func (w wishes) of(z *Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
@@ -128,7 +128,7 @@ func plausible(w wish) wish {
 	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
 }
 
-func (w wishes) following(z Zone) wish {
+func (w wishes) following(z *Zone) wish {
 	i, exists := w.places[z.Leader]
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
@@ -142,7 +142,7 @@ func (w wishes) following(z Zone) wish {
 }
 
 // height returns how many replicas a zone asks for once it is raised.
-func (b *board) height(z standing) int {
+func (b *board) height(z *standing) int {
 	if a, _ := b.raise(z); a.To > z.Replicas {
 		return a.To
 	}
@@ -151,7 +151,7 @@ func (b *board) height(z standing) int {
 
 // raise returns what gives a zone more replicas, or why it does not get them
 // now. It needs no hold, and nothing that concerns downscales stands in its way.
-func (b *board) raise(z standing) (SetReplicas, Refusal) {
+func (b *board) raise(z *standing) (SetReplicas, Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
 		return SetReplicas{}, w.objection
@@ -166,7 +166,7 @@ func (b *board) raise(z standing) (SetReplicas, Refusal) {
 
 // unready objects unless a leader has exactly so many replicas, all of them
 // there and available.
-func unready(leader standing, replicas int) Refusal {
+func unready(leader *standing, replicas int) Refusal {
 	because := firstOf(lifecycle(leader.Zone), leader.culprit)
 	if because.None() && leader.Replicas == replicas {
 		return Refusal{}
@@ -174,23 +174,18 @@ func unready(leader standing, replicas int) Refusal {
 	return Refusal{Code: reason.LeaderNotReady, Zone: leader.Name, Pod: because.Pod, Detail: string(because.Code), Until: leader.stableAt}
 }
 
-// shrinkingFirst returns the places of the zones with the one first in which a
-// decrease is noted.
-func (b *board) shrinkingFirst() []int {
-	places := make([]int, 0, len(b.standings))
-	for i, z := range b.standings {
-		if z.Name == b.Hold.Decrease.Zone {
-			places = append([]int{i}, places...)
-		} else {
-			places = append(places, i)
-		}
+// shrinkingFirst returns the zones with the one first in which a decrease is noted.
+func (b *board) shrinkingFirst() []*standing {
+	i := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == b.Hold.Decrease.Zone })
+	if i <= 0 {
+		return b.standings
 	}
-	return places
+	return slices.Concat(b.standings[i:i+1], b.standings[:i], b.standings[i+1:])
 }
 
 // lower returns the decrease that gives a zone the replicas it should have, or
 // why it does not get them now. It is judged like one that anybody asks for.
-func (b *board) lower(z standing) (Decrease, Refusal) {
+func (b *board) lower(z *standing) (Decrease, Refusal) {
 	d := b.departure(z, Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Decrease{}, r
@@ -215,7 +210,7 @@ func (b *board) ours(d departure) Decrease {
 	return note
 }
 
-func barred(z standing) Refusal {
+func barred(z *standing) Refusal {
 	if z.Barred {
 		return Refusal{Code: reason.DownscaleBarred}
 	}
@@ -223,7 +218,7 @@ func barred(z standing) Refusal {
 }
 
 // gaveUp objects while a decrease that failed is not tried again.
-func (b *board) gaveUp(z standing) Refusal {
+func (b *board) gaveUp(z *standing) Refusal {
 	at := b.Hold.GivenUp[z.Name]
 	if StillGivenUp(at, b.Now) {
 		return Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
@@ -233,7 +228,7 @@ func (b *board) gaveUp(z standing) Refusal {
 
 // overdue objects while a decrease of the zone stands that took too long: it is
 // ended before the next one begins.
-func (b *board) overdue(z standing) Refusal {
+func (b *board) overdue(z *standing) Refusal {
 	d := b.Hold.Decrease
 	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(b.patience(d)) {
 		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
@@ -289,7 +284,7 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 }
 
 // stillAllowed is stillDue but for whether the decrease is still wanted.
-func (b *board) stillAllowed(z standing, d Decrease) (departure, Refusal) {
+func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
 	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
 	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
 		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked

@@ -41,10 +41,16 @@ func Group(s Snapshot) []Action {
 
 // replace proposes every outdated pod of a zone and returns those that no
 // guard objects to, and the first objection.
-func (b *board) replace(z standing) ([]Action, Refusal) {
+func (b *board) replace(z *standing) ([]Action, Refusal) {
+	if len(z.candidates) == 0 {
+		return nil, Refusal{}
+	}
+	after := *z // with what is proposed so far
+	z = &after
 	var deletes []Action
 	var first Refusal
-	for _, c := range z.candidates {
+	for i := range z.candidates {
+		c := &z.candidates[i]
 		if r := b.mayReplace(disruption{zone: z, pod: c}); !r.None() {
 			first = firstOf(first, r)
 			continue
@@ -61,7 +67,7 @@ func (b *board) replace(z standing) ([]Action, Refusal) {
 	return deletes, first
 }
 
-func deletion(z Zone, c candidate) DeletePod {
+func deletion(z *Zone, c *candidate) DeletePod {
 	because := reason.OutdatedRevision
 	if !c.Up() {
 		because = reason.OutdatedAndDown
@@ -93,8 +99,8 @@ func (b *board) withdrawals(deeds []Action) []Action {
 // against says what speaks against a pending intent now.
 func (b *board) against(intent Intent) Refusal {
 	for _, z := range b.standings {
-		for _, c := range z.candidates {
-			if c.Name == intent.Pod {
+		for i := range z.candidates {
+			if c := &z.candidates[i]; c.Name == intent.Pod {
 				return b.mayReplace(disruption{zone: z, pod: c})
 			}
 		}
@@ -105,7 +111,7 @@ func (b *board) against(intent Intent) Refusal {
 // adopt makes the update revision the current one when every pod of the zone
 // runs it and is available, and the status says so: what is about to be written
 // anew is not written to.
-func (b *board) adopt(z standing) []Action {
+func (b *board) adopt(z *standing) []Action {
 	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
 	}
@@ -113,15 +119,15 @@ func (b *board) adopt(z standing) []Action {
 }
 
 // unadopted tells whether a zone is finished but for its current revision.
-func (z standing) unadopted() bool {
+func (z *standing) unadopted() bool {
 	return z.whole() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
 
-func (b *board) againstAdoption(z standing) Refusal {
+func (b *board) againstAdoption(z *standing) Refusal {
 	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), stillCounting(z.Zone))
 }
 
-func stillCounting(z Zone) Refusal {
+func stillCounting(z *Zone) Refusal {
 	if z.Counting {
 		return Refusal{Code: reason.StatusBehind}
 	}
@@ -147,18 +153,18 @@ func (b *board) release(deeds []Action) []Action {
 }
 
 // yields tells whether a rollout lets evictions in another zone have their turn.
-func (b *board) yields(z standing) bool {
+func (b *board) yields(z *standing) bool {
 	return !b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction).None()
 }
 
 // goesOn tells whether outdated pods are left and nothing but other zones and
 // budgets keeps them from being replaced.
-func (b *board) goesOn(z standing) bool {
+func (b *board) goesOn(z *standing) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
 // wait says what an unfinished zone waits for, if anything.
-func (b *board) wait(z standing, replacements []Action, objection Refusal) []Action {
+func (b *board) wait(z *standing, replacements []Action, objection Refusal) []Action {
 	because := firstOf(objection, z.problem)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
@@ -179,7 +185,7 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what
 // keeps its replicas where that needs a person and the other does not pass by itself.
-func (z standing) foremost(because Refusal) Refusal {
+func (z *standing) foremost(because Refusal) Refusal {
 	if needsPerson(z.kept) && (because.None() || needsPerson(because)) {
 		return z.kept
 	}
