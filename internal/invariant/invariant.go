@@ -66,7 +66,8 @@ func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violati
 	if covered.Verdict == hold.Look {
 		return nil // nothing is done on this snapshot
 	}
-	for _, rule := range rules {
+	for i := range rules {
+		rule := &rules[i]
 		if detail := rule.broken(&s, steps, &covered); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}

@@ -42,11 +42,6 @@ func Group(s Snapshot) []Action {
 // replace proposes every outdated pod of a zone and returns those that no
 // guard objects to, and the first objection.
 func (b *board) replace(z *standing) ([]Action, Refusal) {
-	if len(z.candidates) == 0 {
-		return nil, Refusal{}
-	}
-	after := *z // with what is proposed so far
-	z = &after
 	var deletes []Action
 	var first Refusal
 	for i := range z.candidates {
@@ -57,14 +52,20 @@ func (b *board) replace(z *standing) ([]Action, Refusal) {
 		}
 		deletes = append(deletes, deletion(z.Zone, c))
 		if !c.counted {
-			z.down++
-			z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+			z = z.without(c)
 		}
 		if !c.noted {
 			b.noted++
 		}
 	}
 	return deletes, first
+}
+
+// without is how a zone stands once a pod is down that serves.
+func (z standing) without(c *candidate) *standing {
+	z.down++
+	z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+	return &z
 }
 
 func deletion(z *Zone, c *candidate) DeletePod {

@@ -36,9 +36,10 @@ type watch struct {
 
 // sight is what a process knows of one group.
 type sight struct {
-	zones  []plan.Zone
 	pods   [][]*plan.Pod
-	cached *plan.Hold // the Lease as its watch shows it
+	zones  []plan.Zone // with those pods, or with none since they have changed
+	shown  []plan.Zone // a copy for snapshots; nil since something has changed
+	cached *plan.Hold  // the Lease as its watch shows it
 	known  reply
 	grants map[grant]time.Duration // since when it has known of them, by its steady clock
 	served served
@@ -140,8 +141,11 @@ func (p *process) follow(k kind, to int) {
 		switch k {
 		case ofPods:
 			s.pods[c.zone][c.ordinal] = c.pod
+			s.zones[c.zone].Pods, s.shown = nil, nil
 		case ofZones:
-			s.zones[c.zone] = *c.set
+			pods := s.zones[c.zone].Pods
+			s.zones[c.zone], s.shown = *c.set, nil
+			s.zones[c.zone].Pods = pods
 		case ofLeases:
 			s.cached = c.lease
 		case kinds:
@@ -210,16 +214,25 @@ func (p *process) looked(g *group, live plan.Snapshot) {
 
 // cached returns a group as the caches show it.
 func (p *process) cached(g *group) plan.Snapshot {
-	seen := p.sights[g.no]
-	s := plan.Snapshot{
-		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets,
+	return plan.Snapshot{
+		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets, Zones: p.sights[g.no].snapshot(),
 		ZonesAt: p.watches[ofZones].version, PodsAt: p.watches[ofPods].version,
 	}
-	for n, z := range seen.zones {
-		z.Pods = present(seen.pods[n])
-		s.Zones = append(s.Zones, z)
+}
+
+// snapshot returns the zones as they are known. Whoever plans leaves them as they are,
+// so they are put together once for all who look before something changes.
+func (s *sight) snapshot() []plan.Zone {
+	if s.shown != nil {
+		return s.shown
 	}
-	return s
+	for n := range s.zones {
+		if z := &s.zones[n]; z.Pods == nil {
+			z.Pods = present(s.pods[n])
+		}
+	}
+	s.shown = slices.Clone(s.zones)
+	return s.shown
 }
 
 // present returns the pods that exist, by ascending ordinal.
