@@ -49,9 +49,11 @@ func (z *standing) whole() bool { return z.problem.None() }
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
 func newBoard(s Snapshot) *board {
-	b := &board{Snapshot: s, counting: map[string]Intent{}, covers: coverageOf(s.Budgets, s.Zones)}
-	b.Hold.Intents = slices.Clone(s.Hold.Intents)
-	slices.SortFunc(b.Hold.Intents, byPod)
+	b := &board{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
+	if len(s.Hold.Intents) > 0 {
+		b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
+		b.counting = make(map[string]Intent, len(s.Hold.Intents))
+	}
 	for _, intent := range b.Hold.Intents {
 		if s.Fate(intent).Counts() {
 			b.counting[intent.Pod] = intent

@@ -205,9 +205,12 @@ func (b *board) tell() []Action {
 
 // vanished drops what is noted of zones that are none of the group any more.
 func (b *board) vanished() []Action {
+	if len(b.Hold.Agreed) == 0 || len(b.Zones) == 0 {
+		return nil
+	}
 	var notes []Action
 	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Agreed), CompareNatural) {
-		if _, exists := b.Zone(zone); !exists && len(b.Zones) > 0 {
+		if _, exists := b.Zone(zone); !exists {
 			notes = append(notes, NoteAgreed{Zone: zone})
 		}
 	}

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/lockstep-dev/lockstep/internal/reason"
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
 
 // Group returns what should happen next to a rollout group. The result is
 // empty exactly when the goal is reached: every zone is whole, runs its update
@@ -15,7 +19,9 @@ func Group(s Snapshot) []Action {
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
-		waits = append(waits, b.wait(z, replacements, objection)...)
+		if because := b.waitsFor(z, replacements, objection); !because.None() {
+			waits = append(waits, Wait{Zone: z.Name, Because: because})
+		}
 		if z.Name == b.turn {
 			turn = objection
 		}
@@ -36,7 +42,7 @@ func Group(s Snapshot) []Action {
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
-	return append(append(deeds, after...), waits...)
+	return slices.Concat(deeds, after, waits)
 }
 
 // replace proposes every outdated pod of a zone and returns those that no
@@ -164,8 +170,8 @@ func (b *board) goesOn(z *standing) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
-// wait says what an unfinished zone waits for, if anything.
-func (b *board) wait(z *standing, replacements []Action, objection Refusal) []Action {
+// waitsFor says what an unfinished zone waits for, if anything.
+func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Refusal {
 	because := firstOf(objection, z.problem)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
@@ -178,10 +184,10 @@ func (b *board) wait(z *standing, replacements []Action, objection Refusal) []Ac
 	because = firstOf(because, b.unreleased(z.Zone))
 	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
-		return nil
+		return Refusal{}
 	}
 	because.Until = earlier(earlier(earlier(earlier(because.Until, ends), z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
-	return []Action{Wait{Zone: z.Name, Because: because}}
+	return because
 }
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what

@@ -91,15 +91,14 @@ func emptyPods(zones int) [][]*plan.Pod {
 
 // after lets something happen in this life of the process, once it is awake.
 func (p *process) after(d time.Duration, do func()) {
-	life := p.life
-	p.walk.after(d, func() { p.awake(life, do) })
+	p.agenda.put(event{at: p.now + max(d, 0), do: do, of: p, life: p.life})
 }
 
 func (p *process) awake(life int, do func()) {
 	switch {
 	case p.life != life || p.dead:
 	case p.asleep > p.now:
-		p.walk.after(p.asleep-p.now+p.between(0, 100*time.Millisecond), func() { p.awake(life, do) })
+		p.agenda.put(event{at: p.asleep + p.between(0, 100*time.Millisecond), do: do, of: p, life: life})
 	default:
 		do()
 	}

@@ -244,6 +244,10 @@ func (r *round) run(done func(error)) {
 type request func(done func(error))
 
 func (r *round) inTurn(all []request, done func(error)) {
+	if len(all) == 0 {
+		done(nil)
+		return
+	}
 	var failed error
 	var send func(n int)
 	send = func(n int) {

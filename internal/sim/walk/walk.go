@@ -116,7 +116,7 @@ func (w *walk) run() {
 			w.violate(nil, "Rests", "it never does")
 			break
 		}
-		e.do()
+		e.happen()
 	}
 	w.report.Schedules = 1
 	w.report.Days = w.now.Hours() / 24
