@@ -448,7 +448,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "follower waits a plan for its leader's raise",
-		Edits: []Edit{{follow, "\treturn wish{replicas: w.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Edits: []Edit{{follow, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
 		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
 	},
 	{

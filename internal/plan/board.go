@@ -32,6 +32,7 @@ type standing struct {
 	surplus    Refusal   // a pod beyond what the spec asks for
 	stableAt   time.Time // when the next pod that is Ready becomes available
 	candidates []candidate
+	wishing    wishing
 	wish       wish    // the replicas it should have
 	kept       Refusal // why it does not get them now
 }

@@ -29,12 +29,8 @@ func (b *board) scale() {
 	if !b.Key.Rolled() {
 		return
 	}
-	w := wishes{board: b, places: map[string]int{}, states: make([]wishing, len(b.standings))}
-	for i, z := range b.standings {
-		w.places[z.Name] = i
-	}
-	for i := range b.standings {
-		w.settle(i)
+	for _, z := range b.standings {
+		b.settle(z)
 	}
 	rolling := b.rolling()
 	for _, z := range b.shrinkingFirst() {
@@ -71,13 +67,7 @@ func (b *board) rolling() string {
 	return ""
 }
 
-// wishes goes from zones to their leaders, each once.
-type wishes struct {
-	*board
-	places map[string]int
-	states []wishing
-}
-
+// wishing is how far a zone is with its wish.
 type wishing uint8
 
 const (
@@ -88,25 +78,24 @@ const (
 
 // settle gives a zone its wish, after its leader: those who follow a zone that
 // is raised need not wait for the next plan.
-func (w wishes) settle(i int) {
-	if w.states[i] != unasked {
+func (b *board) settle(z *standing) {
+	if z.wishing != unasked {
 		return
 	}
-	w.states[i] = onTheWay
-	z := w.standings[i]
-	z.wish = w.delayed(z.Zone, w.of(z.Zone))
-	_, z.kept = w.raise(z)
-	w.states[i] = settled
+	z.wishing = onTheWay
+	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
+	_, z.kept = b.raise(z)
+	z.wishing = settled
 }
 
 // MaxReplicas is the most that lockstep gives a zone: more pods than a cluster
 // carries. A number beyond it is a mistake, and whoever made it is told.
 const MaxReplicas = 100_000
 
-// of returns how many replicas a zone should have: what a person forces, else
+// wishOf returns how many replicas a zone should have: what a person forces, else
 // what the resource asks for that it mirrors, else what its leader has or is about
 // to be raised to.
-func (w wishes) of(z *Zone) wish {
+func (b *board) wishOf(z *Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
@@ -115,7 +104,7 @@ func (w wishes) of(z *Zone) wish {
 	case z.Mirror.Asked():
 		return plausible(mirrored(z.Mirror))
 	case z.Leader != "":
-		return plausible(w.following(z))
+		return plausible(b.following(z))
 	}
 	return wish{}
 }
@@ -128,17 +117,16 @@ func plausible(w wish) wish {
 	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
 }
 
-func (w wishes) following(z *Zone) wish {
-	i, exists := w.places[z.Leader]
+func (b *board) following(z *Zone) wish {
+	leader, exists := b.standing(z.Leader)
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
 	}
-	w.settle(i)
-	leader := w.standings[i]
-	if w.states[i] == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
+	b.settle(leader)
+	if leader.wishing == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
 		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
-	return wish{replicas: w.height(leader), because: reason.LeaderFollowed}
+	return wish{replicas: b.height(leader), because: reason.LeaderFollowed}
 }
 
 // height returns how many replicas a zone asks for once it is raised.
