@@ -52,7 +52,8 @@ func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 func newBoard(s Snapshot) *board {
 	b := &board{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
 	if len(s.Hold.Intents) > 0 {
-		b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
+		b.Hold.Intents = slices.Clone(s.Hold.Intents)
+		slices.SortFunc(b.Hold.Intents, byPod)
 		b.counting = make(map[string]Intent, len(s.Hold.Intents))
 	}
 	for _, intent := range b.Hold.Intents {

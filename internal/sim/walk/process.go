@@ -266,22 +266,23 @@ func (p *process) dated(g *group, r reply) plan.Hold {
 	s := p.sights[g.no]
 	h := *r.lease
 	h.Own = r.own
-	h.Intents = make([]plan.Intent, len(r.lease.Intents))
-	var known map[grant]time.Duration
-	for n, i := range r.lease.Intents {
-		if i.Granted() {
-			this := grant{i.Pod, i.UID, i.Version, i.Since}
-			since, before := s.grants[this]
-			if !before {
-				since = p.clock.lasted(p.now)
-			}
-			if known == nil {
-				known = map[grant]time.Duration{}
-			}
-			known[this] = since
-			i.Known = p.clock.lasted(p.now) - since
+	if !slices.ContainsFunc(h.Intents, plan.Intent.Granted) {
+		s.grants = nil
+		return h
+	}
+	h.Intents = slices.Clone(h.Intents)
+	known := map[grant]time.Duration{}
+	for n, i := range h.Intents {
+		if !i.Granted() {
+			continue
 		}
-		h.Intents[n] = i
+		this := grant{i.Pod, i.UID, i.Version, i.Since}
+		since, before := s.grants[this]
+		if !before {
+			since = p.clock.lasted(p.now)
+		}
+		known[this] = since
+		h.Intents[n].Known = p.clock.lasted(p.now) - since
 	}
 	s.grants = known
 	return h
