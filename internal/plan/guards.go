@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -198,7 +198,7 @@ func budgetSpent(_ *board, d disruption) Refusal {
 		return Refusal{}
 	}
 	r := d.zone.culprit
-	count := fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
+	count := strconv.Itoa(d.zone.down) + " of at most " + strconv.Itoa(d.zone.budget) + " down"
 	if r.Detail != "" {
 		count = r.Detail + ", " + count
 	}
