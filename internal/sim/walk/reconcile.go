@@ -294,7 +294,7 @@ func (r *round) cover(done func(error)) {
 		r.story(r.g, r.name, "writes", (*spelled)(&r.covered.Record))
 		r.writeLease(r.g, r.covered.Record, then)
 	case hold.Remove:
-		r.sendWrite(func() bool { return r.dropLease(r.g, r.seen.Hold) }, then)
+		r.sendWrite(func() bool { return r.dropLease(r.process, r.g, r.seen.Hold) }, then)
 	case hold.Carry, hold.Look:
 		done(nil)
 	}
