@@ -44,7 +44,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	seeds := c.seeds()
-	program, former, err := c.programs(ctx)
+	programs, err := c.build(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 		batch := seeds[:min(len(seeds), plansOfACluster)]
 		seeds = seeds[len(batch):]
 		var some []record
-		some, err = c.onOneCluster(ctx, program, former, batch)
+		some, err = c.onOneCluster(ctx, programs, batch)
 		done = append(done, some...)
 	}
 	c.show.line.End()
@@ -91,24 +91,33 @@ func (c *campaign) seeds() []uint64 {
 	return seeds
 }
 
-// programs builds the operator, and the former one.
-func (c *campaign) programs(ctx context.Context) (program, former string, err error) {
-	if program = c.settings.program; program == "" {
-		if program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
-			return "", "", err
+// programs are paths of operators.
+type programs struct {
+	program string
+	former  string // an older one
+	bent    string // the program, but its clocks can be wrong; empty: there is none
+}
+
+func (c *campaign) build(ctx context.Context) (p programs, err error) {
+	if p.program = c.settings.program; p.program == "" {
+		if p.program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
+			return p, err
+		}
+		if p.bent, err = localcluster.BuildOperatorWithWrongClocks(ctx, c.progress); err != nil {
+			return p, err
 		}
 	}
 	commit, err := os.ReadFile(formerCommit)
 	if err != nil {
-		return "", "", fmt.Errorf("read the former operator's commit: %w", err)
+		return p, fmt.Errorf("read the former operator's commit: %w", err)
 	}
-	former, err = localcluster.BuildFormerOperator(ctx, strings.TrimSpace(string(commit)), c.progress)
-	return program, former, err
+	p.former, err = localcluster.BuildFormerOperator(ctx, strings.TrimSpace(string(commit)), c.progress)
+	return p, err
 }
 
 // onOneCluster carries out plans, some at a time.
-func (c *campaign) onOneCluster(ctx context.Context, program, former string, seeds []uint64) (done []record, err error) {
-	g, err := prepareGround(ctx, program, former, io.Discard)
+func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []uint64) (done []record, err error) {
+	g, err := prepareGround(ctx, programs, io.Discard)
 	if err != nil {
 		return nil, err
 	}

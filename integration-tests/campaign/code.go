@@ -14,7 +14,7 @@ import (
 // seed: the operator, its manifests, and what tries it.
 var tried = []string{
 	"../go.mod", "../go.sum", "../cmd", "../internal", "../manifests",
-	"go.mod", "go.sum", "campaign", "child", "controlplane", "faultproxy", "judge", "localcluster", "upgrade",
+	"go.mod", "go.sum", "campaign", "child", "controlplane", "faultproxy", "judge", "localcluster", "upgrade", "wrongclock",
 }
 
 // codeOf names the state of all that is tried, as git has it, with what is not

@@ -26,6 +26,8 @@ type fault struct {
 	lists bool
 	// former lets a replica begin as the operator of a former commit.
 	former bool
+	// clocks are those that the replicas live by; nil: true ones.
+	clocks *[2]clocks
 	// deed is done once, at a time after the first step began.
 	deed func(context.Context, *trial, *replica) error
 	at   time.Duration
@@ -58,6 +60,7 @@ var sources = []struct {
 	{2, leadershipDeleted},
 	{2, leadershipTaken},
 	{2, formerVersion},
+	{2, clocksWrong},
 	{1, webhooksCut},
 	{1, apiserverRestarts},
 	{1, etcdRestarts},

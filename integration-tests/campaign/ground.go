@@ -34,8 +34,7 @@ type ground struct {
 	stale   *localcluster.ExtraAPIServer
 	pipe    *faultproxy.Pipe
 	audits  []*judge.AuditLog
-	program string // the operator
-	former  string // an older one
+	programs
 
 	interrupted chan struct{} // a part of the control plane is back
 	end         func()        // ends what goes on beside the trials
@@ -63,8 +62,8 @@ const manifests = "../manifests/"
 // account is the service account that operators work as.
 const account = "lockstep"
 
-func prepareGround(ctx context.Context, program, former string, progress io.Writer) (_ *ground, err error) {
-	g := &ground{program: program, former: former, interrupted: make(chan struct{}, 1)}
+func prepareGround(ctx context.Context, programs programs, progress io.Writer) (_ *ground, err error) {
+	g := &ground{programs: programs, interrupted: make(chan struct{}, 1)}
 	if g.cluster, err = localcluster.Start(ctx, localcluster.Options{Progress: progress}); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
 var faultWords = []string{
 	"are killed at these writes", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
 	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
-	"connections to webhooks", "kube-apiserver is killed", "etcd is killed",
+	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed",
 }
 
 func kindOfWords(words string) string {

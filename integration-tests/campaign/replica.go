@@ -98,14 +98,21 @@ func (r *replica) args() []string {
 }
 
 // env lets who goes back in time list objects from the API server's cache, as clients
-// did before lists were streamed: a stream waits until the cache is up to date.
-func (r *replica) env() []string {
+// did before lists were streamed: a stream waits until the cache is up to date. It says
+// which clocks are wrong to whom that matters.
+func (r *replica) env() (variables []string) {
 	for _, f := range r.trial.plan.faults {
-		if f.lists && f.befalls(r.number) {
-			return []string{"KUBE_FEATURE_WatchListClient=false"}
+		if !f.befalls(r.number) {
+			continue
+		}
+		if f.lists {
+			variables = append(variables, "KUBE_FEATURE_WatchListClient=false")
+		}
+		if f.clocks != nil {
+			variables = append(variables, f.clocks[r.number].since(r.trial.began).Variable())
 		}
 	}
-	return nil
+	return variables
 }
 
 func (r *replica) built() string {

@@ -179,6 +179,10 @@ func (t *trial) makeReplicas(ctx context.Context) error {
 			for resource, d := range f.late {
 				r.proxy.DelayWatches(resource, d)
 			}
+			if f.clocks != nil && t.ground.bent != "" {
+				r.program = t.ground.bent
+				t.count("wrong clocks")
+			}
 			if f.former {
 				r.program = t.ground.former
 			}

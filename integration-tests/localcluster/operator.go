@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/wrongclock"
 )
 
 // OperatorOptions say how to run the operator under test.
@@ -60,6 +62,25 @@ func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	return build(ctx, progress, source, "the operator", "lockstep")
 }
 
+// BuildOperatorWithWrongClocks builds it so that its clocks can be told to be wrong, by
+// a variable of wrongclock.Clock.
+func BuildOperatorWithWrongClocks(ctx context.Context, progress io.Writer) (string, error) {
+	source, err := repositoryFolder()
+	if err != nil {
+		return "", err
+	}
+	room, err := newRoom()
+	if err != nil {
+		return "", err
+	}
+	overlay, err := wrongclock.Overlay(ctx, room.dir)
+	if err != nil {
+		return "", errors.Join(err, room.remove())
+	}
+	program, err := build(ctx, progress, source, "the operator with wrong clocks", "lockstep", overlay)
+	return program, errors.Join(err, room.remove())
+}
+
 // BuildPlugin builds cmd/kubectl-lockstep in the same way.
 func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
 	source, err := repositoryFolder()
@@ -70,7 +91,7 @@ func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 // build builds a program of a source tree, into a room of its own.
-func build(ctx context.Context, progress io.Writer, source, what, name string) (string, error) {
+func build(ctx context.Context, progress io.Writer, source, what, name string, flags ...string) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -80,7 +101,8 @@ func build(ctx context.Context, progress io.Writer, source, what, name string) (
 	}
 	program := room.path(name)
 	show := startTask(progress, "building "+what)
-	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, nil, show.step)
+	arguments := slices.Concat([]string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program}, flags, []string{"./cmd/" + name})
+	err = runGo(ctx, source, arguments, nil, show.step)
 	show.end(err)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build %s: %w", what, err), room.remove())

@@ -125,8 +125,8 @@ func (o *Observer) configure() error {
 }
 
 func indexPods(object any) ([]string, error) {
-	if r, ok := object.(*podRecord); ok && r.owner != "" {
-		return []string{r.owner}, nil
+	if r, ok := object.(*podRecord); ok && r.controller() != "" {
+		return []string{r.controller()}, nil
 	}
 	return nil, nil
 }
