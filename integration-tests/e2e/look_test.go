@@ -59,6 +59,7 @@ func (v *visitor) awaitsNamespace(ctx context.Context, name string) {
 // look is what others see of a visit, who know the audit log.
 type look struct {
 	*visitor
+	began      time.Time
 	witness    *judge.Witness
 	namespaces []string // before
 	wrote      int      // before
@@ -66,11 +67,12 @@ type look struct {
 
 func (v *visitor) beginsToLook(t *testing.T) *look {
 	t.Helper()
+	began := time.Now()
 	witness, err := judge.Watch(t.Context(), v.admin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &look{v, witness, v.names(t), len(v.wrote(t))}
+	return &look{v, began, witness, v.names(t), len(v.wrote(t))}
 }
 
 // names returns those of all namespaces.
@@ -120,7 +122,7 @@ func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string
 	}
 }
 
-// guarded says whether decreases and evictions go through admission.
+// guarding says whether decreases and evictions go through admission.
 type guarding bool
 
 const guarded, unguarded guarding = true, false
@@ -138,6 +140,7 @@ func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guardi
 	if err != nil {
 		t.Fatal(err)
 	}
+	requests = slices.DeleteFunc(requests, func(r judge.Request) bool { return r.At.Before(l.began) }) // others had namespaces of these names
 	verdict := judge.Try(history, requests, judge.Rules{
 		Operators: operators(), Grace: grace, Guarded: bool(by), Evicting: bool(by),
 	})
