@@ -59,11 +59,6 @@ func newPlan(seed uint64) plan {
 			p.groups[i].partitions = false
 		}
 	}
-	if slices.ContainsFunc(p.faults, func(f fault) bool { return f.clocks != nil }) {
-		for i := range p.groups { // whoever asks for a time between two deeds has to know what time it is
-			p.groups[i].apart = 0
-		}
-	}
 	return p
 }
 

@@ -22,4 +22,7 @@ func TestLockstepOnRealNodes(t *testing.T) {
 	t.Run("two nodes are drained at once within the budget", w.drains)
 	t.Run("one command removes everything", w.uninstalls)
 	t.Run("the operator is upgraded in the middle of a rollout", w.upgrades)
+	if !w.isYours() {
+		t.Run("the cluster serves visitors", w.servesVisitors)
+	}
 }
