@@ -59,6 +59,11 @@ property_packages = $(addprefix ./,$(sort $(dir $(shell \
 fuzz_targets = $(shell git grep --no-index '^func Fuzz' -- 'internal/*_test.go' | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|./\1:\2|')
 FUZZTIME ?= 100000x
 
+# A cluster of yours for make demo and make e2e: its kubeconfig, in the place of clusters of their own.
+ifdef KUBECONFIG_E2E
+override export KUBECONFIG_E2E := $(abspath $(KUBECONFIG_E2E))
+endif
+
 # How many plans the fault campaign tries, and the file of what came of them: seeds
 # that stand there for this code are passed over, so a run goes on where it stopped.
 FAULTS         ?= 60
@@ -72,7 +77,7 @@ help:
 
 ##@ See it work
 
-demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger
+demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger; KUBECONFIG_E2E=FILE takes a cluster of yours
 	cd $(SUITES) && $(GO) run ./demo
 
 bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-only soak', '-long', '-help'
@@ -136,8 +141,8 @@ storm: ## a thousand rounds of rollouts and downscales that begin in any order; 
 monitoring: ## alerts, recording rules and every query of the dashboard, on a Prometheus that is built for it once
 	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m
 
-e2e: ## everything users do, on nodes of its own that run containers; needs root and Debian's packages, docs/e2e.md
-	cd $(SUITES) && LOCKSTEP_E2E=run $(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 30m ./debian ./enclosure ./realnode ./e2e
+e2e: ## everything users do, on nodes of its own that run containers; needs root and Debian's packages, docs/e2e.md; KUBECONFIG_E2E=FILE takes a cluster of yours
+	cd $(SUITES) && $(if $(KUBECONFIG_E2E),,LOCKSTEP_E2E=run )$(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 30m $(if $(KUBECONFIG_E2E),,./debian ./enclosure ./realnode )./e2e
 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)

@@ -73,6 +73,7 @@ var house = map[string]room{
 	"internal/hook":      {floor: 3, uses: outside},
 	"internal/reference": {floor: 3, uses: outside},
 	"internal/telemetry": {floor: 3, uses: outside},
+	"internal/clock":     {floor: 3},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},

@@ -65,7 +65,11 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 
 func TestALeaseHeldByAPersonIsRespectedUntilItExpires(t *testing.T) {
 	t.Parallel()
-	s := managed(t)
+	managed(t).respectsAHoldByHand()
+}
+
+func (s *scene) respectsAHoldByHand() {
+	s.t.Helper()
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
 	s.changeAll(version(2))
 	s.settledSoon()
@@ -73,8 +77,8 @@ func TestALeaseHeldByAPersonIsRespectedUntilItExpires(t *testing.T) {
 	taken.Spec.HolderIdentity = new("manual/maintenance")
 	taken.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
 	taken.Spec.LeaseDurationSeconds = new(int32(3))
-	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(t.Context(), taken, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
+	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(s.t.Context(), taken, metav1.UpdateOptions{}); err != nil {
+		s.t.Fatal(err)
 	}
 	s.eventually("the witness hears of it", func(now present) error {
 		if free(now) == nil {
@@ -87,7 +91,7 @@ func TestALeaseHeldByAPersonIsRespectedUntilItExpires(t *testing.T) {
 	s.settled()
 	first := s.takedowns()[before]
 	if expiry := taken.Spec.RenewTime.Add(3 * time.Second); first.At.Before(expiry) || first.At.After(expiry.Add(2*time.Second)) {
-		t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
+		s.t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")
 }

@@ -93,8 +93,11 @@ func TestFiguresOfTheKernel(t *testing.T) {
 	if got := cpuOf("4711 (gone"); got != 0 {
 		t.Errorf("CPU time of nothing %s", got)
 	}
-	if got := residentOf("Name:\tx\nVmHWM:\t  99 kB\nVmRSS:\t   51234 kB\nRssAnon:\t 7 kB\n"); got != 51234 {
-		t.Errorf("%d KB occupied", got)
+	const status = "Name:\tx\nVmHWM:\t  99 kB\nVmRSS:\t   51234 kB\nRssAnon:\t 7 kB\n"
+	for name, want := range map[string]int{"VmRSS": 51234, "RssAnon": 7, "RssFile": 0} {
+		if got := statusOf(status, name); got != want {
+			t.Errorf("%s is %d KB, want %d", name, got, want)
+		}
 	}
 }
 

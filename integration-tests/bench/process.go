@@ -103,17 +103,24 @@ func cpuOf(stat string) time.Duration {
 }
 
 // memory is what the process occupies (its resident set), in KB.
-func (p *process) memory() int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+func (p *process) memory() int { return p.status("VmRSS") }
+
+// ownMemory is what of this it has written: the rest are pages of its program that were
+// needed once, which the kernel may drop.
+func (p *process) ownMemory() int { return p.status("RssAnon") }
+
+// status is a figure of the kernel's, in KB.
+func (p *process) status(name string) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	return residentOf(string(status))
+	return statusOf(string(text), name)
 }
 
-func residentOf(status string) int {
-	for line := range strings.Lines(status) {
-		if rest, found := strings.CutPrefix(line, "VmRSS:"); found {
+func statusOf(text, name string) int {
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(line, name+":"); found {
 			n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
 			return n
 		}

@@ -81,8 +81,8 @@ func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, er
 			return s, fmt.Errorf("look at %s: %w", r.name, err)
 		}
 		s.samples = append(s.samples, now)
-		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s, %d goroutines", len(s.samples), s.minutes,
-			s.rollouts, kilobytes(now.heap), megabytes(now.resident), now.goroutines)
+		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s (its own: %s), %d goroutines", len(s.samples), s.minutes,
+			s.rollouts, kilobytes(now.heap), megabytes(now.resident), megabytes(now.own), now.goroutines)
 	}
 	if due := int(time.Duration(s.minutes) * sampleSoak / sizes.every); float64(s.rollouts) < leastPace*float64(due) {
 		a.say("there were %d rollouts and not %d: the machine was too busy to keep the pace, which memory follows", s.rollouts, due)
@@ -110,6 +110,7 @@ func (s soaked) rows() []row {
 	return []row{
 		rowOf(all+": heap after a collection, first and last third", "< 1 % more", func(v vitals) int { return v.heap }, kilobytes),
 		rowOf("resident memory", "< 1 % more", func(v vitals) int { return v.resident }, megabytes),
+		rowOf("of this its own, without pages of the program", "< 1 % more", func(v vitals) int { return v.own }, megabytes),
 		rowOf("goroutines", "< 1 % more", func(v vitals) int { return v.goroutines }, func(n int) string { return fmt.Sprint(n) }),
 	}
 }

@@ -11,6 +11,7 @@ import (
 type vitals struct {
 	heap       int // bytes that are left of the heap after a collection
 	resident   int // KB that the process occupies
+	own        int // KB of these that are no pages of its program
 	goroutines int
 }
 
@@ -35,7 +36,7 @@ func (p *process) vitals(ctx context.Context) (vitals, error) {
 		return vitals{}, err
 	}
 	goroutines, err := p.number(ctx, goroutineProfile, goroutineLine)
-	return vitals{heap: heap, resident: p.memory(), goroutines: goroutines}, err
+	return vitals{heap: heap, resident: p.memory(), own: p.ownMemory(), goroutines: goroutines}, err
 }
 
 func (p *process) number(ctx context.Context, path string, line *regexp.Regexp) (int, error) {

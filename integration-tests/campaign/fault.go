@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
@@ -25,22 +26,20 @@ type fault struct {
 	lists bool
 	// former lets a replica begin as the operator of a former commit.
 	former bool
+	// clocks are those that the replicas live by; nil: true ones.
+	clocks *[2]clocks
 	// deed is done once, at a time after the first step began.
 	deed func(context.Context, *trial, *replica) error
 	at   time.Duration
 
 	// replica is whom it befalls; -1: both.
 	replica int
-	// deaf is how much longer operators may not know of what others did.
-	deaf time.Duration
+	// once: of the faults with the same word here a plan has one at most.
+	once string
 }
 
 // befalls tells whether a fault is one of a replica's.
 func (f fault) befalls(replica int) bool { return f.replica < 0 || f.replica == replica }
-
-// reconnect is how long an operator may hear nothing after its connection or a watch
-// was cut: client-go waits longer each time before it goes on.
-const reconnect = 30 * time.Second
 
 // sources are the kinds of faults, each with how often it is drawn.
 var sources = []struct {
@@ -55,9 +54,13 @@ var sources = []struct {
 	{2, garbled},
 	{3, goneBack},
 	{2, paused},
+	{2, lateWrites},
+	{4, podLosesReady},
+	{3, podDeleted},
 	{2, leadershipDeleted},
 	{2, leadershipTaken},
 	{2, formerVersion},
+	{2, clocksWrong},
 	{1, webhooksCut},
 	{1, apiserverRestarts},
 	{1, etcdRestarts},
@@ -70,16 +73,23 @@ func newFaults(random *rand.Rand) []fault {
 		shares += s.share
 	}
 	var faults []fault
-	for range 1 + random.IntN(4) {
+	for wanted := 1 + random.IntN(4); len(faults) < wanted; {
 		drawn := random.IntN(shares)
 		for _, s := range sources {
 			if drawn -= s.share; drawn < 0 {
-				faults = append(faults, s.draw(random))
+				if f := s.draw(random); !f.isAgain(faults) {
+					faults = append(faults, f)
+				}
 				break
 			}
 		}
 	}
 	return faults
+}
+
+// isAgain tells whether a fault was drawn that a plan has once at most.
+func (f fault) isAgain(drawn []fault) bool {
+	return f.once != "" && slices.ContainsFunc(drawn, func(other fault) bool { return other.once == f.once })
 }
 
 // anyReplica draws whom a fault befalls.
@@ -118,12 +128,11 @@ func killedAtWrites(random *rand.Rand) fault {
 
 func seenLate(random *rand.Rand) fault {
 	resources := []string{"pods", "statefulsets", "leases"}
-	late, longest := map[string]time.Duration{}, time.Duration(0)
+	late := map[string]time.Duration{}
 	for _, i := range random.Perm(len(resources))[:1+random.IntN(len(resources))] {
-		d := between(random, 200*time.Millisecond, 2500*time.Millisecond)
-		late[resources[i]], longest = d, max(longest, d)
+		late[resources[i]] = between(random, 200*time.Millisecond, 2500*time.Millisecond)
 	}
-	f := fault{late: late, replica: anyReplica(random), deaf: longest}
+	f := fault{late: late, replica: anyReplica(random), once: "late"}
 	f.words = fmt.Sprintf("%s seen late: %v", whose(f.replica), late)
 	return f
 }
@@ -132,12 +141,13 @@ func seenLate(random *rand.Rand) fault {
 // in between is never heard of.
 func statesMissed(random *rand.Rand) fault {
 	life := between(random, 500*time.Millisecond, 4*time.Second)
-	f := fault{replica: anyReplica(random), early: true, deaf: reconnect}
+	f := fault{replica: anyReplica(random), early: true}
+	dice := random.Uint64()
 	f.words = fmt.Sprintf("%s watches end after %s, and half of those that go on are told that it is too late for that", whose(f.replica), life)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
-			sometimes(r, 1, faultproxy.Watch, 3, faultproxy.Answered(http.StatusGone)),
-			sometimes(r, 2, faultproxy.Watch, 2, faultproxy.Shortened(life)),
+			sometimes(r, dice, 1, faultproxy.Watch, 3, faultproxy.Answered(http.StatusGone)),
+			sometimes(r, dice, 2, faultproxy.Watch, 2, faultproxy.Shortened(life)),
 		)
 	}
 	return f
@@ -145,12 +155,13 @@ func statesMissed(random *rand.Rand) fault {
 
 func watchesSlow(random *rand.Rand) fault {
 	hold := between(random, 500*time.Millisecond, 4*time.Second)
-	f := fault{replica: anyReplica(random), early: true, deaf: reconnect + hold}
+	f := fault{replica: anyReplica(random), early: true}
+	dice := random.Uint64()
 	f.words = fmt.Sprintf("%s watches begin %s late and end early", whose(f.replica), hold)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
-			sometimes(r, 3, faultproxy.Watch, 2, faultproxy.Held(hold)),
-			sometimes(r, 4, faultproxy.Watch, 2, faultproxy.Shortened(2*time.Second)),
+			sometimes(r, dice, 3, faultproxy.Watch, 2, faultproxy.Held(hold)),
+			sometimes(r, dice, 4, faultproxy.Watch, 2, faultproxy.Shortened(2*time.Second)),
 		)
 	}
 	return f
@@ -166,42 +177,45 @@ func refused(random *rand.Rand) fault {
 		answers = append(answers, faultproxy.Answered(codes[i]))
 	}
 	oneOf := 2 + random.IntN(4)
-	f := fault{replica: anyReplica(random), deaf: reconnect}
+	f, dice := fault{replica: anyReplica(random)}, random.Uint64()
 	f.words = fmt.Sprintf("one in %d of %s requests is answered one of %v", oneOf, whose(f.replica), chosen)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
-			sometimes(r, 5, faultproxy.Write, oneOf, answers...), sometimes(r, 6, faultproxy.Event, oneOf, answers...),
-			sometimes(r, 7, faultproxy.Leader, 2*oneOf, answers...), sometimes(r, 8, faultproxy.Read, oneOf, answers...),
-			sometimes(r, 9, faultproxy.Watch, oneOf, answers...),
+			sometimes(r, dice, 5, faultproxy.Write, oneOf, answers...), sometimes(r, dice, 6, faultproxy.Event, oneOf, answers...),
+			sometimes(r, dice, 7, faultproxy.Leader, 2*oneOf, answers...), sometimes(r, dice, 8, faultproxy.Read, oneOf, answers...),
+			sometimes(r, dice, 9, faultproxy.Watch, oneOf, answers...),
 		)
 	}
 	return f
 }
 
+// heldAtMost is longer than operators wait for an answer.
+const heldAtMost = 15 * time.Second
+
 // garbled lets requests go astray on their way.
 func garbled(random *rand.Rand) fault {
 	ways := []faultproxy.Fault{
-		faultproxy.Lost(), faultproxy.Cut(), faultproxy.Repeated(), faultproxy.Held(between(random, 100*time.Millisecond, 3*time.Second)),
+		faultproxy.Lost(), faultproxy.Cut(), faultproxy.Repeated(), faultproxy.Held(between(random, 100*time.Millisecond, heldAtMost)),
 	}
 	var chosen []faultproxy.Fault
 	for _, i := range random.Perm(len(ways))[:1+random.IntN(2)] {
 		chosen = append(chosen, ways[i])
 	}
 	oneOf := 4 + random.IntN(6)
-	f := fault{replica: anyReplica(random), deaf: reconnect}
+	f, dice := fault{replica: anyReplica(random)}, random.Uint64()
 	f.words = fmt.Sprintf("one in %d of %s writes meets one of %v", oneOf, whose(f.replica), chosen)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
-			sometimes(r, 10, faultproxy.Write, oneOf, chosen...), sometimes(r, 11, faultproxy.Leader, 2*oneOf, chosen...),
+			sometimes(r, dice, 10, faultproxy.Write, oneOf, chosen...), sometimes(r, dice, 11, faultproxy.Leader, 2*oneOf, chosen...),
 		)
 	}
 	return f
 }
 
-// sometimes is faultproxy.Sometimes with a seed of the plan's, the replica's and the
-// fault's own.
-func sometimes(r *replica, own uint64, kind faultproxy.Kind, oneOf int, faults ...faultproxy.Fault) faultproxy.Script {
-	return faultproxy.Sometimes(r.trial.plan.seed<<8+uint64(r.number)<<7+own, kind, oneOf, faults...)
+// sometimes is faultproxy.Sometimes with a seed of the fault's, the replica's and its
+// own.
+func sometimes(r *replica, dice, own uint64, kind faultproxy.Kind, oneOf int, faults ...faultproxy.Fault) faultproxy.Script {
+	return faultproxy.Sometimes(dice^(own<<1+uint64(r.number)), kind, oneOf, faults...)
 }
 
 // goneBack lets an operator's caches go on by an API server that lags, or begin anew by
@@ -209,7 +223,7 @@ func sometimes(r *replica, own uint64, kind faultproxy.Kind, oneOf int, faults .
 // and what it writes goes to the other API server.
 func goneBack(random *rand.Rand) fault {
 	anew := random.IntN(3) > 0
-	f := fault{replica: oneReplica(random), lists: true, at: between(random, time.Second, 6*time.Second), deaf: lag + reconnect}
+	f := fault{replica: oneReplica(random), lists: true, at: between(random, time.Second, 6*time.Second), once: "stale"}
 	f.words = fmt.Sprintf("after %s the %s operator's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
 	if anew {
 		f.words = fmt.Sprintf("after %s the %s operator is killed, and its next one's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
@@ -218,6 +232,7 @@ func goneBack(random *rand.Rand) fault {
 		if err := r.proxy.CacheAt(t.ground.stale.AdminConfig().Host); err != nil {
 			return err
 		}
+		r.lags()
 		if anew {
 			t.count("begun anew with an older state")
 			r.kill()
@@ -230,34 +245,18 @@ func goneBack(random *rand.Rand) fault {
 	return f
 }
 
-// paused stops an operator past its leadership, or past the Lease of a group, and
-// lets it go on.
-func paused(random *rand.Rand) fault {
-	long := between(random, 5*time.Second, 8*time.Second)
-	if random.IntN(5) == 0 {
-		long = pastHold
-	}
-	f := fault{replica: oneReplica(random), at: between(random, time.Second, 6*time.Second), deaf: long + reconnect}
-	f.words = fmt.Sprintf("after %s the %s operator is stopped for %s", f.at, ordinals[f.replica], long)
-	f.deed = func(ctx context.Context, t *trial, r *replica) error {
-		stopped, err := r.pause(ctx, long)
-		if stopped {
-			t.count("paused past its Lease")
-		}
-		return err
-	}
-	return f
-}
-
 // formerVersion lets one of the operators be an older one, which may be replaced.
 func formerVersion(random *rand.Rand) fault {
-	f := fault{replica: oneReplica(random), former: true, at: between(random, 2*time.Second, 8*time.Second)}
+	f := fault{replica: oneReplica(random), former: true, at: between(random, 2*time.Second, 8*time.Second), once: "former"}
 	f.words = fmt.Sprintf("the %s operator is of a former version", ordinals[f.replica])
 	if random.IntN(2) == 0 {
 		f.words += fmt.Sprintf(" and replaced after %s", f.at)
 		f.deed = func(ctx context.Context, t *trial, r *replica) error {
-			t.count("upgraded")
-			return r.upgrade(ctx, t.ground.program)
+			upgraded, err := r.upgrade(ctx, t.ground.program)
+			if upgraded {
+				t.count("upgraded")
+			}
+			return err
 		}
 	}
 	return f
@@ -291,7 +290,7 @@ func etcdRestarts(random *rand.Rand) fault {
 // interrupted ends a program of the control plane, for all plans that share it.
 func interrupted(random *rand.Rand, kind, program string) fault {
 	away := between(random, 0, 2*time.Second)
-	f := fault{replica: -1, at: between(random, 2*time.Second, 8*time.Second), deaf: away + reconnect}
+	f := fault{replica: -1, at: between(random, 2*time.Second, 8*time.Second)}
 	f.words = fmt.Sprintf("after %s %s is killed and away for %s", f.at, program, away)
 	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
 		t.count(kind)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,8 +34,7 @@ type ground struct {
 	stale   *localcluster.ExtraAPIServer
 	pipe    *faultproxy.Pipe
 	audits  []*judge.AuditLog
-	program string // the operator
-	former  string // an older one
+	programs
 
 	interrupted chan struct{} // a part of the control plane is back
 	end         func()        // ends what goes on beside the trials
@@ -62,8 +62,8 @@ const manifests = "../manifests/"
 // account is the service account that operators work as.
 const account = "lockstep"
 
-func prepareGround(ctx context.Context, program, former string, progress io.Writer) (_ *ground, err error) {
-	g := &ground{program: program, former: former, interrupted: make(chan struct{}, 1)}
+func prepareGround(ctx context.Context, programs programs, progress io.Writer) (_ *ground, err error) {
+	g := &ground{programs: programs, interrupted: make(chan struct{}, 1)}
 	if g.cluster, err = localcluster.Start(ctx, localcluster.Options{Progress: progress}); err != nil {
 		return nil, err
 	}
@@ -168,15 +168,18 @@ func (g *ground) absencesSince(from time.Time) []absence {
 	return all
 }
 
-// requests returns what was asked about a namespace, of whichever API server.
-func (g *ground) requests(namespace string) ([]judge.Request, error) {
+// requests returns what was asked about a namespace, and by a user about anything, of
+// whichever API server.
+func (g *ground) requests(namespace, user string) ([]judge.Request, error) {
 	var all []judge.Request
 	for _, audit := range g.audits {
-		requests, err := audit.RequestsIn(namespace)
+		requests, err := audit.Requests()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, requests...)
+		all = append(all, slices.DeleteFunc(requests, func(r judge.Request) bool {
+			return r.Namespace != namespace && r.User != user
+		})...)
 	}
 	return all, nil
 }

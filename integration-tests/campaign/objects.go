@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,7 @@ func (g group) statefulSet(i int) *appsv1.StatefulSet {
 		ObjectMeta: metav1.ObjectMeta{Name: g.zone(i), Labels: map[string]string{groupLabel: g.name}, Annotations: annotations},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas:            new(g.replicas[i]),
+			MinReadySeconds:     int32(g.minReady / time.Second),
 			PodManagementPolicy: appsv1.ParallelPodManagement,
 			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 			Selector:            &metav1.LabelSelector{MatchLabels: labels},

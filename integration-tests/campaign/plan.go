@@ -25,6 +25,7 @@ type group struct {
 	gone        time.Duration // until a deleted pod is gone
 	follows     bool          // the first zone leads the others
 	apart       time.Duration // between downscales of two zones
+	minReady    time.Duration // from when on a Ready pod is available
 	evictable   int           // pods that its budget lets evictions take down
 	partitions  bool          // which goes by partitions, not by zones
 
@@ -72,7 +73,10 @@ func newGroup(random *rand.Rand, name string) group {
 		partitions:  random.IntN(3) == 0,
 	}
 	if random.IntN(3) == 0 {
-		g.apart = 2 * time.Second
+		g.apart = time.Duration(5+random.IntN(6)) * time.Second
+	}
+	if random.IntN(4) == 0 {
+		g.minReady = time.Duration(2+random.IntN(3)) * time.Second
 	}
 	all := int32(2 + random.IntN(3))
 	for i := range g.replicas {
@@ -93,6 +97,14 @@ func (g *group) stepsOf(random *rand.Rand) [][]step {
 	}
 	if random.IntN(3) > 0 {
 		lanes = append(lanes, g.evicts(random)...)
+	}
+	if random.IntN(4) == 0 {
+		zone, at := g.zone(random.IntN(len(g.replicas))), between(random, 0, 5*time.Second)
+		lanes = append(lanes, []step{pauses(zone, at), resumes(zone, at+between(random, 2*time.Second, 6*time.Second))})
+	}
+	if random.IntN(4) == 0 {
+		zone, at := g.zone(random.IntN(len(g.replicas))), between(random, 0, 5*time.Second)
+		lanes = append(lanes, []step{takesOver(zone, at), givesBack(zone, at+between(random, 2*time.Second, 6*time.Second))})
 	}
 	return lanes
 }
@@ -131,7 +143,7 @@ func (g *group) evicts(random *rand.Rand) [][]step {
 	var lanes [][]step
 	for range 1 + random.IntN(4) {
 		z := random.IntN(len(g.replicas))
-		pods := g.replicas[z]
+		pods := min(g.replicas[z], g.wanted[z])
 		if g.partitions { // one that another zone lacks counts as down there
 			pods = slices.Min(slices.Concat(g.replicas[:], g.wanted[:]))
 		}
@@ -159,6 +171,9 @@ func (p plan) String() string {
 			g.name, g.replicas, g.unavailable, g.ready, g.gone)
 		if g.follows {
 			fmt.Fprint(&b, ", zones follow the first")
+		}
+		if g.minReady > 0 {
+			fmt.Fprintf(&b, ", available %s later", g.minReady)
 		}
 		if g.apart > 0 {
 			fmt.Fprintf(&b, ", downscales %s apart", g.apart)

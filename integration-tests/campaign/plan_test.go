@@ -1,8 +1,12 @@
 package main
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
 func TestASeedDecidesAllOfAPlan(t *testing.T) {
@@ -30,7 +34,7 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 			met[kindOfWords(f.words)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction} {
+	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy} {
 		if asked[kind] < plans/20 {
 			t.Errorf("%d plans ask for a %s %d times", plans, kind, asked[kind])
 		}
@@ -45,11 +49,50 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 	}
 }
 
+func TestAPlanHasWhatCannotBeTwiceOnce(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		seen := map[string]bool{}
+		for _, f := range newPlan(seed).faults {
+			if f.once != "" && seen[f.once] {
+				t.Fatalf("%s twice in\n%s", f.once, newPlan(seed))
+			}
+			seen[f.once] = true
+		}
+	}
+}
+
+func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 0))
+	one, other := &replica{number: 0}, &replica{number: 1}
+	met := func(script faultproxy.Script) (requests []int) {
+		for n := range 300 {
+			for _, kind := range []faultproxy.Kind{faultproxy.Write, faultproxy.Watch} {
+				if script(faultproxy.Request{Kind: kind, Number: n}).String() != "" {
+					requests = append(requests, n)
+				}
+			}
+		}
+		return requests
+	}
+	for name, draw := range map[string]func(*rand.Rand) fault{"refused": refused, "garbled": garbled, "states missed": statesMissed, "watches slow": watchesSlow} {
+		first, second := draw(random), draw(random)
+		got := met(first.script(one))
+		if !slices.Equal(got, met(first.script(one))) {
+			t.Errorf("%s: the same fault meets other requests the second time", name)
+		}
+		if slices.Equal(got, met(second.script(one))) || slices.Equal(got, met(first.script(other))) {
+			t.Errorf("%s: two faults, or two operators, share their dice", name)
+		}
+	}
+}
+
 // faultWords are what tells the kinds of faults apart.
 var faultWords = []string{
 	"are killed at these writes", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
-	"API server that lags", "is stopped for", "Lease of leadership is deleted", "stranger takes", "of a former version",
-	"connections to webhooks", "kube-apiserver is killed", "etcd is killed",
+	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
+	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed",
 }
 
 func kindOfWords(words string) string {

@@ -76,11 +76,19 @@ func (p *present) whole(plan plan, end bool) error {
 		return nil
 	}
 	for name, l := range p.leases {
-		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks != "" {
+		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks.Zone != "" {
 			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Notes))
 		}
 	}
 	return nil
+}
+
+// held tells whether the Lease of a group names a holder.
+func (p *present) held(lease string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.leases[lease]
+	return l != nil && judge.HoldOf(l).Holder != ""
 }
 
 func (p *present) finished(zone string, replicas int32, newest bool) error {
@@ -114,7 +122,7 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 // allowed waits until the API servers have heard of the operators' roles.
 func (t *trial) allowed(ctx context.Context) error {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: "system:serviceaccount:" + t.namespace + ":" + account,
+		User: t.user(),
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: t.namespace, Verb: "update", Resource: "secrets", Name: certificate,
 		},

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -23,22 +26,31 @@ type record struct {
 	Faults     map[string]int `json:"faults"`
 	Takedowns  int            `json:"takedowns"` // deletions by operators and evictions of pods that served
 	Violations []string       `json:"violations,omitempty"`
-	Missed     string         `json:"missed,omitempty"` // what of the goal was not reached
+	Failures   []string       `json:"failures,omitempty"` // of operators, whatever the judge says
+	Unjudged   []string       `json:"unjudged,omitempty"` // why the judge cannot judge
+	Missed     string         `json:"missed,omitempty"`   // what of the goal was not reached
+	Granted    int            `json:"granted"`            // evictions, by the audit log
+	Grace      grace          `json:"grace"`              // at which it was judged
 	Remarks    []string       `json:"remarks,omitempty"`
 
 	story string
 }
 
 // broken tells whether a plan did not end as it must.
-func (r record) broken() bool { return len(r.Violations) > 0 || r.Missed != "" }
+func (r record) broken() bool {
+	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Missed != ""
+}
 
-func (t *trial) record(verdict judge.Verdict, missed error) record {
+func (t *trial) record(verdict judge.Verdict, requests []judge.Request, missed error) record {
 	r := record{
 		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
 		Groups: len(t.plan.groups), Steps: map[string]int{}, Faults: t.happened(), Remarks: t.remarks,
+		Failures: slices.Concat(t.failures, t.ownRules()), Unjudged: verdict.Unexplained, Granted: granted(requests),
 	}
 	for _, s := range t.plan.steps() {
-		r.Steps[s.kind]++
+		if s.kind != stepBack {
+			r.Steps[s.kind]++
+		}
 	}
 	for _, d := range verdict.Takedowns {
 		if d.WasUp {
@@ -47,6 +59,9 @@ func (t *trial) record(verdict judge.Verdict, missed error) record {
 	}
 	for _, v := range verdict.Violations {
 		r.Violations = append(r.Violations, v.String())
+	}
+	if missed == nil && r.Granted < r.Steps[stepEviction] {
+		missed = fmt.Errorf("%d evictions were granted by the audit log, %d wanted", r.Granted, r.Steps[stepEviction])
 	}
 	if missed != nil {
 		r.Missed = missed.Error()
@@ -57,13 +72,15 @@ func (t *trial) record(verdict judge.Verdict, missed error) record {
 // results is the file to which records are added.
 type results struct {
 	path string
-	all  []record // those that were there
+
+	mu  sync.Mutex
+	all []record // those that were there, and those that were added
 }
 
-// openResults reads what is there. A last line that was cut off is passed over.
+// openResults reads what is there. A last line that was cut off is taken away.
 func openResults(path string) (*results, error) {
 	r := &results{path: path}
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, os.MkdirAll(filepath.Dir(path), 0o755)
 	}
@@ -71,12 +88,16 @@ func openResults(path string) (*results, error) {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	defer file.Close()
-	lines := bufio.NewReader(file)
+	lines, whole := bufio.NewReader(file), int64(0)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return r, nil // the end, or a line that has none
+		if errors.Is(err, io.EOF) {
+			return r, file.Truncate(whole)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("read results: %w", err)
+		}
+		whole += int64(len(line))
 		var one record
 		if err := json.Unmarshal(line, &one); err != nil {
 			return nil, fmt.Errorf("read results: line %d of %s: %w", number, path, err)
@@ -85,11 +106,14 @@ func openResults(path string) (*results, error) {
 	}
 }
 
-// of returns the records of a state of the code, by seed.
+// of returns the records of a state of the code, by seed. One that could not be judged
+// is none.
 func (r *results) of(code string) map[uint64]record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	found := map[uint64]record{}
 	for _, one := range r.all {
-		if one.Code == code {
+		if one.Code == code && len(one.Unjudged) == 0 {
 			found[one.Seed] = one
 		}
 	}
@@ -102,6 +126,8 @@ func (r *results) add(one record) error {
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)

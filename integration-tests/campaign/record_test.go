@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -71,9 +72,76 @@ func TestALineThatIsNoResultIsNamed(t *testing.T) {
 	}
 }
 
-func TestAPlanIsBrokenByAViolationAndByAMissedGoal(t *testing.T) {
+func TestAViolationThatIsRecordedStaysOne(t *testing.T) {
 	t.Parallel()
-	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}} {
+	r := resultsWith(t, `{"seed":2,"code":"now","violations":["v"]}
+{"seed":3,"code":"formerly","violations":["v"]}
+`)
+	for _, test := range []struct {
+		settings settings
+		done     []record
+		fine     bool
+	}{
+		{settings{seed: 1, plans: 3}, nil, false},
+		{settings{seed: 2, plans: 1}, nil, false},
+		{settings{seed: 3, plans: 3}, nil, true},
+		{settings{seed: 1, plans: 1}, nil, true},
+		{settings{seed: 3, plans: 1}, []record{{Seed: 3, Failures: []string{"f"}}}, false},
+		{settings{seed: 1, plans: 3, only: 1}, []record{{Seed: 1}}, true},
+	} {
+		c := campaign{settings: test.settings, code: "now", results: r}
+		if got := c.fine(test.done); got != test.fine {
+			t.Errorf("%+v with %v went as it must: %t, want %t", test.settings, test.done, got, test.fine)
+		}
+	}
+}
+
+func TestAPlanThatCouldNotBeJudgedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := resultsWith(t, `{"seed":1,"code":"now","unjudged":["nobody asked"]}`+"\n")
+	c := campaign{settings: settings{plans: 1, seed: 1}, code: "now", results: r}
+	if got := c.seeds(); !slices.Equal(got, []uint64{1}) {
+		t.Errorf("seeds %v are tried", got)
+	}
+}
+
+func TestALineThatWasCutOffIsNotAddedTo(t *testing.T) {
+	t.Parallel()
+	r := resultsWith(t, `{"seed":2,"code":"now"}`+"\n"+`{"seed":5,"co`)
+	if err := r.add(record{Seed: 7, Code: "now"}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openResults(r.path)
+	if err != nil || len(again.all) != 2 || again.all[0].Seed != 2 || again.all[1].Seed != 7 {
+		t.Errorf("read %+v, %v", again, err)
+	}
+}
+
+func TestResultsAreAddedTogether(t *testing.T) {
+	t.Parallel()
+	r := resultsWith(t, "")
+	var adding sync.WaitGroup
+	const workers, each = 8, 20
+	for worker := range uint64(workers) {
+		adding.Go(func() {
+			for i := range uint64(each) {
+				if err := r.add(record{Seed: worker*each + i, Code: "now"}); err != nil {
+					t.Error(err)
+				}
+				r.of("now")
+			}
+		})
+	}
+	adding.Wait()
+	again, err := openResults(r.path)
+	if err != nil || len(again.of("now")) != workers*each || len(r.of("now")) != workers*each {
+		t.Errorf("%d are known and %d are read, %v", len(r.of("now")), len(again.of("now")), err)
+	}
+}
+
+func TestAPlanIsBrokenByWhateverDidNotGoAsItMust(t *testing.T) {
+	t.Parallel()
+	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}, {Failures: []string{"f"}}, {Unjudged: []string{"u"}}} {
 		if !r.broken() {
 			t.Errorf("%+v is not", r)
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -29,6 +29,9 @@ type replica struct {
 	process *localcluster.Operator // nil while there is none that is ready
 	ends    bool                   // somebody wants it to
 	logs    []string               // paths, of all that have run
+	stale   time.Time              // since when caches are filled by the API server that lags; zero: they are not
+
+	led atomic.Int64 // when it renewed its leadership last, as far as anybody looked
 }
 
 // pastHold is longer than a Lease of a group counts.
@@ -45,6 +48,7 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 	if r.proxy, err = faultproxy.Start(direct.Host, direct.CAData); err != nil {
 		return nil, err
 	}
+	r.proxy.Sign(ordinals[number])
 	config, err := clientcmd.LoadFromFile(token)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
@@ -66,7 +70,9 @@ func (r *replica) run(ctx context.Context) {
 			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(), Env: r.env(),
 		})
 		if err != nil {
-			r.trial.remark(ctx, "the %s operator does not start: %v", ordinals[r.number], err)
+			if ctx.Err() == nil {
+				r.trial.failed(time.Now(), "the %s operator does not start: %v", ordinals[r.number], err)
+			}
 			wait(ctx, restart)
 			continue
 		}
@@ -92,14 +98,21 @@ func (r *replica) args() []string {
 }
 
 // env lets who goes back in time list objects from the API server's cache, as clients
-// did before lists were streamed: a stream waits until the cache is up to date.
-func (r *replica) env() []string {
+// did before lists were streamed: a stream waits until the cache is up to date. It says
+// which clocks are wrong to whom that matters.
+func (r *replica) env() (variables []string) {
 	for _, f := range r.trial.plan.faults {
-		if f.lists && f.befalls(r.number) {
-			return []string{"KUBE_FEATURE_WatchListClient=false"}
+		if !f.befalls(r.number) {
+			continue
+		}
+		if f.lists {
+			variables = append(variables, "KUBE_FEATURE_WatchListClient=false")
+		}
+		if f.clocks != nil {
+			variables = append(variables, f.clocks[r.number].since(r.trial.began).Variable())
 		}
 	}
-	return nil
+	return variables
 }
 
 func (r *replica) built() string {
@@ -113,6 +126,9 @@ func (r *replica) begins(process *localcluster.Operator) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.process = process
+	if r.program == r.trial.ground.former && len(r.logs) == 0 {
+		r.trial.count("former version")
+	}
 	r.logs = append(r.logs, process.LogPath())
 	r.trial.service.leads(r.number, webhooksOf(process.Logs()))
 }
@@ -146,35 +162,34 @@ func (r *replica) kill() {
 	}
 }
 
-// upgrade lets another program run from now on.
-func (r *replica) upgrade(ctx context.Context, program string) error {
+// upgrade lets another program run from now on, if it is another one. It tells whether
+// one was at work.
+func (r *replica) upgrade(ctx context.Context, program string) (bool, error) {
 	r.mu.Lock()
-	process := r.process
-	r.program, r.ends = program, true
+	process, same := r.process, r.program == program
+	if !same {
+		r.program, r.ends = program, true
+	}
 	r.mu.Unlock()
-	if process == nil {
-		return nil // the next one will be it
+	if same || process == nil {
+		return false, nil // or the next one will be it
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	_, err := process.Stop(ctx)
-	return err
+	return true, err
 }
 
-// pause stops the process and lets it go on later. There may be none to stop, and it
-// may be killed meanwhile.
-func (r *replica) pause(ctx context.Context, long time.Duration) (bool, error) {
+// replaceFormer replaces an operator that is still of the former version.
+func (r *replica) replaceFormer(ctx context.Context) error {
 	r.mu.Lock()
-	process := r.process
+	former := r.program == r.trial.ground.former
 	r.mu.Unlock()
-	if process == nil {
-		return false, nil
+	if !former {
+		return nil
 	}
-	if err := process.Signal(syscall.SIGSTOP); err != nil {
-		return false, err
-	}
-	whole := wait(ctx, long)
-	return whole, process.Signal(syscall.SIGCONT)
+	_, err := r.upgrade(ctx, r.trial.ground.program)
+	return err
 }
 
 // calm ends the faults of requests from now on. Watches that tell late go on as they are.

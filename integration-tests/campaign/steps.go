@@ -7,8 +7,8 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // attempt asks once.
@@ -21,6 +21,9 @@ const (
 	stepFollow   = "scaling by follow"
 	stepShrink   = "downscale"
 	stepEviction = "eviction"
+	stepPause    = "pause of a zone"
+	stepStrategy = "other update strategy"
+	stepBack     = "" // takes back what another one asked for
 )
 
 // rolls gives all zones of a group another template.
@@ -76,17 +79,46 @@ func scales(g group, zone int, to int32, at time.Duration) step {
 	}
 }
 
-// evicts asks for a pod to leave. One that does not exist has left.
+// pauses pauses a zone, and resumes lets it go on.
+func pauses(zone string, at time.Duration) step {
+	return patches(zone, stepPause, "is paused", `{"metadata":{"annotations":{"grafana.com/rollout-paused":"true"}}}`, at)
+}
+
+func resumes(zone string, at time.Duration) step {
+	return patches(zone, stepBack, "goes on", `{"metadata":{"annotations":{"grafana.com/rollout-paused":null}}}`, at)
+}
+
+// takesOver makes a zone's updates somebody else's business, who replaces nothing, and
+// givesBack makes them lockstep's again.
+func takesOver(zone string, at time.Duration) step {
+	return patches(zone, stepStrategy, "is no longer OnDelete",
+		`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1000}}}}`, at)
+}
+
+func givesBack(zone string, at time.Duration) step {
+	return patches(zone, stepBack, "is OnDelete again", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`, at)
+}
+
+func patches(zone, kind, what, patch string, at time.Duration) step {
+	return step{
+		what: zone + " " + what, kind: kind, at: at,
+		until: func(t *trial) attempt {
+			return func(ctx context.Context) error {
+				_, err := t.client.AppsV1().StatefulSets(t.namespace).Patch(ctx, zone, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				return err
+			}
+		},
+	}
+}
+
+// evicts asks for a pod to leave. Where there is none of the name, the next one is
+// waited for.
 func evicts(pod string, at time.Duration) step {
 	return step{
 		what: pod + " is evicted", kind: stepEviction, at: at,
 		until: func(t *trial) attempt {
 			return func(ctx context.Context) error {
-				err := t.evict(ctx, pod, nil)
-				if apierrors.IsNotFound(err) {
-					return nil
-				}
-				return err
+				return t.evict(ctx, pod, nil)
 			}
 		},
 	}

@@ -23,8 +23,10 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 
 // sums are what many plans add up to.
 type sums struct {
-	plans, groups, takedowns, violations, reached int
-	steps, faults                                 map[string]int
+	plans, groups, takedowns, excused, granted, violations, failures, unjudged, reached int
+
+	seconds, longer, longest float64 // of all plans; with more than the usual grace; the longest
+	steps, faults            map[string]int
 }
 
 func tally(records []record) sums {
@@ -33,7 +35,12 @@ func tally(records []record) sums {
 		s.plans++
 		s.groups += r.Groups
 		s.takedowns += r.Takedowns
+		s.excused += r.Grace.Excused
+		s.granted += r.Granted
 		s.violations += len(r.Violations)
+		s.failures += len(r.Failures)
+		s.unjudged += len(r.Unjudged)
+		s.seconds, s.longer, s.longest = s.seconds+r.Seconds, s.longer+r.Grace.Longer, max(s.longest, r.Grace.Longest)
 		if r.Missed == "" {
 			s.reached++
 		}
@@ -46,6 +53,9 @@ func tally(records []record) sums {
 	}
 	return s
 }
+
+// usual is the part of the time in which nobody was excused for longer than usual.
+func (s sums) usual() string { return fmt.Sprintf("%.0f %%", 100*(1-s.longer/max(s.seconds, 1))) }
 
 // table prints sums in Markdown that also reads well in a terminal.
 func table(run, all sums) string {
@@ -63,7 +73,14 @@ func table(run, all sums) string {
 		row("fault: "+kind, run.faults[kind], all.faults[kind])
 	}
 	row("faults", sum(run.faults), sum(all.faults))
+	row("evictions granted, by the audit log", run.granted, all.granted)
+	row("pods judged at 1 s of grace, as always", run.takedowns-run.excused, all.takedowns-all.excused)
+	row("pods judged at more, by whom could not know", run.excused, all.excused)
+	row("time at 1 s of grace for both operators", run.usual(), all.usual())
+	row("longest grace of a disturbance", fmt.Sprintf("%.1f s", run.longest), fmt.Sprintf("%.1f s", all.longest))
 	row("violations", run.violations, all.violations)
+	row("operators that failed", run.failures, all.failures)
+	row("plans that cannot be judged", run.unjudged, all.unjudged)
 	row("goals reached", fmt.Sprintf("%d/%d", run.reached, run.plans), fmt.Sprintf("%d/%d", all.reached, all.plans))
 	return b.String()
 }

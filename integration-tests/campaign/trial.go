@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,9 +33,13 @@ type trial struct {
 	began     time.Time
 	working   sync.WaitGroup // operators
 
-	mu      sync.Mutex
-	faults  map[string]int
-	remarks []string
+	trap trap
+
+	mu       sync.Mutex
+	faults   map[string]int
+	remarks  []string
+	failures []string       // of operators, which break the plan
+	deaf     []judge.Window // in which operators could not know in time
 }
 
 const (
@@ -48,6 +54,7 @@ func (g *ground) carryOut(ctx context.Context, p plan) (record, error) {
 	t := &trial{
 		ground: g, plan: p, namespace: fmt.Sprintf("plan-%d", p.seed), client: g.client,
 		present: newPresent(), began: time.Now(), faults: map[string]int{},
+		trap: trap{caught: make(chan stopped, 1)},
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -172,9 +179,12 @@ func (t *trial) makeReplicas(ctx context.Context) error {
 			for resource, d := range f.late {
 				r.proxy.DelayWatches(resource, d)
 			}
+			if f.clocks != nil && t.ground.bent != "" {
+				r.program = t.ground.bent
+				t.count("wrong clocks")
+			}
 			if f.former {
 				r.program = t.ground.former
-				t.count("former version")
 			}
 		}
 	}
@@ -205,10 +215,14 @@ func (t *trial) play(ctx context.Context) error {
 	}
 	t.disturb(ctx)
 	for _, r := range t.replicas {
+		if err := r.replaceFormer(ctx); err != nil {
+			t.remark(ctx, "the %s operator is not replaced: %v", ordinals[r.number], err)
+		}
 		if err := r.calm(); err != nil {
 			return err
 		}
 	}
+	t.awaitHeld(ctx)
 	deadline := time.AfterFunc(patience, func() { giveUp(fmt.Errorf("not reached %s after the last fault", patience)) })
 	defer deadline.Stop()
 	var missed []error
@@ -217,6 +231,14 @@ func (t *trial) play(ctx context.Context) error {
 	}
 	missed = append(missed, insist(asking, "wait for the goal", func(context.Context) error { return t.present.whole(t.plan, true) }))
 	return errors.Join(missed...)
+}
+
+// awaitHeld waits until whatever is held back has arrived.
+func (t *trial) awaitHeld(ctx context.Context) {
+	held := func(r *replica) bool { return r.proxy.Holding() > 0 }
+	for slices.ContainsFunc(t.replicas, held) && wait(ctx, tryAgain) {
+		continue
+	}
 }
 
 // ask goes through the steps of a lane.
@@ -269,10 +291,37 @@ func (t *trial) remark(ctx context.Context, format string, args ...any) {
 	t.remarks = append(t.remarks, fmt.Sprintf(format, args...))
 }
 
+// failed keeps how an operator failed, which breaks the plan unless the control plane
+// was away at that time.
+func (t *trial) failed(at time.Time, format string, args ...any) {
+	for _, a := range t.ground.absencesSince(t.began) {
+		if at.After(a.from) && at.Before(ended(a.to).Add(recovering)) {
+			t.remark(context.Background(), format, args...)
+			return
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = append(t.failures, fmt.Sprintf(format, args...))
+}
+
 // ended keeps how an operator ended that nobody had killed.
 func (t *trial) ended(process *localcluster.Operator) {
-	t.count("operator ended by itself")
-	t.remark(context.Background(), "an operator ended with code %d: %s", process.ExitCode(), child.LastLines(process.LogPath(), 2))
+	t.failed(time.Now(), "an operator ended by itself with code %d: %s", process.ExitCode(), child.LastLines(process.LogPath(), 2))
+}
+
+// ownRules says which operators found that a plan of theirs broke a rule of theirs.
+func (t *trial) ownRules() []string {
+	var found []string
+	for _, r := range t.replicas {
+		for line := range strings.Lines(r.log()) {
+			if strings.Contains(line, "InvariantViolated") {
+				found = append(found, fmt.Sprintf("the %s operator found a plan of its own wrong: %s", ordinals[r.number], strings.TrimSpace(line)))
+				break
+			}
+		}
+	}
+	return found
 }
 
 // leave gives back what the trial has used.
@@ -304,33 +353,56 @@ func (t *trial) judge(missed error) (record, error) {
 	if err != nil {
 		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
-	requests, err := t.ground.requests(t.namespace)
+	requests, err := t.ground.requests(t.namespace, t.user())
 	if err != nil {
 		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
-	verdict := judge.Try(facts, requests, t.rules())
-	r := t.record(verdict, missed)
+	rules := t.rules()
+	verdict := judge.Try(facts, requests, rules)
+	r := t.record(verdict, requests, missed)
+	r.Grace = graceOf(rules.Deaf, t.began, time.Now())
+	for _, d := range verdict.Takedowns {
+		if d.WasUp && d.Excused {
+			r.Grace.Excused++
+		}
+	}
+	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
 		r.story = t.story(facts, requests)
 	}
 	return r, nil
 }
 
+// user is whom the API server takes the plan's operators for.
+func (t *trial) user() string { return "system:serviceaccount:" + t.namespace + ":" + account }
+
+// whileServed leaves out what an API server refused for lack of permission before it
+// had read, after a restart, what is permitted.
+func (t *trial) whileServed(requests []judge.Request) []judge.Request {
+	absences := t.ground.absencesSince(t.began)
+	return slices.DeleteFunc(slices.Clone(requests), func(r judge.Request) bool {
+		return r.Forbidden && slices.ContainsFunc(absences, func(a absence) bool {
+			return r.At.After(a.from) && r.At.Before(ended(a.to))
+		})
+	})
+}
+
+// granted counts the evictions that had a yes.
+func granted(requests []judge.Request) int {
+	n := 0
+	for _, r := range requests {
+		if r.Resource == "pods/eviction" && !r.DryRun && r.Code == http.StatusCreated {
+			n++
+		}
+	}
+	return n
+}
+
 // rules are those of the plan: what was injected may not be known to operators.
 func (t *trial) rules() judge.Rules {
 	rules := judge.Rules{
-		Operators: []judge.Operator{{
-			User: "system:serviceaccount:" + t.namespace + ":" + account, Namespaces: []string{t.namespace}, Home: t.namespace,
-		}},
-		Grace: judge.DefaultGrace, Guarded: true, Evicting: true,
-	}
-	for _, f := range t.plan.faults {
-		rules.Grace += f.deaf
-	}
-	for _, a := range t.ground.absencesSince(t.began) {
-		if a.by != t {
-			rules.Grace += a.away + reconnect
-		}
+		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
+		Deaf:      t.windows(), Guarded: true, Evicting: true,
 	}
 	for _, g := range t.plan.groups {
 		rules.Budgets = append(rules.Budgets, g.budget())
@@ -345,7 +417,9 @@ func (t *trial) happened() map[string]int {
 	for _, r := range t.replicas {
 		counts := r.proxy.Counts()
 		for name, n := range counts.Faults {
-			t.faults[name] += n
+			if name != stoppedAt { // which counts if it lasts long enough
+				t.faults[name] += n
+			}
 		}
 		for _, f := range t.plan.faults {
 			if !f.befalls(r.number) {
@@ -366,11 +440,18 @@ func (t *trial) happened() map[string]int {
 	return t.faults
 }
 
+// stoppedAt is how a proxy names that an operator was stopped at a write.
+var stoppedAt = faultproxy.StoppedAt(nil).String()
+
 // story tells everything that helps to understand what came of a plan.
 func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
 	var told []string
 	told = append(told, t.plan.String())
 	told = append(told, t.remarks...)
+	told = append(told, t.failures...)
+	for _, w := range t.windows() {
+		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s live=%t", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late, w.Live))
+	}
 	slices.SortFunc(facts, func(a, b judge.Fact) int { return int(a.Version) - int(b.Version) })
 	for _, f := range facts {
 		told = append(told, f.String())

@@ -212,6 +212,6 @@ Roll again, for example:
 The operator logs to %s. End both, from the folder integration-tests:
 
   go run ./demo stop %s
-`, s.cluster.AdminKubeconfig(), optedIn[0], s.operator.url, optedIn[0], groupName,
-		optedIn[0], containerOne, groupName, s.operator.log, s.cluster.Dir())
+`, s.AdminKubeconfig(), optedIn[0], s.operator.url, optedIn[0], groupName,
+		optedIn[0], containerOne, groupName, s.operator.log, s.Dir())
 }

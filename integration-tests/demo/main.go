@@ -7,6 +7,9 @@
 //	DEMO_JAEGER=1 go run ./demo   the same, with a Jaeger that has the traces as well
 //	go run ./demo stop DIR   end what DEMO_KEEP=1 left in DIR
 //
+// With KUBECONFIG_E2E=FILE all of it happens on a cluster of the user's, with real pods
+// of DEMO_IMAGE, and is taken away again.
+//
 // The judge looks on (package judge): from watches and the audit log it says what
 // lockstep promised and did not keep, and the demo ends with exit code 1 when
 // anything was violated. It shares no code with the operator and never helps it.
@@ -36,6 +39,7 @@ const usage = `usage:
 
 DEMO_KEEP=1  leaves cluster and operator running at the end
 DEMO_JAEGER=1  starts a Jaeger beside it, and says where it has the traces
+KUBECONFIG_E2E=FILE DEMO_IMAGE=IMAGE  a cluster of yours in the place of the local one, with pods of IMAGE
 NO_COLOR=1   draws without colours
 `
 

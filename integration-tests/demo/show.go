@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	patience      = 3 * time.Minute        // for the rollout
-	setUpPatience = time.Minute            // for the first pods to be Ready
+	patience      = 3 * time.Minute        // for the rollout of simulated pods
 	afterwards    = 2 * time.Second        // watched on after the goal, when nothing may happen any more
 	tracePatience = 5 * time.Second        // for the last spans
 	redraw        = 100 * time.Millisecond // at the latest
@@ -19,7 +18,7 @@ const (
 
 // demo runs everything and prints it. What was violated is printed as well.
 func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err error) {
-	fmt.Fprintln(out, "lockstep on a local cluster: one operator, two namespaces that opted in and one that did not")
+	fmt.Fprintln(out, "lockstep at work: one operator, two namespaces that opted in and one that did not")
 	began := time.Now()
 	s, err := setUp(ctx, out, keep)
 	defer func() {
@@ -38,8 +37,8 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "local cluster and operator (process %d, its own service account) are up after %s\n",
-		s.operator.pid, seconds(time.Since(began)))
+	fmt.Fprintf(out, "%s and the operator (process %d, its own service account) are up after %s\n",
+		s.name, s.operator.pid, seconds(time.Since(began)))
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -47,7 +46,7 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 	if p.seen, err = watchEverything(ctx, s.client); err != nil {
 		return nil, err
 	}
-	if p.record, err = startRecord(ctx, s.client, s.cluster.AuditLog()); err != nil {
+	if p.record, err = startRecord(ctx, s.client, s.AuditLog()); err != nil {
 		return nil, err
 	}
 	if err := p.perform(ctx, s); err != nil {
@@ -65,7 +64,8 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 type play struct {
 	world    *world
 	court    *court
-	record   *record
+	record   *record // nil: there is no audit log
+	told     int     // of the violations
 	measures *measures
 	waits    map[string]waits
 
@@ -112,19 +112,19 @@ func (p *play) perform(ctx context.Context, s *stage) error {
 		return err
 	}
 	defer p.leaveScreen()
-	if err := p.watchUntil(ctx, s, patience, p.world.finished); err != nil {
+	if err := p.watchUntil(ctx, s, s.patience, p.world.finished); err != nil {
 		return err
 	}
-	p.court.end(p.world, patience)
+	p.court.end(p.world, s.patience)
 	return p.watchUntil(ctx, s, afterwards, func() bool { return false })
 }
 
 func (p *play) awaitReady(ctx context.Context, s *stage) error {
 	_, all := p.world.podsUp()
-	fmt.Fprintf(p.out, "%d namespaces with %d zones of %d pods each; a pod needs %s to %s until it is Ready\n",
-		len(p.world.namespaces), len(zoneNames), podsPerZone, readyAfter, readyWithin)
+	fmt.Fprintf(p.out, "%d namespaces with %d zones of %d pods each; a pod needs %s until it is Ready\n",
+		len(p.world.namespaces), len(zoneNames), podsPerZone, s.need)
 	began := time.Now()
-	limit := time.After(setUpPatience)
+	limit := time.After(s.setUpPatience)
 	for !p.world.ready() {
 		select {
 		case o := <-p.seen:
@@ -136,13 +136,13 @@ func (p *play) awaitReady(ctx context.Context, s *stage) error {
 			return fmt.Errorf("the operator ended by itself; %s", logTail(s.operator.log))
 		case <-limit:
 			up, _ := p.world.podsUp()
-			return fmt.Errorf("only %d of %d pods are Ready after %s, before anything was rolled", up, all, setUpPatience)
+			return fmt.Errorf("only %d of %d pods are Ready after %s, before anything was rolled, with the image %s",
+				up, all, s.setUpPatience, s.before.Spec.Containers[0].Image)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	fmt.Fprintf(p.out, "all %d pods are Ready after %s; now the image changes to %s in all of them\n\n",
-		all, seconds(time.Since(began)), imageAfter)
+	fmt.Fprintf(p.out, "all %d pods are Ready after %s; now %s in all of them\n\n", all, seconds(time.Since(began)), s.changes)
 	return nil
 }
 
@@ -187,6 +187,9 @@ func (p *play) takeIn(s sighting) {
 	if len(changes) == 0 {
 		return
 	}
+	if p.record == nil {
+		p.court.testify(p.world, changes)
+	}
 	finished := p.measures.see(p.world, s.at, changes)
 	if p.journal == nil {
 		return
@@ -216,20 +219,19 @@ func (p *play) leaveScreen() {
 	}
 }
 
-// judge takes in what the judge has found so far.
+// judge takes in what the judge has found so far, and tells what is new.
 func (p *play) judge() error {
 	found, err := p.record.violations()
 	if err != nil {
 		return err
 	}
-	told := len(p.court.violations)
 	p.court.hear(found)
-	if p.journal == nil {
-		return nil
+	for _, v := range p.court.violations[p.told:] {
+		if p.journal != nil {
+			fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(time.Now()), v)
+		}
 	}
-	for _, v := range p.court.violations[told:] {
-		fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(time.Now()), v)
-	}
+	p.told = len(p.court.violations)
 	return nil
 }
 
@@ -269,4 +271,7 @@ func (p *play) printResult() {
 	fmt.Fprintln(p.out, p.style.paint(line{{tableNotes, faint}}, len(tableNotes)))
 	fmt.Fprintln(p.out)
 	p.printLines(result(p.world, p.measures, p.court.violations))
+	if p.record == nil {
+		fmt.Fprintln(p.out, "NOT JUDGED by the audit log of this cluster, which is not at hand, but by what its watches show.")
+	}
 }

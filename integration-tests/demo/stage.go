@@ -22,11 +22,6 @@ import (
 const (
 	groupName    = "ingester"
 	podsPerZone  = 4
-	imageBefore  = "ingester:1.0"
-	imageAfter   = "ingester:2.0"
-	goneAfter    = "400ms" // a deleted pod is seen leaving
-	readyAfter   = "2s"    // a new pod is Ready, and at the latest
-	readyWithin  = "4s"
 	containerOne = "ingester"
 
 	operatorNamespace = "lockstep-system"
@@ -66,7 +61,7 @@ func newNamespace(name string, optedIn bool) *namespace {
 
 // stage is where the demo takes place.
 type stage struct {
-	cluster  *localcluster.Cluster
+	place
 	client   kubernetes.Interface
 	operator *operator
 	traces   *collector
@@ -74,15 +69,14 @@ type stage struct {
 	keep     bool
 }
 
-// setUp starts cluster and operator. The caller calls strike, whatever happens.
-func setUp(ctx context.Context, out io.Writer, keep bool) (*stage, error) {
+// setUp opens the place and starts the operator. The caller calls strike, whatever
+// happens.
+func setUp(ctx context.Context, out io.Writer, keep bool) (_ *stage, err error) {
 	s := &stage{keep: keep}
-	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: out, Detached: keep})
-	if err != nil {
+	if s.place, err = openPlace(ctx, out, keep); err != nil {
 		return s, err
 	}
-	s.cluster = cluster
-	config := cluster.AdminConfig()
+	config := s.AdminConfig()
 	config.WarningHandler = rest.NoWarnings{}
 	if s.client, err = kubernetes.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make client: %w", err)
@@ -91,7 +85,7 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (*stage, error) {
 	if err != nil {
 		return s, err
 	}
-	if err := cluster.Apply(ctx,
+	if err := s.Apply(ctx,
 		filepath.Join(manifests, "operator", "namespace.yaml"),
 		filepath.Join(manifests, "operator", "serviceaccount.yaml"),
 		filepath.Join(manifests, "rbac", "cluster.yaml"),
@@ -99,14 +93,14 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (*stage, error) {
 	); err != nil {
 		return s, err
 	}
-	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, operatorNamespace, operatorAccount)
+	kubeconfig, err := s.ServiceAccountKubeconfig(ctx, operatorNamespace, operatorAccount)
 	if err != nil {
 		return s, err
 	}
 	if err := s.collectTraces(ctx, out); err != nil {
 		return s, err
 	}
-	s.operator, err = startOperator(ctx, out, cluster.Dir(), kubeconfig, s.traces.environment(), keep)
+	s.operator, err = startOperator(ctx, out, s.Dir(), kubeconfig, s.traces.environment(), keep)
 	return s, err
 }
 
@@ -133,7 +127,7 @@ func (s *stage) strike(ctx context.Context) error {
 	}
 	failures = append(failures, s.endTraces())
 	if s.cluster != nil {
-		failures = append(failures, s.cluster.Stop())
+		failures = append(failures, s.Stop())
 	}
 	return errors.Join(failures...)
 }
@@ -153,15 +147,15 @@ func (s *stage) endTraces() error {
 // createGroups creates the namespaces and the zones of a group in each.
 func (s *stage) createGroups(ctx context.Context, w *world) error {
 	for _, n := range w.namespaces {
-		created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name}}
+		created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{makerLabel: makerDemo}}}
 		if n.optedIn {
-			created.Labels = map[string]string{optInLabel: "true"}
+			created.Labels[optInLabel] = "true"
 		}
 		if _, err := s.client.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create namespace: %w", err)
 		}
 		for _, z := range n.zones {
-			if _, err := s.client.AppsV1().StatefulSets(n.name).Create(ctx, statefulSet(z.name), metav1.CreateOptions{}); err != nil {
+			if _, err := s.client.AppsV1().StatefulSets(n.name).Create(ctx, statefulSet(z.name, s.before), metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create StatefulSet in %s: %w", n.name, err)
 			}
 		}
@@ -169,12 +163,11 @@ func (s *stage) createGroups(ctx context.Context, w *world) error {
 	return nil
 }
 
-// changeTemplates changes the image in all zones of all namespaces.
+// changeTemplates changes the pods of all zones of all namespaces.
 func (s *stage) changeTemplates(ctx context.Context, w *world) error {
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":%q,"image":%q}]}}}}`, containerOne, imageAfter)
 	for _, n := range w.namespaces {
 		for _, z := range n.zones {
-			_, err := s.client.AppsV1().StatefulSets(n.name).Patch(ctx, z.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			_, err := s.client.AppsV1().StatefulSets(n.name).Patch(ctx, z.name, types.StrategicMergePatchType, s.change, metav1.PatchOptions{})
 			if err != nil {
 				return fmt.Errorf("change template in %s: %w", n.name, err)
 			}
@@ -183,8 +176,9 @@ func (s *stage) changeTemplates(ctx context.Context, w *world) error {
 	return nil
 }
 
-func statefulSet(name string) *appsv1.StatefulSet {
+func statefulSet(name string, pods corev1.PodTemplateSpec) *appsv1.StatefulSet {
 	own := map[string]string{"app": groupName, "zone": name}
+	pods.Labels = own
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{groupLabel: groupName}},
 		Spec: appsv1.StatefulSetSpec{
@@ -193,17 +187,7 @@ func statefulSet(name string) *appsv1.StatefulSet {
 			PodManagementPolicy: appsv1.ParallelPodManagement,
 			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 			Selector:            &metav1.LabelSelector{MatchLabels: own},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: own, Annotations: map[string]string{
-					localcluster.GoneAfter:   goneAfter,
-					localcluster.ReadyAfter:  readyAfter,
-					localcluster.ReadyWithin: readyWithin,
-				}},
-				Spec: corev1.PodSpec{
-					NodeName:   localcluster.NodeName(0),
-					Containers: []corev1.Container{{Name: containerOne, Image: imageBefore}},
-				},
-			},
+			Template:            pods,
 		},
 	}
 }

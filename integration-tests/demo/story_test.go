@@ -15,7 +15,8 @@ type story struct {
 	court    *court
 	measures *measures
 	now      time.Time
-	made     int // pods so far, for their UIDs
+	made     int  // pods so far, for their UIDs
+	eyes     bool // the court has no audit log
 }
 
 const (
@@ -64,6 +65,9 @@ func (s *story) see(seen sighting) {
 	s.now = s.now.Add(100 * time.Millisecond)
 	seen.at = s.now
 	changes := s.world.apply(seen)
+	if s.eyes {
+		s.court.testify(s.world, changes)
+	}
 	s.measures.see(s.world, s.now, changes)
 }
 

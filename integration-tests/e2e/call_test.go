@@ -31,7 +31,7 @@ func (s *scene) wantLog(pod, want string) {
 // answersByName says how the answer of a member differs from this when another one
 // asks it by its name.
 func (s *scene) answersByName(asking, asked, path, want string) error {
-	url := fmt.Sprintf("http://%s.%s.%s.svc.cluster.local:%d%s", asked, group, s.name, port, path)
+	url := fmt.Sprintf("http://%s.%s.%s.svc:%d%s", asked, group, s.name, port, path)
 	got, err := s.ask(asking, "/ask", map[string]string{"url": url})
 	if err == nil && got != want {
 		err = errors.New(got)

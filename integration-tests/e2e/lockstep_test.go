@@ -25,4 +25,7 @@ func TestLockstepOnRealNodes(t *testing.T) {
 	t.Run("the permissions of the manifests suffice", w.permissionsSuffice)
 	t.Run("one command removes everything", w.uninstalls)
 	t.Run("the operator is upgraded in the middle of a rollout", w.upgrades)
+	if !w.isYours() {
+		t.Run("the cluster serves visitors", w.servesVisitors)
+	}
 }

@@ -107,7 +107,7 @@ func (w *world) trusted(ctx context.Context) error {
 // callsWebhooks asks for a budget, which nobody gets where the webhook cannot be called.
 func (w *world) callsWebhooks(t *testing.T) {
 	t.Helper()
-	labels := map[string]string{optIn: "true", "lockstep.test/made-by": "e2e"}
+	labels := map[string]string{optIn: "true", maker: "e2e"}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "e2e-calls", Labels: labels}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

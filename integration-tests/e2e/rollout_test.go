@@ -29,7 +29,7 @@ func (w *world) repairsABadImage(t *testing.T) {
 	t.Parallel()
 	s := w.scene(t, "repairs")
 	s.create(zone("a", 2), zone("b", 2))
-	s.change(runs("lockstep.test/member:missing"))
+	s.change(runs(missingImage))
 	eventually(t, "a pod lacks its image", func() error { return s.lacksImage("store-zone-a-0") })
 	time.Sleep(5 * time.Second) // in which nothing is to happen
 	s.wantDepartures(1)

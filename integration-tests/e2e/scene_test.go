@@ -19,6 +19,14 @@ import (
 // it late.
 const grace = 3 * time.Second
 
+// Namespaces of the suite have names that begin like this, and a label, by which they
+// are found again whatever became of the run that made them.
+const (
+	namePrefix = "e2e-"
+	maker      = "lockstep.test/made-by"
+	madeByUs   = maker + "=e2e"
+)
+
 // scene is a namespace of a test.
 type scene struct {
 	*world
@@ -34,16 +42,16 @@ type scene struct {
 // the test ends, it judges what happened there, and takes the namespace away.
 func (w *world) scene(t *testing.T, name string) *scene {
 	t.Helper()
-	s := &scene{world: w, t: t, name: name}
+	s := &scene{world: w, t: t, name: namePrefix + name}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "true"}}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: map[string]string{optIn: "true", maker: "e2e"}}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		stop()
-		t.Fatal(err)
+		t.Fatal(err) // one of this name is somebody else's
 	}
 	t.Cleanup(s.leave)
 	var err error
-	if s.witness, err = judge.Watch(ctx, w.admin, nil, name); err != nil {
+	if s.witness, err = judge.Watch(ctx, w.admin, nil, s.name); err != nil {
 		stop()
 		t.Fatal(err)
 	}
@@ -57,7 +65,7 @@ func (w *world) scene(t *testing.T, name string) *scene {
 			ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": group}, Ports: []corev1.ServicePort{{Name: "http", Port: port}},
 		},
 	}
-	if _, err := w.admin.CoreV1().Services(name).Create(ctx, service, metav1.CreateOptions{}); err != nil {
+	if _, err := w.admin.CoreV1().Services(s.name).Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -25,19 +25,19 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	if !asked() || yours() != "" || missing() != nil || enclosure.Inside() {
+	switch {
+	case yours() != "" && !attended():
+		code, err := attend()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "--- FAIL:", err)
+			return 1
+		}
+		return code
+	case !asked() || yours() != "" || missing() != nil:
 		return m.Run()
 	}
-	code, err := enclosure.Enter(context.Background(), prepare)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "--- FAIL:", err)
-		return 1
-	}
-	return code
+	return enclosure.Main(m, prepare)
 }
-
-// yours is the kubeconfig of the cluster to use; empty, the suite makes its own.
-func yours() string { return os.Getenv("KUBECONFIG_E2E") }
 
 // asked tells whether any cluster is wanted.
 func asked() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
@@ -58,6 +58,9 @@ func prepare(dir string) error {
 		return err
 	}
 	if _, err := localcluster.DNSProgram(ctx, os.Stderr); err != nil {
+		return err
+	}
+	if err := buildDemo(ctx, dir); err != nil {
 		return err
 	}
 	return images.Write(ctx, repository, filepath.Join(dir, imagesFolder), images.All...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +23,10 @@ type world struct {
 	config     *rest.Config
 	admin      kubernetes.Interface
 	kubectl    string   // program
-	nodes      []string // their names
-	audit      *judge.AuditLog
+	nodes      []string // names of those that take pods
+	allNodes   []string
+	cluster    *localcluster.Cluster // nil: it is yours
+	audit      *judge.AuditLog       // nil: it is not at hand
 }
 
 // theWorld is the cluster that was asked for.
@@ -33,41 +36,57 @@ func theWorld(t *testing.T) *world {
 	case !asked():
 		t.Skip("set LOCKSTEP_E2E=run to run this on nodes of its own (make e2e), KUBECONFIG_E2E=FILE for a cluster of yours")
 	case yours() != "":
-		return newWorld(t, yours())
+		return mustOpen(t, yours())
 	case missing() != nil:
 		t.Skipf("SKIPPED, NOT PROVED: no node can run here: %v", missing())
 	}
-	own := startOwnCluster(t)
-	w := newWorld(t, own.AdminKubeconfig())
-	w.audit = judge.NewAuditLog(own.AuditLog(), byOperator)
+	cluster := startCluster(t)
+	w := mustOpen(t, cluster.AdminKubeconfig())
+	w.cluster, w.audit = cluster, judge.NewAuditLog(cluster.AuditLog(), byOperator)
 	return w
 }
 
-func newWorld(t *testing.T, kubeconfig string) *world {
+func mustOpen(t *testing.T, kubeconfig string) *world {
 	t.Helper()
-	w := &world{kubeconfig: kubeconfig}
-	var err error
-	if w.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	w.config.QPS, w.config.WarningHandler = -1, rest.NoWarnings{}
-	if w.admin, err = kubernetes.NewForConfig(w.config); err != nil {
-		t.Fatal(err)
-	}
-	if w.kubectl, err = localcluster.Program(t.Context(), "kubectl", os.Stderr); err != nil {
-		t.Fatal(err)
-	}
-	nodes, err := w.admin.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	w, err := openWorld(t.Context(), kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// openWorld looks at a cluster and changes nothing.
+func openWorld(ctx context.Context, kubeconfig string) (w *world, err error) {
+	w = &world{}
+	if w.kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
+		return nil, err
+	}
+	if w.config, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig); err != nil {
+		return nil, err
+	}
+	w.config.QPS, w.config.WarningHandler = -1, rest.NoWarnings{}
+	if w.admin, err = kubernetes.NewForConfig(w.config); err != nil {
+		return nil, err
+	}
+	if w.kubectl, err = localcluster.Program(ctx, "kubectl", os.Stderr); err != nil {
+		return nil, err
+	}
+	nodes, err := w.admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
 	for _, node := range nodes.Items {
+		w.allNodes = append(w.allNodes, node.Name)
 		if !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 {
 			w.nodes = append(w.nodes, node.Name)
 		}
 	}
-	return w
+	return w, nil
 }
+
+// isYours tells whether the cluster has an owner who wants nothing of it touched but
+// what the suite makes itself.
+func (w *world) isYours() bool { return w.cluster == nil }
 
 // run runs kubectl as a user would.
 func (w *world) run(t *testing.T, args ...string) {

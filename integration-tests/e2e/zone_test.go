@@ -12,6 +12,8 @@ import (
 const (
 	group = "store"
 	port  = 8080
+
+	missingImage = "lockstep.test/member:missing" // which nobody has
 )
 
 // option changes one thing about a zone.

@@ -10,7 +10,8 @@ import (
 // Fault is what happens to a request. The zero Fault is none.
 type Fault struct {
 	name   string
-	hold   time.Duration // before anything else
+	amid   func()        // called when it has come, before anything else
+	hold   time.Duration // before it is passed on
 	before func()        // called instead of passing it on
 	code   int           // answered instead of passing it on
 	times  int           // how often it is passed on
@@ -30,8 +31,18 @@ func Repeated() Fault { return Fault{name: "repeated", times: 2} }
 // Cut cuts the connection, and with it all other requests on it.
 func Cut() Fault { return Fault{name: "cut", cut: true} }
 
-// Held holds the request back for a time and then passes it on.
+// Held holds the request back for a time and then passes it on. A write is passed on
+// whether or not its client still waits.
 func Held(d time.Duration) Fault { return Fault{name: "held back", hold: d, times: 1} }
+
+// LateWrite calls crash, which ends the client, holds its request back for a time, and
+// then passes it on: it takes effect when others do what the client did before.
+func LateWrite(d time.Duration, crash func()) Fault {
+	return Fault{name: "late write", amid: crash, hold: d, times: 1}
+}
+
+// StoppedAt calls stop, which keeps the client from going on, and passes its request on.
+func StoppedAt(stop func()) Fault { return Fault{name: "stopped at a write", amid: stop, times: 1} }
 
 // Answered answers in place of the API server, which hears nothing of it.
 func Answered(code int) Fault { return Fault{name: fmt.Sprint("answered ", code), code: code} }

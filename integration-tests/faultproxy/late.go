@@ -12,6 +12,9 @@ func (p *Proxy) alter(r *http.Response) error {
 	p.mu.Lock()
 	late := p.late[resource]
 	p.mu.Unlock()
+	if r.StatusCode == http.StatusOK {
+		r.Body = p.listens(resource, r.Body)
+	}
 	if late > 0 {
 		r.Body = newLateBody(r.Body, func() time.Duration { return late })
 	}

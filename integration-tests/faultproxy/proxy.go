@@ -34,6 +34,8 @@ type Proxy struct {
 	late   map[string]time.Duration // by resource
 	counts Counts
 	writes []Request
+	gaps   gaps
+	agent  string // what is added to who clients say they are
 }
 
 // Counts are how many requests of each kind, watches of each resource and faults of
@@ -62,10 +64,11 @@ func Start(target string, authority []byte) (*Proxy, error) {
 			TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 50,
 		},
 		late:   map[string]time.Duration{},
+		gaps:   newGaps(),
 		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Faults: map[string]int{}},
 	}
 	p.watching = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)); p.sign(r.Out.Header) },
 		Transport:      p.transport,
 		FlushInterval:  -1,
 		ModifyResponse: p.alter,
@@ -113,6 +116,22 @@ func (p *Proxy) targetOf(r *http.Request) *url.URL {
 		return p.caches
 	}
 	return p.target
+}
+
+// Sign adds a name to who clients say they are (User-Agent), from now on, so that audit
+// logs tell the clients of one proxy from those of another.
+func (p *Proxy) Sign(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.agent = name
+}
+
+func (p *Proxy) sign(header http.Header) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.agent != "" {
+		header.Set("User-Agent", header.Get("User-Agent")+" ("+p.agent+")")
+	}
 }
 
 // Play lets a script choose faults from now on; nil ends that.
@@ -207,8 +226,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cut(r)
 	}
 	request, fault := p.choose(read(r, body))
-	if !hold(r.Context(), fault.hold) {
+	if fault.amid != nil {
+		fault.amid()
+	}
+	if !p.hold(r.Context(), request, fault.hold) {
 		cut(r)
+	}
+	if fault.code == http.StatusTooManyRequests {
+		p.sendsAgain(request)
 	}
 	switch {
 	case fault.before != nil:
@@ -265,10 +290,15 @@ func (p *Proxy) choose(request Request) (Request, Fault) {
 	return request, Fault{times: 1}
 }
 
-// hold waits; it returns false when the client is gone meanwhile.
-func hold(ctx context.Context, d time.Duration) bool {
+// hold waits. A write arrives whether or not its client is still there; for all else it
+// returns false when the client is gone meanwhile.
+func (p *Proxy) hold(ctx context.Context, request Request, d time.Duration) bool {
 	if d == 0 {
 		return true
+	}
+	defer p.holds(request)()
+	if request.writes() {
+		ctx = context.WithoutCancel(ctx)
 	}
 	select {
 	case <-time.After(d):
@@ -302,6 +332,7 @@ func (p *Proxy) pass(r *http.Request, body []byte) (*answer, error) {
 	target := p.targetOf(r)
 	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
 	out.Host, out.RequestURI = "", ""
+	p.sign(out.Header)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 {
 		out.Body = http.NoBody

@@ -231,6 +231,100 @@ func TestACrashIsCalledBeforeAWriteIsPassedOnOrAfterItWasAnswered(t *testing.T) 
 	}
 }
 
+func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(leave func()) faultproxy.Fault{
+		"it gave up": func(func()) faultproxy.Fault { return faultproxy.Held(600 * time.Millisecond) },
+		"it died": func(leave func()) faultproxy.Fault {
+			return faultproxy.LateWrite(600*time.Millisecond, leave)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p, c := through(t)
+			c.Timeout = 300 * time.Millisecond
+			p.Play(faultproxy.At(1, fault(c.CloseIdleConnections)))
+			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}"); err == nil {
+				t.Fatal("it was answered in time")
+			}
+			if heard := s.requests(); len(heard) > 0 || p.Holding() != 1 {
+				t.Fatalf("the server heard %q while %d requests were held", heard, p.Holding())
+			}
+			for deadline := time.Now().Add(10 * time.Second); len(s.requests()) == 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("it never arrives")
+				}
+			}
+			if held := p.Held(); p.Holding() != 0 || len(held) != 1 || held[0].Resource != "pods" || held[0].To.Sub(held[0].From) < 600*time.Millisecond {
+				t.Errorf("it was held as %v", held)
+			}
+		})
+	}
+}
+
+func TestWhatIsToBeSentAgainIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	p.Play(faultproxy.Sometimes(1, faultproxy.Write, 1, faultproxy.Answered(http.StatusTooManyRequests)))
+	for range 3 {
+		if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}"); code != http.StatusTooManyRequests {
+			t.Fatalf("answered %d, %v", code, err)
+		}
+	}
+	if held := p.Held(); len(held) != 1 || held[0].To.Before(time.Now()) {
+		t.Errorf("it is on its way %v, want once and still", held)
+	}
+}
+
+func TestTimesWithoutAWatchAreKnown(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	lines := watch(t, c, p.URL()+pods+"?watch=1")
+	if got := p.Unheard(); len(got) > 0 {
+		t.Errorf("deaf while there is a watch: %v", got)
+	}
+	p.Play(faultproxy.At(1, faultproxy.Cut()))
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "") // which ends the connection
+	<-lines
+	var got []faultproxy.Gap
+	for deadline := time.Now().Add(10 * time.Second); len(got) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		got = p.Unheard()
+	}
+	if len(got) != 1 || got[0].Resource != "pods" {
+		t.Fatalf("without a watch it is deaf at %v", got)
+	}
+	watch(t, c, p.URL()+pods+"?watch=1")
+	after := p.Unheard()
+	if len(after) != 1 || after[0].From != got[0].From || after[0].To.Before(got[0].To) {
+		t.Errorf("afterwards it was deaf at %v, before at %v", after, got)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if again := p.Unheard(); !slices.Equal(again, after) {
+		t.Errorf("it grew from %v to %v", after, again)
+	}
+}
+
+func TestClientsAreSigned(t *testing.T) {
+	t.Parallel()
+	agents := make(chan string, 2)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { agents <- r.UserAgent() }))
+	t.Cleanup(s.Close)
+	p, err := faultproxy.Start(s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	p.Sign("the first")
+	for _, url := range []string{p.URL() + pods, p.URL() + pods + "?watch=1"} {
+		if _, _, err := do(t, clientOf(t, p), "GET", url, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-agents; !strings.HasSuffix(got, " (the first)") || !strings.HasPrefix(got, "Go-http-client") {
+			t.Errorf("%s is by %q", url, got)
+		}
+	}
+}
+
 func TestWhatIsAnsweredLooksLikeTheAPIServer(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)

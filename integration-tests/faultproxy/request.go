@@ -36,6 +36,11 @@ type Request struct {
 	Name      string
 }
 
+// decides tells whether somebody does, or decides by what is read here.
+func (r Request) decides() bool { return r.Kind == Read || r.Kind == Write }
+
+func (r Request) writes() bool { return r.Kind != Read && r.Kind != Watch }
+
 func (r Request) String() string {
 	return fmt.Sprintf("%s %d: %s %s %s", r.Kind, r.Number, r.Method, r.Resource, r.Name)
 }

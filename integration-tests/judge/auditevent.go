@@ -9,7 +9,10 @@ import (
 
 // auditEvent is what the judge reads of a line of the audit log.
 type auditEvent struct {
+	ID         string `json:"auditID"`
+	Stage      string
 	Verb       string
+	Agent      string `json:"userAgent"`
 	RequestURI string
 	User       struct{ Username string }
 	Object     struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
@@ -17,6 +20,7 @@ type auditEvent struct {
 	Notes      map[string]string                                       `json:"annotations"`
 	Asked      struct {
 		conditions            // of a deletion
+		Grace      *int64     `json:"gracePeriodSeconds"`
 		Eviction   conditions `json:"deleteOptions"`
 	} `json:"requestObject"`
 	Got struct {
@@ -25,6 +29,10 @@ type auditEvent struct {
 	At    time.Time `json:"requestReceivedTimestamp"`
 	Ended time.Time `json:"stageTimestamp"`
 }
+
+// received tells whether this is the line that says that a request has come; another
+// one with the same ID says what became of it.
+func (e *auditEvent) received() bool { return e.Stage == "RequestReceived" }
 
 type conditions struct {
 	Preconditions struct{ UID, ResourceVersion string }
@@ -36,11 +44,15 @@ func (e *auditEvent) request() (Request, error) {
 		return Request{}, err
 	}
 	r := Request{
-		At: e.At, Ended: e.Ended, User: e.User.Username, Verb: e.Verb,
+		At: e.At, Ended: e.Ended, User: e.User.Username, Agent: e.Agent, Verb: e.Verb,
 		Namespace: e.Object.Namespace, Name: e.Object.Name,
 		Resource: strings.TrimSuffix(e.Object.Resource+"/"+e.Object.Subresource, "/"),
 		Code:     e.Answer.Code, Forbidden: e.Notes["authorization.k8s.io/decision"] == "forbid", UID: e.Got.Metadata.UID,
 	}
+	if e.received() {
+		r.Ended = time.Time{}
+	}
+	r.AtOnce = e.Asked.Grace != nil && *e.Asked.Grace == 0
 	asked := e.Asked.conditions
 	if r.evictsPod() {
 		asked = e.Asked.Eviction

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ import (
 type Request struct {
 	At        time.Time // when the API server received it
 	User      string
+	Agent     string // who it says it is
 	Verb      string
 	Namespace string
 	Resource  string // with its subresource
@@ -24,7 +26,8 @@ type Request struct {
 	Forbidden bool   // for lack of permission; admission refuses with the same code
 	UID       string // of the object that a deletion was about
 	DryRun    bool
-	Ended     time.Time // when the API server had answered
+	AtOnce    bool      // a deletion without grace, as kubelets ask for it at the end
+	Ended     time.Time // when the API server had answered; zero: it ended before that
 
 	// What a deletion or an eviction required of the object, if it did: by itself, or
 	// since a webhook saw to it.
@@ -33,25 +36,28 @@ type Request struct {
 }
 
 func (r Request) String() string {
+	if !r.over() {
+		return fmt.Sprintf("%s %s %s/%s by %s: no answer", r.Verb, r.Resource, r.Namespace, r.Name, r.User)
+	}
 	return fmt.Sprintf("%s %s %s/%s by %s: %d", r.Verb, r.Resource, r.Namespace, r.Name, r.User, r.Code)
 }
 
 // Writes tells whether a request asks for a change.
 func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
 
+// over tells whether the API server has come to an end with a request.
+func (r Request) over() bool { return r.Code != 0 }
+
+func (r Request) succeeded() bool { return r.over() && r.Code < 300 }
+
 // mayHaveSucceeded is false for requests that certainly changed nothing. One whose
-// client was killed meanwhile has no proper answer, and its effect all the same.
+// client or API server was killed meanwhile has no proper answer, and its effect all
+// the same, as has one that the store did not answer in time.
 func (r Request) mayHaveSucceeded() bool { return !r.DryRun && (r.Code < 300 || r.Code >= 499) }
 
 func (r Request) deletesPod() bool { return r.Verb == "delete" && r.Resource == "pods" }
 
 func (r Request) evictsPod() bool { return r.Verb == "create" && r.Resource == "pods/eviction" }
-
-// mayHaveEvicted is false for evictions that certainly sent nobody away. One that a
-// webhook did not answer has code 500, and no effect.
-func (r Request) mayHaveEvicted() bool {
-	return r.evictsPod() && !r.DryRun && (r.Code < 300 || r.Code == 499 || r.Code == 504)
-}
 
 // conditional tells whether a deletion was about one state of one object.
 func (r Request) conditional() bool { return r.RequiredUID != "" && r.RequiredVersion != 0 }
@@ -63,6 +69,7 @@ type AuditLog struct {
 	of   func(user string) bool
 
 	mu         sync.Mutex
+	pending    map[string]Request // received and not over, by the ID of the request
 	offset     int64
 	begun      []byte // a line that has not ended yet
 	requests   []Request
@@ -71,23 +78,32 @@ type AuditLog struct {
 
 // NewAuditLog reads a file, which need not exist yet. Of says whose requests are kept.
 func NewAuditLog(path string, of func(user string) bool) *AuditLog {
-	return &AuditLog{path: path, of: of, namespaces: map[string][]Request{}}
+	return &AuditLog{path: path, of: of, pending: map[string]Request{}, namespaces: map[string][]Request{}}
 }
 
-// Requests returns all requests so far.
+// Requests returns all requests so far, those that are not over at the end.
 func (a *AuditLog) Requests() ([]Request, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	err := a.read()
-	return slices.Clone(a.requests), err
+	return a.those(func() []Request { return a.requests }, func(Request) bool { return true })
 }
 
-// RequestsIn returns the requests about a namespace so far.
+// RequestsIn returns the requests about a namespace so far, those that are not over at
+// the end.
 func (a *AuditLog) RequestsIn(namespace string) ([]Request, error) {
+	return a.those(func() []Request { return a.namespaces[namespace] }, func(r Request) bool { return r.Namespace == namespace })
+}
+
+// those returns requests that are over, and those of the others that fit.
+func (a *AuditLog) those(over func() []Request, fits func(Request) bool) ([]Request, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := a.read()
-	return slices.Clone(a.namespaces[namespace]), err
+	all := slices.Clone(over())
+	for _, id := range slices.Sorted(maps.Keys(a.pending)) {
+		if r := a.pending[id]; fits(r) {
+			all = append(all, r)
+		}
+	}
+	return all, err
 }
 
 func (a *AuditLog) read() error {
@@ -152,6 +168,11 @@ func (a *AuditLog) take(line []byte) error {
 	if !r.deletesPod() && !r.evictsPod() && !a.of(r.User) {
 		return nil
 	}
+	if event.received() {
+		a.pending[event.ID] = r
+		return nil
+	}
+	delete(a.pending, event.ID)
 	a.requests = append(a.requests, r)
 	a.namespaces[r.Namespace] = append(a.namespaces[r.Namespace], r)
 	return nil

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,35 @@ func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
 	}
 }
 
+func TestARequestThatNeverEndedIsReadAsOne(t *testing.T) {
+	t.Parallel()
+	const received = `{"auditID":"%s","stage":"RequestReceived","verb":"delete","user":{"username":"op"},"userAgent":"lockstep/x","objectRef":{"resource":"pods","namespace":"n","name":"%s"},"requestReceivedTimestamp":"2026-01-02T15:04:05Z","stageTimestamp":"2026-01-02T15:04:05Z"}` + "\n"
+	const answered = `{"auditID":"%s","stage":"ResponseComplete","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T15:04:05Z","stageTimestamp":"2026-01-02T15:04:06Z"}` + "\n"
+	lines := fmt.Sprintf(received, "1", "a-0") + fmt.Sprintf(received, "2", "a-1") + fmt.Sprintf(answered, "1", "a-0")
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := NewAuditLog(path, func(string) bool { return true })
+	got, err := log.RequestsIn("n")
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d requests, want 2: %v, %v", len(got), got, err)
+	}
+	if first := got[0]; first.Name != "a-0" || !first.over() || first.Ended.IsZero() {
+		t.Errorf("the one that ended was read as %+v", first)
+	}
+	second := got[1]
+	if second.Name != "a-1" || second.over() || !second.Ended.IsZero() || !second.mayHaveSucceeded() || second.Agent != "lockstep/x" {
+		t.Errorf("the one that did not end was read as %+v", second)
+	}
+	if text := second.String(); text != "delete pods n/a-1 by op: no answer" {
+		t.Errorf("it reads %q", text)
+	}
+	if elsewhere, err := log.RequestsIn("m"); err != nil || len(elsewhere) > 0 {
+		t.Errorf("in another namespace: %v, %v", elsewhere, err)
+	}
+}
+
 const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":5}},"annotations":{"patch.webhook.admission.k8s.io/round_0_index_0":"{\"patch\":[{\"op\":\"test\",\"path\":\"/x\",\"value\":[1]},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions\",\"value\":{\"uid\":\"u\"}},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions/resourceVersion\",\"value\":\"17\"}]}"},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z","stageTimestamp":"2026-01-02T15:04:06Z"}
 {"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction?dryRun=All","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"preconditions":{"uid":"w"}}}}
 {"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"dryRun":["All"]}}}
@@ -98,7 +128,7 @@ func TestAnEvictionIsReadAsWebhooksChangedIt(t *testing.T) {
 		t.Errorf("what the second required was read as %+v", second)
 	}
 	for i, want := range []bool{true, false, false, false} {
-		if got[i].mayHaveEvicted() != want {
+		if got[i].mayHaveSucceeded() != want {
 			t.Errorf("eviction %d may have had an effect: got %t, want %t", i, !want, want)
 		}
 	}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Try replays a history and says what may never happen and did. It judges the
-// namespaces that facts are about, each by itself. Requests are those of all
-// namespaces, or of these at least.
+// namespaces that facts are about, each by itself, and what operators with a list of
+// namespaces wrote to others. Requests are those of all namespaces, or of these at least.
 func Try(history []Fact, requests []Request, rules Rules) Verdict {
 	if rules.Grace == 0 {
 		rules.Grace = DefaultGrace
@@ -28,8 +29,23 @@ func Try(history []Fact, requests []Request, rules Rules) Verdict {
 		c.try(facts[namespace])
 		all.Takedowns = append(all.Takedowns, c.takedowns...)
 		all.Violations = append(all.Violations, c.violations...)
+		all.Unexplained = append(all.Unexplained, c.unexplained...)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(asked)) {
+		if _, watched := facts[namespace]; !watched {
+			all.Violations = append(all.Violations, newCourt(namespace, asked[namespace], rules).elsewhere()...)
+		}
 	}
 	return all
+}
+
+// elsewhere judges what was written to a namespace that nobody watched, by operators
+// that have a list of those they manage. Whether others may cannot be known.
+func (c *court) elsewhere() []Violation {
+	unlisted := func(o Operator) bool { return len(o.Namespaces) == 0 }
+	c.Operators = slices.DeleteFunc(slices.Clone(c.Operators), unlisted)
+	c.tryWrites()
+	return c.violations
 }
 
 // court judges one namespace.
@@ -37,11 +53,11 @@ type court struct {
 	Rules
 	namespace  string
 	requests   []Request
-	deletions  map[string][]Request // of pods, by UID, in the order of time
-	evictions  map[string][]Request // by the pod's name, in the order of time
+	departures map[string][]Request // deletions and evictions of pods that may have had an effect, by the pod's name
 	pods       map[string]*Pod      // by name
 	zones      map[string][]dated   // by UID, all states of each
 	holds      map[string]*Hold     // by group
+	taken      map[string]time.Time // by group: since when the hold names whom it names
 	homes      []heard
 	down       map[place]outage
 	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
@@ -49,11 +65,14 @@ type court struct {
 	judged     map[string]bool       // UIDs of pods that left, whoever sent them away
 	takedowns  []Takedown
 	violations []Violation
+
+	unexplained []string
 }
 
 // dated is a state of a zone and when it began.
 type dated struct {
-	from time.Time
+	from    time.Time
+	version uint64
 	*Zone
 }
 
@@ -86,16 +105,13 @@ func (o outage) over(now time.Time) bool { return !o.until.IsZero() && !o.until.
 func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests,
-		deletions: map[string][]Request{}, evictions: map[string][]Request{},
-		pods: map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
+		departures: map[string][]Request{},
+		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{}, taken: map[string]time.Time{},
 		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
-	for _, r := range slices.SortedStableFunc(slices.Values(requests), func(a, b Request) int { return a.At.Compare(b.At) }) {
-		if r.deletesPod() && r.mayHaveSucceeded() {
-			c.deletions[r.UID] = append(c.deletions[r.UID], r)
-		}
-		if r.mayHaveEvicted() {
-			c.evictions[r.Name] = append(c.evictions[r.Name], r)
+	for _, r := range requests {
+		if (r.deletesPod() || r.evictsPod()) && r.mayHaveSucceeded() {
+			c.departures[r.Name] = append(c.departures[r.Name], r)
 		}
 	}
 	return c
@@ -121,16 +137,35 @@ func (c *court) object(guarantee int, z *Zone, format string, args ...any) {
 func (c *court) see(f Fact) {
 	switch {
 	case f.Hold != nil:
-		c.holds[f.Hold.Group] = f.Hold
+		c.seeHold(f)
 	case f.Home != nil:
 		c.homes = append(c.homes, heard{f.At, f.Home})
 	case f.Zone != nil:
 		c.tryDecrease(f)
-		c.zones[f.Zone.UID] = append(c.zones[f.Zone.UID], dated{f.At, f.Zone})
+		c.zones[f.Zone.UID] = append(c.zones[f.Zone.UID], dated{f.At, f.Version, f.Zone})
 		c.surveyZone(f.Zone, f.At)
 	case f.Pod != nil:
 		c.seePod(f)
 	}
+}
+
+// seeHold takes a Lease in. Who names a zone for a rollout or an eviction in it has
+// looked live before.
+func (c *court) seeHold(f Fact) {
+	group := f.Hold.Group
+	if before := c.holds[group]; before == nil || before.Gone || before.Holder != f.Hold.Holder {
+		c.taken[group] = f.At
+	}
+	c.holds[group] = f.Hold
+}
+
+// looked is when the hold of a group was taken after a live look; zero: it was not.
+func (c *court) looked(group string) time.Time {
+	h := c.holds[group]
+	if h == nil || h.Gone || !strings.HasPrefix(h.Holder, "rollout/") && !strings.HasPrefix(h.Holder, "eviction/") {
+		return time.Time{}
+	}
+	return c.taken[group]
 }
 
 func (c *court) seePod(f Fact) {
@@ -202,15 +237,15 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 }
 
 // counts tells whether an operator had to know of an outage.
-func (c *court) counts(out outage, now time.Time) bool {
-	return !out.over(now) && (out.by != notOurs || now.Sub(out.since) > c.Grace)
+func (c *court) counts(out outage, k knowledge) bool {
+	return !out.over(k.now) && (out.by != notOurs || c.knew(k, out.since))
 }
 
-// lately returns the states that a zone had within the time of grace.
-func (c *court) lately(uid string, now time.Time) []dated {
+// lately returns the states of a zone that an operator could take for the present one.
+func (c *court) lately(uid string, k knowledge) []dated {
 	states := c.zones[uid]
 	for i := len(states) - 1; i > 0; i-- {
-		if now.Sub(states[i].from) > c.Grace {
+		if c.knew(k, states[i].from) {
 			return states[i:]
 		}
 	}
@@ -218,6 +253,4 @@ func (c *court) lately(uid string, now time.Time) []dated {
 }
 
 // longKnown tells whether an operator had to know of the first of these states.
-func (c *court) longKnown(states []dated, now time.Time) bool {
-	return now.Sub(states[0].from) > c.Grace
-}
+func (c *court) longKnown(states []dated, k knowledge) bool { return c.knew(k, states[0].from) }

@@ -29,9 +29,10 @@ func (c *court) tryDecrease(f Fact) {
 		return
 	}
 	if c.Guarded && z.Grouped {
-		c.tryOthersOfDecrease(z, f.At)
+		k := c.expected(z.UID, knowledge{now: f.At})
+		c.tryOthersOfDecrease(z, k)
 		c.tryHoldOfDecrease(z)
-		c.tryTimeOfDecrease(z, f.At)
+		c.tryTimeOfDecrease(z, k)
 	}
 	if former := c.shrinking[z.UID]; former != nil {
 		maps.Copy(leaving, former.leaving)
@@ -47,8 +48,8 @@ func (c *court) former(uid string) *Zone {
 	return nil
 }
 
-func (c *court) tryOthersOfDecrease(z *Zone, now time.Time) {
-	c.members(z.Group, now, func(uid string, states []dated) {
+func (c *court) tryOthersOfDecrease(z *Zone, k knowledge) {
+	c.members(z.Group, k, func(uid string, states []dated) {
 		other := last(states)
 		if uid == z.UID {
 			return
@@ -56,7 +57,7 @@ func (c *court) tryOthersOfDecrease(z *Zone, now time.Time) {
 		if c.isShrinking(uid) {
 			c.object(1, z, "%s shrank to %d while pods of zone %s were leaving by a decrease", z.Name, z.Replicas, other.Name)
 		}
-		for pod, guarantee := range c.downIn(other.Zone, now) {
+		for pod, guarantee := range c.downIn(other.Zone, k) {
 			c.object(guarantee, z, "%s shrank to %d while %s of zone %s was down", z.Name, z.Replicas, pod, other.Name)
 		}
 	})
@@ -69,21 +70,25 @@ func (c *court) tryHoldOfDecrease(z *Zone) {
 		c.object(1, z, "%s shrank to %d without a Lease of its group", z.Name, z.Replicas)
 	case h.Holder != "downscale/"+z.Name:
 		c.object(1, z, "%s shrank to %d while %q had the Lease of its group", z.Name, z.Replicas, h.Holder)
-	case h.Shrinks != z.Name:
+	case h.Shrinks.Zone != z.Name:
 		c.object(1, z, "%s shrank to %d without a note in the Lease of its group", z.Name, z.Replicas)
+	case h.Shrinks != Shrink{Zone: z.Name, UID: z.UID, Version: last(c.zones[z.UID]).version, To: z.Replicas}:
+		c.object(1, z, "%s shrank to %d from version %d, noted in the Lease of its group is %+v", z.Name, z.Replicas, last(c.zones[z.UID]).version, h.Shrinks)
 	}
 }
 
-// tryTimeOfDecrease asks whether no other zone shrank too shortly before.
-func (c *court) tryTimeOfDecrease(z *Zone, now time.Time) {
-	c.members(z.Group, now, func(uid string, states []dated) {
+// tryTimeOfDecrease asks whether no other zone shrank too shortly before. When that
+// was is read live from the Lease, so that nobody can hear of it late; only the judge
+// may have heard of either a moment later.
+func (c *court) tryTimeOfDecrease(z *Zone, k knowledge) {
+	c.members(z.Group, k, func(uid string, states []dated) {
 		other := last(states)
 		earlier := c.shrinking[uid]
 		if uid == z.UID || earlier == nil {
 			return
 		}
-		if apart := max(z.Apart, other.Apart); now.Sub(earlier.at) < apart-c.Grace {
-			c.object(6, z, "%s shrank %s after %s, at least %s wanted", z.Name, now.Sub(earlier.at).Round(time.Millisecond), other.Name, apart)
+		if apart := max(z.Apart, other.Apart); k.now.Sub(earlier.at) < apart-hearing {
+			c.object(6, z, "%s shrank %s after %s, at least %s wanted", z.Name, k.now.Sub(earlier.at).Round(time.Millisecond), other.Name, apart)
 		}
 	})
 }
@@ -130,7 +135,7 @@ func (c *court) tryShrinking(t taking) {
 		return
 	}
 	z := t.zone()
-	c.members(z.Group, t.now, func(uid string, states []dated) {
+	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
 		if uid != z.UID && c.isShrinking(uid) {
 			c.object(1, z, "%s of zone %s was %s while pods of zone %s were leaving by a decrease", t.pod.Name, z.Name, t.by, last(states).Name)
 		}

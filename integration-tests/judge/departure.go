@@ -1,11 +1,15 @@
 package judge
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // tryDeparture judges how a pod began to leave, and tells what it was.
 func (c *court) tryDeparture(f Fact) deed {
 	asked, known := c.taker(f)
 	if !known {
+		c.unexplained = append(c.unexplained, fmt.Sprintf("%s: nobody asked for pod %s to leave, which was seen to at version %d", c.namespace, f.Pod.Name, f.Version))
 		return notOurs
 	}
 	_, byOperator := c.operator(asked.User)
@@ -21,37 +25,49 @@ func (c *court) tryDeparture(f Fact) deed {
 }
 
 // taker returns the request by which a pod began to leave: the one that required
-// the very state it was in, or else the first that may have been it.
+// the very state it was in, or else the first that may have been it, of those that
+// succeeded or, where none did, of those of which that is not known. What kubelets ask
+// for at the end comes last.
 func (c *court) taker(f Fact) (Request, bool) {
-	var suspects []Request
-	for _, r := range c.deletions[f.Pod.UID] {
+	ranks := [3][]Request{}
+	for _, r := range c.departures[f.Pod.Name] {
 		switch {
-		case r.RequiredVersion >= f.Version: // it found the pod leaving
-		case r.conditional() && r.Code < 300:
+		case !c.meant(r, f):
+		case r.deletesPod() && r.succeeded() && r.conditional():
 			return r, true
-		default:
-			suspects = append(suspects, r)
+		case r.AtOnce:
+			ranks[2] = append(ranks[2], r)
+		case r.succeeded():
+			ranks[0] = append(ranks[0], r)
+		case c.inTime(r, f):
+			ranks[1] = append(ranks[1], r)
 		}
 	}
-	for _, r := range c.evictions[f.Pod.Name] {
-		if c.meant(r, f) {
-			suspects = append(suspects, r)
+	for _, suspects := range ranks {
+		if len(suspects) > 0 {
+			return slices.MinFunc(suspects, func(a, b Request) int { return a.At.Compare(b.At) }), true
 		}
 	}
-	if len(suspects) == 0 {
-		return Request{}, false
-	}
-	return slices.MinFunc(suspects, func(a, b Request) int { return a.At.Compare(b.At) }), true
+	return Request{}, false
 }
 
-// meant tells whether an eviction can have been about this very pod, and not one
-// of the same name before or after it.
+// meant tells whether a request can have been about this very pod, and not one of the
+// same name before or after it, nor found it leaving.
 func (c *court) meant(r Request, f Fact) bool {
-	if r.At.After(f.At) || r.RequiredVersion >= f.Version {
+	switch {
+	case r.At.After(f.At), r.RequiredVersion >= f.Version:
 		return false
-	}
-	if r.RequiredUID != "" {
+	case r.deletesPod() && r.UID != "":
+		return r.UID == f.Pod.UID
+	case r.RequiredUID != "":
 		return r.RequiredUID == f.Pod.UID
 	}
-	return r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
+	return !r.over() || r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
+}
+
+// inTime tells whether a request that has failed, as far as its answer goes, was under
+// way when the pod began to leave. An API server goes on with what it has not answered
+// in time, and with what its client has given up.
+func (c *court) inTime(r Request, f Fact) bool {
+	return !r.over() || r.Code == 499 || r.Code == 504 || f.At.Sub(r.Ended) <= hearing
 }

@@ -4,7 +4,8 @@ package judge
 // was allowed by is known a moment before the pod leaves, however long it waited
 // for that. A pod that a decrease has taken down leaves by that, whoever sends it.
 func (c *court) tryEviction(f Fact) {
-	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, f.At), now: f.At, by: evicted}
+	k := c.expected(f.Pod.Owner, knowledge{now: f.At})
+	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: evicted}
 	if len(t.states) == 0 || !t.zone().Grouped || c.leavesByDecrease(f.Pod) {
 		return
 	}
@@ -37,12 +38,12 @@ func (c *court) tryPeers(t taking, b Budget) {
 		c.object(4, z, "%s was evicted, which is in no partition", t.pod.Name)
 		return
 	}
-	c.members(z.Group, t.now, func(uid string, states []dated) {
+	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
 		other := last(states)
 		if uid == z.UID {
 			return
 		}
-		for pod := range c.downIn(other.Zone, t.now) {
+		for pod := range c.downIn(other.Zone, t.knowledge) {
 			if b.partitionOf(pod) == partition {
 				down++
 			}
@@ -57,9 +58,9 @@ func (c *court) tryPeers(t taking, b Budget) {
 // go by partitions.
 func (c *court) tryRollouts(t taking) {
 	z := t.zone()
-	c.members(z.Group, t.now, func(uid string, states []dated) {
+	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
 		for at, out := range c.down {
-			if at.zone == uid && out.by == deleted && c.counts(out, t.now) {
+			if at.zone == uid && out.by == deleted && c.counts(out, t.knowledge) {
 				c.object(1, z, "%s was evicted while %s was down by a rollout", t.pod.Name, podName(last(states).Name, at.ordinal))
 			}
 		}

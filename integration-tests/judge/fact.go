@@ -68,12 +68,19 @@ func (z *Zone) Pods() []string {
 
 // Hold is what the judge looks at in the Lease of a group.
 type Hold struct {
-	Group  string
-	Holder string
-	Notes  []Note
-	// Shrinks is the zone whose decrease is noted, if any.
-	Shrinks string
+	Group   string
+	Holder  string
+	Notes   []Note
+	Shrinks Shrink // the decrease that is noted, if any
 	Gone    bool
+}
+
+// Shrink is an intent to shrink a zone, as it stands in the Lease of a group.
+type Shrink struct {
+	Zone    string // empty: none
+	UID     string
+	Version uint64 // of the StatefulSet that was judged, and that the update will apply to
+	To      int
 }
 
 // Note is an intent to take a pod down, as it stands in the Lease of a group.

@@ -116,23 +116,27 @@ func HoldOf(l *coordinationv1.Lease) *Hold {
 	return state
 }
 
-// notesOf returns the pods that a Lease notes, and the zone whose decrease it notes.
-func notesOf(l *coordinationv1.Lease) (notes []Note, shrinks string) {
+// notesOf returns the pods that a Lease notes, and the decrease that it notes.
+func notesOf(l *coordinationv1.Lease) (notes []Note, shrinks Shrink) {
 	text := l.Annotations[intentsAnnotation]
 	if text == "" {
-		return nil, ""
+		return nil, Shrink{}
 	}
 	var noted struct {
 		Pods     []struct{ Pod, UID, ResourceVersion string }
-		Decrease struct{ Zone string }
+		Decrease struct {
+			Zone, UID, ResourceVersion string
+			To                         int
+		}
 	}
 	if err := json.Unmarshal([]byte(text), &noted); err != nil {
-		return []Note{{Pod: "unreadable: " + text}}, ""
+		return []Note{{Pod: "unreadable: " + text}}, Shrink{}
 	}
 	for _, n := range noted.Pods {
 		notes = append(notes, Note{Pod: n.Pod, UID: n.UID, Version: parseVersion(n.ResourceVersion)})
 	}
-	return notes, noted.Decrease.Zone
+	d := noted.Decrease
+	return notes, Shrink{Zone: d.Zone, UID: d.UID, Version: parseVersion(d.ResourceVersion), To: d.To}
 }
 
 // Version returns an object's resourceVersion as a number, and 0 for what is none.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,7 +14,7 @@ type heard struct {
 	*Home
 }
 
-// hearing is how much later than an operator the judge itself may hear of a label.
+// hearing is how much later than an operator the judge itself may hear of something.
 const hearing = time.Second
 
 // tryRequests judges what operators asked to delete, whatever came of it.
@@ -24,9 +25,9 @@ func (c *court) tryRequests() {
 		}
 		switch {
 		case r.Forbidden: // and so never read
-		case r.deletesPod() && !r.conditional():
+		case r.deletesPod() && r.over() && !r.conditional():
 			c.object(5, nil, "%s was to be deleted without requiring UID and resourceVersion", r.Name)
-		case r.deletesPod() && r.Code < 300 && c.seen[r.UID].IsZero():
+		case r.deletesPod() && r.succeeded() && c.seen[r.UID].IsZero():
 			c.object(5, nil, "%s was deleted, of which no watch has told", r.Name)
 		case r.Verb == "deletecollection" && r.Resource == "pods", r.Resource == "pods/eviction":
 			c.object(5, nil, "pods were to go by other means than a deletion of one: %s", r)
@@ -34,28 +35,29 @@ func (c *court) tryRequests() {
 	}
 }
 
-// tryWrites asks whether the namespace had opted in at every write of an operator.
+// tryWrites asks whether the namespace had opted in at every write of an operator. A
+// review stores nothing.
 func (c *court) tryWrites() {
 	for _, r := range c.requests {
 		o, ours := c.operator(r.User)
-		if !ours || !r.Writes() || r.Code == 404 { // what is about nothing changes nothing
+		if !ours || !r.Writes() || r.Code == 404 || strings.HasSuffix(r.Resource, "accessreviews") { // what is about nothing changes nothing
 			continue
 		}
 		ofLeadership := r.Namespace == o.Home && r.Resource == "leases" && r.Name == LeaderLease
-		if !ofLeadership && !c.managed(o, r.At) {
+		if !ofLeadership && !c.managed(o, knowledge{now: r.At, agent: r.Agent}) {
 			c.object(8, nil, "written to a namespace that did not opt in: %s", r)
 		}
 	}
 }
 
 // managed tells whether an operator could take a namespace for its own.
-func (c *court) managed(o Operator, now time.Time) bool {
+func (c *court) managed(o Operator, k knowledge) bool {
 	if len(o.Namespaces) > 0 {
 		return slices.Contains(o.Namespaces, c.namespace)
 	}
 	for i, home := range c.homes {
-		ended := i+1 < len(c.homes) && now.Sub(c.homes[i+1].at) > c.Grace
-		begun := home.at.Sub(now) <= hearing
+		ended := i+1 < len(c.homes) && c.knew(k, c.homes[i+1].at)
+		begun := home.at.Sub(k.now) <= hearing
 		if begun && !ended && !home.Gone && o.Selector != nil && o.Selector.Matches(labels.Set(home.Labels)) {
 			return true
 		}

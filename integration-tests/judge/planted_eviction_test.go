@@ -20,6 +20,11 @@ func partitioned(to int) Rules {
 
 func unready(p *Pod) { p.Ready = false }
 
+// unanswered is what the audit log has of a request whose API server was killed.
+func unanswered(r *Request) {
+	r.Code, r.UID, r.RequiredUID, r.RequiredVersion, r.Ended = 0, "", "", 0, time.Time{}
+}
+
 var plantedEvictions = map[string]planted{
 	"an eviction under its note is not objected to": {
 		story: newStory().grants("zone-1", "zone-1-0").evict("zone-1-0").replace("zone-1-0", true).
@@ -140,7 +145,23 @@ var plantedEvictions = map[string]planted{
 	},
 	"an eviction that was refused took nobody down": {
 		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.Code = 429 }).
-			asksToEvict("zone-1-0", func(r *Request) { r.Code = 500 }).leaves("zone-1-0"),
+			asksToEvict("zone-1-0", func(r *Request) { r.Code = 500 }).later(3 * time.Second).leaves("zone-1-0"),
+		rules: evicting,
+	},
+	"1: an eviction that failed as its pod left had its effect": {
+		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.Code = 500 }).leaves("zone-1-0"),
+		rules: evicting,
+		want:  []string{"1 zone-1-0 was evicted without a Lease of its group"},
+	},
+	"1: an eviction whose API server was killed had its effect, not what the kubelet asked for at the end": {
+		story: newStory().asksToEvict("zone-1-0", unanswered).
+			asksToDelete("zone-1-0", func(r *Request) { r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
+			leaves("zone-1-0"),
+		rules: evicting,
+		want:  []string{"1 zone-1-0 was evicted without a Lease of its group"},
+	},
+	"an eviction that failed did not do what somebody's deletion did": {
+		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.Code = 500 }).breaks("zone-1-0"),
 		rules: evicting,
 	},
 	"an eviction on trial took nobody down": {

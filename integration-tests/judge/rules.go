@@ -14,8 +14,12 @@ type Rules struct {
 	Operators []Operator
 
 	// Grace is how long an operator may not know of what others did: DefaultGrace
-	// where it is zero. A test that lets it hear late adds the delay.
+	// where it is zero. A test that lets it hear late all the time adds the delay.
 	Grace time.Duration
+
+	// Deaf are times in which it may not know for longer than Grace. Of several that
+	// something falls into, the one that excuses longest counts.
+	Deaf []Window
 
 	// Guarded: decreases of zones go through admission, so they are held to the
 	// guarantees as well.
@@ -110,6 +114,7 @@ type Takedown struct {
 	UID       string
 	WasUp     bool // it served until then
 	Evicted   bool // by whomever
+	Excused   bool // judged at more than the usual grace, since whoever did it could not know in time
 	Budget    int  // of its zone
 }
 
@@ -117,4 +122,8 @@ type Takedown struct {
 type Verdict struct {
 	Takedowns  []Takedown
 	Violations []Violation
+
+	// Unexplained are departures of pods that no request explains: whoever finds some
+	// has not seen all that was asked, and cannot judge.
+	Unexplained []string
 }

@@ -16,6 +16,8 @@ type story struct {
 	pods      map[string]Pod
 	versions  map[string]uint64 // of the pods' last facts
 	zones     map[string]Zone
+
+	zoneVersions map[string]uint64 // of the zones' last facts
 }
 
 const (
@@ -27,12 +29,31 @@ var clusterWide = Operator{
 	User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), Home: "lockstep-system",
 }
 
+// operatorAgent is who the operator of a story says it is.
+const operatorAgent = "lockstep/first"
+
+// storyBegins is when nothing has happened yet but that a story's world is there.
+var storyBegins = newStory().now
+
+// deafFor is a time from the beginning of a story in which caches hear nothing.
+func deafFor(d time.Duration) Window { return Window{From: storyBegins, To: storyBegins.Add(d)} }
+
+// lateBy lets caches hear everything late.
+func lateBy(d time.Duration) Window {
+	return Window{From: storyBegins, To: storyBegins.Add(time.Hour), Late: d}
+}
+
 func newStory() *story { return newStoryIn("n") }
+
+// newUnwatchedStory is one of which watches tell nothing.
+func newUnwatchedStory(namespace string) *story {
+	return &story{namespace: namespace, now: storyBegins}
+}
 
 func newStoryIn(namespace string) *story {
 	s := &story{
 		namespace: namespace, now: time.Unix(0, 0),
-		pods: map[string]Pod{}, versions: map[string]uint64{}, zones: map[string]Zone{},
+		pods: map[string]Pod{}, versions: map[string]uint64{}, zones: map[string]Zone{}, zoneVersions: map[string]uint64{},
 	}
 	s.labelled("true")
 	for _, zone := range []string{"zone-1", "zone-2"} {
@@ -69,7 +90,9 @@ func (s *story) zone(name string, change func(*Zone)) *story {
 	}
 	change(&z)
 	s.zones[name] = z
-	return s.tell(Fact{Zone: &z})
+	s.tell(Fact{Zone: &z})
+	s.zoneVersions[name] = last(s.facts).Version
+	return s
 }
 
 func (s *story) pod(name string, change func(*Pod)) *story {
@@ -101,9 +124,32 @@ func (s *story) note(zone string, pods ...string) *story {
 	return s.hold("rollout/"+zone, notes...)
 }
 
+// notedBefore lets what operators asked to delete have been noted at the very
+// beginning, long before all else.
+func (s *story) notedBefore() *story {
+	var notes []Note
+	holder := ""
+	for _, r := range s.requests {
+		if _, ours := (Rules{Operators: []Operator{clusterWide}}).operator(r.User); ours && r.deletesPod() {
+			zone, _, _ := ordinalOf(r.Name)
+			holder, notes = "rollout/"+zone, append(notes, Note{r.Name, r.RequiredUID, r.RequiredVersion})
+		}
+	}
+	s.hold(holder, notes...)
+	f := &s.facts[len(s.facts)-1]
+	f.Version, f.At = 0, storyBegins.Add(-time.Minute)
+	return s
+}
+
 // shrinks notes the decrease of a zone in the Lease.
 func (s *story) shrinks(zone string) *story {
-	return s.tell(Fact{Hold: &Hold{Group: "g", Holder: "downscale/" + zone, Shrinks: zone}})
+	return s.shrinksTo(zone, 1, s.zoneVersions[zone])
+}
+
+// shrinksTo notes the decrease of a zone to so many pods, judged at a version.
+func (s *story) shrinksTo(zone string, to int, version uint64) *story {
+	noted := Shrink{Zone: zone, UID: s.zones[zone].UID, To: to, Version: version}
+	return s.tell(Fact{Hold: &Hold{Group: "g", Holder: "downscale/" + zone, Shrinks: noted}})
 }
 
 // left lets a pod be gone by the StatefulSet controller's hand.
@@ -128,7 +174,7 @@ func (s *story) holdOf(group, holder string, notes ...Note) *story {
 func (s *story) asks(r Request) *story {
 	r.At, r.Namespace = s.now, s.namespace
 	if r.User == "" {
-		r.User = operatorUser
+		r.User, r.Agent = operatorUser, operatorAgent
 	}
 	s.requests = append(s.requests, r)
 	return s
@@ -136,7 +182,7 @@ func (s *story) asks(r Request) *story {
 
 func (s *story) asksToDelete(pod string, change func(*Request)) *story {
 	r := Request{
-		Verb: "delete", Resource: "pods", Name: pod, Code: 200,
+		Verb: "delete", Resource: "pods", Name: pod, Code: 200, Ended: s.now,
 		UID: s.pods[pod].UID, RequiredUID: s.pods[pod].UID, RequiredVersion: s.versions[pod],
 	}
 	if change != nil {

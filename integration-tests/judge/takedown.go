@@ -5,15 +5,14 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 )
 
 // taking is a takedown on trial.
 type taking struct {
 	pod    *Pod
 	states []dated // of its zone, lately
-	now    time.Time
-	by     deed
+	knowledge
+	by deed
 }
 
 func (t taking) zone() *Zone { return last(t.states).Zone }
@@ -26,7 +25,8 @@ func (t taking) place() place {
 // tryTakedown judges one deletion by an operator, which the API server was asked
 // for by this request and told of by this fact.
 func (c *court) tryTakedown(f Fact, asked Request) {
-	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, asked.At), now: asked.At, by: deleted}
+	k := c.expected(f.Pod.Owner, knowledge{now: asked.At, agent: asked.Agent})
+	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: deleted}
 	wasUp := c.wasUp(f.Pod)
 	c.record(f, t, wasUp)
 	if len(t.states) == 0 {
@@ -43,6 +43,14 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	}
 }
 
+// expected adds since when the group of a zone was held after a live look.
+func (c *court) expected(zone string, k knowledge) knowledge {
+	if z := c.former(zone); z != nil {
+		k.looked = c.looked(z.Group)
+	}
+	return k
+}
+
 func (c *court) wasUp(p *Pod) bool {
 	before := c.pods[p.Name]
 	return before != nil && before.UID == p.UID && before.Up()
@@ -51,7 +59,7 @@ func (c *court) wasUp(p *Pod) bool {
 func (c *court) record(f Fact, t taking, wasUp bool) {
 	d := Takedown{
 		At: t.now, Version: f.Version, Namespace: c.namespace, Pod: t.pod.Name, UID: t.pod.UID,
-		WasUp: wasUp, Evicted: t.by == evicted,
+		WasUp: wasUp, Evicted: t.by == evicted, Excused: c.excused(t.knowledge),
 	}
 	if len(t.states) > 0 {
 		d.Group, d.Zone, d.Budget = t.zone().Group, t.zone().Name, widest(t.states)
@@ -81,9 +89,9 @@ func (c *court) tryPod(t taking) {
 
 // members calls for every zone of a group that an operator had to know as one of
 // it, with the states it had lately.
-func (c *court) members(group string, now time.Time, call func(uid string, states []dated)) {
+func (c *court) members(group string, k knowledge, call func(uid string, states []dated)) {
 	for _, uid := range slices.Sorted(maps.Keys(c.zones)) {
-		states := c.lately(uid, now)
+		states := c.lately(uid, k)
 		strange := func(s dated) bool { return s.Gone || !s.Grouped || s.Group != group }
 		if !slices.ContainsFunc(states, strange) {
 			call(uid, states)
@@ -93,9 +101,9 @@ func (c *court) members(group string, now time.Time, call func(uid string, state
 
 // tryStrategies asks whether all zones of the group were left to lockstep.
 func (c *court) tryStrategies(t taking) {
-	c.members(t.zone().Group, t.now, func(_ string, states []dated) {
+	c.members(t.zone().Group, t.knowledge, func(_ string, states []dated) {
 		onDelete := func(s dated) bool { return s.OnDelete }
-		if c.longKnown(states, t.now) && !slices.ContainsFunc(states, onDelete) {
+		if c.longKnown(states, t.knowledge) && !slices.ContainsFunc(states, onDelete) {
 			c.object(3, t.zone(), "%s was deleted while zone %s is not OnDelete", t.pod.Name, last(states).Name)
 		}
 	})
@@ -104,12 +112,12 @@ func (c *court) tryStrategies(t taking) {
 // tryOthers asks whether the rest of the group was whole.
 func (c *court) tryOthers(t taking) {
 	z := t.zone()
-	c.members(z.Group, t.now, func(uid string, states []dated) {
+	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
 		other := last(states)
 		if uid == z.UID {
 			return
 		}
-		for pod, guarantee := range c.downIn(other.Zone, t.now) {
+		for pod, guarantee := range c.downIn(other.Zone, t.knowledge) {
 			c.object(guarantee, z, "%s of zone %s was %s while %s of zone %s was down", t.pod.Name, z.Name, t.by, pod, other.Name)
 		}
 	})
@@ -117,11 +125,11 @@ func (c *court) tryOthers(t taking) {
 
 // downIn returns the pods of a zone that are down, each with the guarantee that
 // keeps other zones whole meanwhile.
-func (c *court) downIn(z *Zone, now time.Time) iter.Seq2[string, int] {
+func (c *court) downIn(z *Zone, k knowledge) iter.Seq2[string, int] {
 	return func(yield func(pod string, guarantee int) bool) {
 		for n := range z.Replicas {
 			out, down := c.down[place{z.UID, z.Start + n}]
-			if !down || !c.counts(out, now) {
+			if !down || !c.counts(out, k) {
 				continue
 			}
 			guarantee := 2
@@ -143,7 +151,7 @@ func (c *court) tryBudget(t taking, allowed int) {
 	}
 	downAfter := 1
 	for at, out := range c.down {
-		if at.zone == t.pod.Owner && c.counts(out, t.now) {
+		if at.zone == t.pod.Owner && c.counts(out, t.knowledge) {
 			downAfter++
 		}
 	}
@@ -162,10 +170,11 @@ func (c *court) limitOfDeletions(t taking) int {
 }
 
 // tryHold asks whether the group was held for a deletion, and the pod noted, before.
+// What a request without an end required is not known.
 func (c *court) tryHold(t taking, asked Request) {
 	c.tryHeld(t, func(z *Zone) string {
 		note, objection := c.noted(t.pod, z.Group, "rollout/"+z.Name, "downscale/"+z.Name) // which joins
-		if objection == "" && note.Version != asked.RequiredVersion {
+		if objection == "" && asked.over() && note.Version != asked.RequiredVersion {
 			return fmt.Sprintf("at version %d, noted in the Lease of its group at version %d", asked.RequiredVersion, note.Version)
 		}
 		return objection

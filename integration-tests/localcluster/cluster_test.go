@@ -321,10 +321,11 @@ func wantDeletionInAudit(t *testing.T, cluster *localcluster.Cluster, name strin
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
+	received := false
 	for lines.Scan() {
 		var event struct {
 			Verb           string
-			Level          string
+			Level, Stage   string
 			User           struct{ Username string }
 			ObjectRef      struct{ Resource, Name string }
 			ResponseObject json.RawMessage
@@ -332,12 +333,17 @@ func wantDeletionInAudit(t *testing.T, cluster *localcluster.Cluster, name strin
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			t.Fatalf("read audit log: %v", err)
 		}
-		if event.Verb == "delete" && event.ObjectRef.Resource == "pods" && event.ObjectRef.Name == name && event.User.Username == "admin" {
-			if event.Level != "RequestResponse" || len(event.ResponseObject) == 0 {
-				t.Errorf("audit event of the deletion has no body: %s", lines.Text())
-			}
-			return
+		if event.Verb != "delete" || event.ObjectRef.Resource != "pods" || event.ObjectRef.Name != name || event.User.Username != "admin" {
+			continue
 		}
+		if event.Stage == "RequestReceived" {
+			received = true
+			continue
+		}
+		if !received || event.Level != "RequestResponse" || len(event.ResponseObject) == 0 {
+			t.Errorf("audit event of the deletion has no body, or was not written when it came (%t): %s", received, lines.Text())
+		}
+		return
 	}
 	t.Errorf("no deletion of pod %s by admin in the audit log (%v)", name, lines.Err())
 }

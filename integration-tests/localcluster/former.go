@@ -49,7 +49,7 @@ func buildFormer(ctx context.Context, commit string, progress io.Writer) (_ stri
 	defer func() {
 		err = errors.Join(err, git(context.WithoutCancel(ctx), repository, "worktree", "remove", "--force", tree), room.remove())
 	}()
-	return build(ctx, progress, tree, "the operator of commit "+commit[:min(7, len(commit))], "lockstep", static...)
+	return build(ctx, progress, tree, "the operator of commit "+commit[:min(7, len(commit))], "lockstep", building{env: static})
 }
 
 func git(ctx context.Context, dir string, args ...string) error {

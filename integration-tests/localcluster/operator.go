@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/wrongclock"
 )
 
 // OperatorOptions say how to run the operator under test.
@@ -57,7 +59,26 @@ func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(ctx, progress, source, "the operator", "lockstep")
+	return build(ctx, progress, source, "the operator", "lockstep", building{})
+}
+
+// BuildOperatorWithWrongClocks builds it so that its clocks can be told to be wrong, by
+// a variable of wrongclock.Clock.
+func BuildOperatorWithWrongClocks(ctx context.Context, progress io.Writer) (string, error) {
+	source, err := repositoryFolder()
+	if err != nil {
+		return "", err
+	}
+	room, err := newRoom()
+	if err != nil {
+		return "", err
+	}
+	overlay, err := wrongclock.Overlay(ctx, room.dir)
+	if err != nil {
+		return "", errors.Join(err, room.remove())
+	}
+	program, err := build(ctx, progress, source, "the operator with wrong clocks", "lockstep", building{flags: []string{overlay}})
+	return program, errors.Join(err, room.remove())
 }
 
 // BuildPlugin builds cmd/kubectl-lockstep in the same way.
@@ -66,11 +87,17 @@ func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(ctx, progress, source, "the plugin of kubectl", "kubectl-lockstep")
+	return build(ctx, progress, source, "the plugin of kubectl", "kubectl-lockstep", building{})
+}
+
+// building is how a program is built otherwise than usual.
+type building struct {
+	flags []string // of go build
+	env   []string
 }
 
 // build builds a program of a source tree, into a room of its own.
-func build(ctx context.Context, progress io.Writer, source, what, name string, env ...string) (string, error) {
+func build(ctx context.Context, progress io.Writer, source, what, name string, how building) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -80,7 +107,8 @@ func build(ctx context.Context, progress io.Writer, source, what, name string, e
 	}
 	program := room.path(name)
 	show := startTask(progress, "building "+what)
-	err = runGo(ctx, source, []string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program, "./cmd/" + name}, env, show.step)
+	arguments := slices.Concat([]string{"build", "-v", "-tags=grpcnotrace", "-buildvcs=false", "-o", program}, how.flags, []string{"./cmd/" + name})
+	err = runGo(ctx, source, arguments, how.env, show.step)
 	show.end(err)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("build %s: %w", what, err), room.remove())

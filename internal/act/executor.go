@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	metadataclient "k8s.io/client-go/metadata"
 
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/lease"
@@ -38,6 +39,7 @@ type Executor struct {
 	Asking     Asking                      // whoever asks pods about a decrease
 	Told       Told                        // whoever tells pods that they leave or stay
 	Managed    func(namespace string) bool // asked before every single write
+	Clock      *clock.Clock                // dates what is noted
 	DryRun     bool                        // decide and report, write nothing
 }
 
@@ -85,7 +87,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		return receipts, errors.Join(failures(receipts), err)
 	}
 	e.remember(s.Key, steps)
-	ctx, stop := within(ctx, s.Hold, steps, d)
+	ctx, stop := e.within(ctx, s.Hold, steps, d)
 	defer stop()
 	receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)
 	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
@@ -256,7 +258,7 @@ func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action
 // does not work any more, under a note that somebody else has taken back meanwhile:
 // they may have heard him first.
 func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Decrease) error {
-	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, time.Now())
+	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, e.Clock.Now())
 	if !possible {
 		return nil // whoever leads finds the note as it stands
 	}
@@ -266,13 +268,14 @@ func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Decrease)
 	})
 }
 
-// within ends requests in time where the hold covers them.
-func within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+// within ends requests in time where the hold covers them. The hold is dated by the API
+// server's clock, and a request takes its time by the steady one.
+func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
 	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
-		return context.WithDeadline(ctx, hold.Deadline(d.Record))
+		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
 	case plan.Lowers(steps):
-		return context.WithDeadline(ctx, hold.Deadline(held))
+		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
 	}
 	return context.WithCancel(ctx)
 }

@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,7 +98,7 @@ func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.Repo
 		err = fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
 	}
 	if reason.ClassOf(err) != reason.Moved { // else it is judged anew at once
-		e.References.Reported(key.Namespace, a, plan.Report{Replicas: a.To, At: time.Now(), Failed: err != nil})
+		e.References.Reported(key.Namespace, a, plan.Report{Replicas: a.To, At: e.Clock.Now(), Failed: err != nil})
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -25,7 +26,8 @@ type PodEviction struct {
 	Fresh    Freshness
 	Turns    *Turns
 	Log      *logrus.Logger
-	DryRun   bool // every request is judged as if it were a dry run
+	Clock    *clock.Clock // tells for how long a refusal counts
+	DryRun   bool         // every request is judged as if it were a dry run
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
@@ -260,7 +262,7 @@ func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
 		where = e.Namespace
 	}
 	entry, _ := reason.Explain(because.Code)
-	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, inWords(because))
+	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, inWords(because, p.Clock.Now()))
 	if down := formerWords(permit); down != "" {
 		text = down + "; " + text
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -27,7 +28,8 @@ type PrepareDownscale struct {
 	Pods     Pods
 	Turns    *Turns
 	Log      *logrus.Logger
-	DryRun   bool // every request is judged as if it were a dry run
+	Clock    *clock.Clock // dates what is noted
+	DryRun   bool         // every request is judged as if it were a dry run
 }
 
 // Observer knows groups.
@@ -226,9 +228,9 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 		case nothing:
 			record.Decrease = plan.Decrease{}
 		case plan.Undoing:
-			record.Decrease = record.Decrease.TakenBack(time.Now())
+			record.Decrease = record.Decrease.TakenBack(p.Clock.Now())
 		default:
-			record.Decrease.Stage, record.Decrease.Since = next, time.Now()
+			record.Decrease.Stage, record.Decrease.Since = next, p.Clock.Now()
 		}
 		return nil
 	})
@@ -238,7 +240,7 @@ func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.De
 // may have been asked after he told them to stay.
 func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan.Decrease) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
-		next, possible := hold.UndoAnew(*record, note, time.Now())
+		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())
 		if !possible {
 			return errTakenBack
 		}
@@ -294,7 +296,7 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 // wait refuses for now, and keeps the place in the queue.
 func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, because plan.Refusal) Verdict {
 	if queueing[because.Code] && !c.DryRun {
-		now := time.Now()
+		now := p.Clock.Now()
 		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.Downscale, Zone: c.Name, Since: now, LastSeen: now})
 	}
 	return p.refused(c, because)
@@ -311,5 +313,5 @@ func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
 		code = http.StatusForbidden
 	}
 	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now %s",
-		c.Name, c.Namespace, *c.From, *c.To, inWords(because)))
+		c.Name, c.Namespace, *c.From, *c.To, inWords(because, p.Clock.Now())))
 }

@@ -82,10 +82,10 @@ func (v Verdict) unseeing() bool {
 }
 
 // inWords says what stands in the way and, if that is known, for how long.
-func inWords(because plan.Refusal) string {
+func inWords(because plan.Refusal, now time.Time) string {
 	entry, _ := reason.Explain(because.Code)
 	text := fmt.Sprintf("(%s): %s", because, entry.Sentence)
-	if left := time.Until(because.Until); !because.Until.IsZero() && left > 0 {
+	if left := because.Until.Sub(now); !because.Until.IsZero() && left > 0 {
 		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
 	}
 	return text

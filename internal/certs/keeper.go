@@ -32,6 +32,13 @@ const (
 	clockOff = time.Minute
 )
 
+// Clock is that of the API server.
+type Clock interface {
+	Now() time.Time
+	// Offset is by how much this machine's clock is slow.
+	Offset() time.Duration
+}
+
 // Options say what a Keeper keeps. The functions may be nil.
 type Options struct {
 	Client       kubernetes.Interface
@@ -40,7 +47,7 @@ type Options struct {
 	Organisation string
 	Life         time.Duration
 	Propagation  time.Duration
-	Clock        *Clock
+	Clock        Clock
 	Log          logrus.FieldLogger
 	DryRun       bool // change nothing
 

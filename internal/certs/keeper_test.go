@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/certs"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
@@ -66,7 +67,7 @@ func inOffice(t *testing.T, test func(*office)) {
 // replica starts one.
 func (o *office) replica() *certs.Keeper {
 	o.Helper()
-	clock := certs.NewClock()
+	clock := clock.New()
 	k, err := certs.New(certs.Options{
 		Client: apitest.Client(o.T, clock.Watch(o.apiServer)), Namespace: home, Name: name, Organisation: "test", Life: life, Propagation: propagation,
 		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.unnamed }, Published: o.published,

@@ -91,7 +91,7 @@ func inOrder(all []stretch) bool {
 // withAgreed adds to a decision what a plan notes of those who agreed to leave. It
 // is written whoever has the hold, without a look: the compare-and-swap says
 // whether what was known of it is still so.
-func withAgreed(s plan.Snapshot, steps []plan.Action, d Decision) Decision {
+func withAgreed(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	noted, changes := agreed(s.Hold, steps)
 	if !changes || s.Hold.Unreadable != "" {
 		return d

@@ -54,10 +54,10 @@ type Decision struct {
 // be, and needs no cover in a zone that does not have the hold: its delete
 // requires the very version that was seen to be down.
 func Cover(s plan.Snapshot, steps []plan.Action) Decision {
-	return withPlaces(s, steps, withAgreed(s, steps, cover(s, steps)))
+	return withPlaces(&s, steps, withAgreed(&s, steps, cover(&s, steps)))
 }
 
-func cover(s plan.Snapshot, steps []plan.Action) Decision {
+func cover(s *plan.Snapshot, steps []plan.Action) Decision {
 	deeds := deletions(steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
@@ -87,7 +87,7 @@ func cover(s plan.Snapshot, steps []plan.Action) Decision {
 
 // kept returns the record of whoever has the hold as it must read next. Others' time is
 // not ours to prolong.
-func kept(s plan.Snapshot, decrease plan.Decrease) plan.Hold {
+func kept(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
 	record := settle(s, holderAfter(s.Hold, decrease), nil, decrease)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
@@ -154,7 +154,7 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 
 // Admit returns the record under which an admitted decrease is noted.
 func Admit(s plan.Snapshot, note plan.Decrease) plan.Hold {
-	return settle(s, plan.Downscale.For(note.Zone), nil, note)
+	return settle(&s, plan.Downscale.For(note.Zone), nil, note)
 }
 
 // Deadline returns until when requests may be sent under a record.
@@ -180,7 +180,7 @@ func LapsesAt(h plan.Hold, now time.Time) time.Time {
 	return untilOf(h)
 }
 
-func coverDeeds(s plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
+func coverDeeds(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
 	holder := holderFor(s.Hold, deeds)
 	if !decrease.None() {
 		holder = plan.Downscale.For(decrease.Zone)
@@ -229,7 +229,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 // settle returns the record as it must read next: intents that have ended are
 // left out, new ones are added, the time of a decrease that ended is kept, and
 // the time is renewed.
-func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decrease plan.Decrease) plan.Hold {
+func settle(s *plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decrease plan.Decrease) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
 	next.Exists = true
 	next.Own = s.Hold.Own || s.Live
@@ -243,13 +243,13 @@ func settle(s plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decreas
 	next.Downscaled = downscaled(s, decrease)
 	next.GivenUp = givenUp(s, decrease)
 	next.Waiting = waiting(s, holder)
-	next.Rollouts = history.Next(s, next)
+	next.Rollouts = history.Next(*s, next)
 	return next
 }
 
 // downscaled returns when each zone of the group shrank last. A decrease that
 // is replaced or ends counts if it came into effect, or may have.
-func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
+func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.Downscaled {
 		if _, exists := s.Zone(zone); exists {
@@ -269,14 +269,14 @@ func downscaled(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 
 // givenUp returns when decreases of lockstep's own were given up that are not to
 // be tried again yet. One that was merely overtaken did not fail.
-func givenUp(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
+func givenUp(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.GivenUp {
 		if plan.StillGivenUp(at, s.Now) {
 			times[zone] = at
 		}
 	}
-	if d := s.Hold.Decrease; d.Ours && next.None() && d.Failed(s) {
+	if d := s.Hold.Decrease; d.Ours && next.None() && d.Failed(*s) {
 		times[d.Zone] = s.Now
 	}
 	if len(times) == 0 {
@@ -287,7 +287,7 @@ func givenUp(s plan.Snapshot, next plan.Decrease) map[string]time.Time {
 
 // waiting returns who still waits: neither who has the hold now nor who has not
 // asked for too long.
-func waiting(s plan.Snapshot, holder plan.Holder) []plan.Waiting {
+func waiting(s *plan.Snapshot, holder plan.Holder) []plan.Waiting {
 	var next []plan.Waiting
 	for _, w := range s.Hold.Waiting {
 		if w.Operation.For(w.Zone) != holder && w.Counts(s.Now) {
@@ -301,7 +301,7 @@ func waiting(s plan.Snapshot, holder plan.Holder) []plan.Waiting {
 // repairs. A repair is left out where the hold can carry no more, and where the
 // eviction of the very pod was granted, which somebody may still carry out: it needs
 // none.
-func intents(s plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
+func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	deed := map[string]plan.DeletePod{}
 	for _, d := range deeds {
 		deed[d.Pod] = d
@@ -331,14 +331,14 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now}
 }
 
-func renewalDue(s plan.Snapshot) bool {
+func renewalDue(s *plan.Snapshot) bool {
 	at := RenewAt(s.Hold)
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
 // idle tells whether nobody holds, or somebody from outside who has lapsed, and nothing
 // that the hold notes counts any more.
-func idle(s plan.Snapshot) bool {
+func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
 	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }

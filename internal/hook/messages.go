@@ -23,6 +23,8 @@ type MessageOptions struct {
 	// Answered is told that pods of a group have answered, or have failed to: once
 	// when nobody of the group is asked any more, and now and then before.
 	Answered func(plan.Key)
+	// Now dates messages and answers as plans do; time.Now.
+	Now func() time.Time
 }
 
 // Messages is the table of what pods of zones with a delay were told and what they
@@ -84,6 +86,9 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 	o.PerGroup = orElse(o.PerGroup, 16)
 	o.PerNamespace = orElse(o.PerNamespace, 32)
 	o.PerProcess = orElse(o.PerProcess, 64)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Messages{
 		caller: c, options: o, groups: map[plan.Key]*recipients{}, changed: make(chan struct{}, 1),
 		places: places{perNamespace: o.PerNamespace, perProcess: o.PerProcess, namespaces: map[string]int{}},
@@ -113,7 +118,7 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 		if !same {
 			l.failures = 0
 		}
-		l.told = plan.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: time.Now()}
+		l.told = plan.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: m.options.Now()}
 		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
 		if l.sent == (note{}) && !l.queued {
 			m.enqueue(g, l)
@@ -324,7 +329,7 @@ func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 }
 
 func (m *Messages) answer(l *letter, r Result) {
-	now := time.Now()
+	now := m.options.Now()
 	l.told.Underway, l.told.At = false, now
 	if !heard(l.told.Message, r) {
 		l.told.Failed, l.told.Why = true, r.failure()

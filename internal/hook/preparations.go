@@ -15,6 +15,8 @@ type PreparationOptions struct {
 	// Abandoned is told that pods may have heard that they leave, by who does not
 	// work any more.
 	Abandoned func(context.Context, plan.Key, plan.Decrease)
+	// Now dates answers as plans do; time.Now.
+	Now func() time.Time
 }
 
 // Preparations is the table of what pods were asked about decreases and what came
@@ -51,6 +53,9 @@ const (
 
 // NewPreparations returns an empty table.
 func NewPreparations(z Zones, o PreparationOptions) *Preparations {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Preparations{zones: z, options: o, groups: map[plan.Key]*preparation{}}
 }
 
@@ -151,7 +156,7 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	p.mu.Lock()
 	g.asked.Underway, g.asked.Heard = false, heard
 	if err != nil {
-		g.asked.Failed, g.asked.Again = err.Error(), time.Now().Add(askAgain)
+		g.asked.Failed, g.asked.Again = err.Error(), p.options.Now().Add(askAgain)
 	}
 	counts, works := p.groups[key] == g, p.working != nil
 	p.mu.Unlock()

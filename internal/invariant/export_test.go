@@ -14,7 +14,7 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []
 		steps[i] = d
 	}
 	for _, rule := range rules {
-		if rule.broken(s, steps, covered) != "" {
+		if rule.broken(&s, steps, &covered) != "" {
 			names = append(names, rule.Name)
 		}
 	}
@@ -25,7 +25,7 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []
 func BrokenByEviction(s plan.Snapshot, r plan.EvictRequest, p plan.Permit, covered hold.Decision) []string {
 	var names []string
 	for _, rule := range rules {
-		if rule.brokenByEviction(s, allowed{r, p, covered}) != "" {
+		if rule.brokenByEviction(&s, allowed{r, p, covered}) != "" {
 			names = append(names, rule.Name)
 		}
 	}

@@ -23,24 +23,24 @@ func CheckEviction(s plan.Snapshot, r plan.EvictRequest, p plan.Permit, covered 
 		return nil
 	}
 	for _, rule := range rules {
-		if detail := rule.brokenByEviction(s, allowed{r, p, covered}); detail != "" {
+		if detail := rule.brokenByEviction(&s, allowed{r, p, covered}); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}
 	}
 	return nil
 }
 
-func (r Rule) brokenByEviction(s plan.Snapshot, a allowed) string {
+func (r Rule) brokenByEviction(s *plan.Snapshot, a allowed) string {
 	if r.evicts != nil {
 		return r.evicts(s, a)
 	}
-	return r.broken(s, nil, a.covered)
+	return r.broken(s, nil, &a.covered)
 }
 
 // grants makes a rule of what must be true of evictions that take down a pod that is
 // up.
-func grants(broken func(plan.Snapshot, plan.Zone, allowed) string) func(plan.Snapshot, allowed) string {
-	return func(s plan.Snapshot, a allowed) string {
+func grants(broken func(*plan.Snapshot, *plan.Zone, allowed) string) func(*plan.Snapshot, allowed) string {
+	return func(s *plan.Snapshot, a allowed) string {
 		z, p := find(s, a.Pod)
 		if !p.Up() {
 			return ""
@@ -49,20 +49,21 @@ func grants(broken func(plan.Snapshot, plan.Zone, allowed) string) func(plan.Sna
 	}
 }
 
-func find(s plan.Snapshot, pod string) (plan.Zone, plan.Pod) {
-	for _, z := range s.Zones {
+func find(s *plan.Snapshot, pod string) (*plan.Zone, plan.Pod) {
+	for i := range s.Zones {
+		z := &s.Zones[i]
 		for _, p := range z.Pods {
 			if p.Name == pod {
 				return z, p
 			}
 		}
 	}
-	return plan.Zone{}, plan.Pod{}
+	return &plan.Zone{}, plan.Pod{}
 }
 
 // budgetOf finds the budget that covers a pod, if one does, and tells whether it is
 // clear what it allows.
-func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
+func budgetOf(s *plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
 	all := budgetsOf(s, p)
 	if len(all) == 0 {
 		return plan.DisruptionBudget{}, false, true
@@ -70,7 +71,7 @@ func budgetOf(s plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covere
 	return all[0], true, len(all) == 1 && all[0].Invalid == ""
 }
 
-func budgetsOf(s plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
+func budgetsOf(s *plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
 	if len(s.Budgets) == 0 {
 		return nil
 	}
@@ -89,7 +90,7 @@ func budgetsOf(s plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
 
 // leastBudget returns how many pods of a zone may be down where one of them is rolled:
 // what the budgets of evictions allow that cover it, apart from those that allow none.
-func leastBudget(s plan.Snapshot, z plan.Zone, ordinal int) int {
+func leastBudget(s *plan.Snapshot, z *plan.Zone, ordinal int) int {
 	least := z.Replicas
 	for _, p := range z.Pods {
 		if p.Ordinal != ordinal {
@@ -105,14 +106,14 @@ func leastBudget(s plan.Snapshot, z plan.Zone, ordinal int) int {
 	return least
 }
 
-func limitOf(b plan.DisruptionBudget, z plan.Zone) int {
+func limitOf(b plan.DisruptionBudget, z *plan.Zone) int {
 	if b.Percentage > 0 {
 		return max(1, int(int64(z.Replicas)*int64(b.Percentage)/100))
 	}
 	return b.Limit
 }
 
-func grantedBeside(s plan.Snapshot, z plan.Zone, a allowed) string {
+func grantedBeside(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	h := s.Hold
 	_, p := find(s, a.Pod)
 	b, _, _ := budgetOf(s, p)
@@ -139,7 +140,7 @@ func grantedBeside(s plan.Snapshot, z plan.Zone, a allowed) string {
 	return ""
 }
 
-func ungranted(s plan.Snapshot, z plan.Zone, a allowed) string {
+func ungranted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	b, _, _ := budgetOf(s, p)
 	holder := a.covered.Record.Holder
@@ -164,7 +165,7 @@ const longestEviction = 45 * time.Second
 
 // grantDropped finds a granted eviction that is taken off the record while it can
 // still happen, or while its end has not been seen.
-func grantDropped(s plan.Snapshot, covered hold.Decision) string {
+func grantDropped(s *plan.Snapshot, covered *hold.Decision) string {
 	if covered.Verdict != hold.Write && covered.Verdict != hold.Remove {
 		return ""
 	}
@@ -185,7 +186,7 @@ func keeps(record plan.Hold, former plan.Intent) bool {
 	return false
 }
 
-func ended(s plan.Snapshot, i plan.Intent, record plan.Hold) bool {
+func ended(s *plan.Snapshot, i plan.Intent, record plan.Hold) bool {
 	p, exists := s.Pod(i.Pod)
 	z, _ := s.Zone(i.Zone)
 	switch {
@@ -203,12 +204,13 @@ func ended(s plan.Snapshot, i plan.Intent, record plan.Hold) bool {
 	return p.Version > i.Version && p.Available(z.MinReady, s.Now)
 }
 
-func restBrokenByEviction(s plan.Snapshot, z plan.Zone, a allowed) string {
+func restBrokenByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	if b, _, _ := budgetOf(s, p); b.ByPartition() {
 		return "" // whoever is in the same one is counted
 	}
-	for _, other := range s.Zones {
+	for i := range s.Zones {
+		other := &s.Zones[i]
 		if n := len(available(s, other)); other.Name != z.Name && n < other.Replicas {
 			return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, other.Name, n, other.Replicas)
 		}
@@ -216,7 +218,7 @@ func restBrokenByEviction(s plan.Snapshot, z plan.Zone, a allowed) string {
 	return ""
 }
 
-func overBudgetByEviction(s plan.Snapshot, z plan.Zone, a allowed) string {
+func overBudgetByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	b, covered, known := budgetOf(s, p)
 	limit := z.MaxUnavailable.Of(z.Replicas)
@@ -246,7 +248,7 @@ func overBudgetByEviction(s plan.Snapshot, z plan.Zone, a allowed) string {
 
 // unnotedUp returns the ordinals that are available and that nobody is about to take
 // down.
-func unnotedUp(s plan.Snapshot, z plan.Zone) map[int]bool {
+func unnotedUp(s *plan.Snapshot, z *plan.Zone) map[int]bool {
 	up := available(s, z)
 	for _, i := range s.Hold.Intents {
 		if ordinal, is := plan.OrdinalOf(z.Name, i.Pod); is && s.Fate(i).Counts() {
@@ -258,9 +260,10 @@ func unnotedUp(s plan.Snapshot, z plan.Zone) map[int]bool {
 
 // downInPartition counts the pods of a partition in other zones that are not there,
 // or have not been Ready for long enough.
-func downInPartition(s plan.Snapshot, z plan.Zone, b plan.DisruptionBudget, partition string) int {
+func downInPartition(s *plan.Snapshot, z *plan.Zone, b plan.DisruptionBudget, partition string) int {
 	down := 0
-	for _, other := range s.Zones {
+	for i := range s.Zones {
+		other := &s.Zones[i]
 		if other.Name == z.Name {
 			continue
 		}
@@ -290,7 +293,7 @@ const mostMissing = 1000
 
 // missingInPartition counts the pods of a partition that a zone should have and has
 // not. Of those that are too many to look at, one counts.
-func missingInPartition(z plan.Zone, exists map[int]bool, b plan.DisruptionBudget, partition string) int {
+func missingInPartition(z *plan.Zone, exists map[int]bool, b plan.DisruptionBudget, partition string) int {
 	missing, seen := 0, 0
 	for ordinal := z.Start; ordinal-z.Start < z.Replicas; ordinal++ {
 		if exists[ordinal] {
@@ -306,7 +309,7 @@ func missingInPartition(z plan.Zone, exists map[int]bool, b plan.DisruptionBudge
 	return missing
 }
 
-func strangeEviction(s plan.Snapshot, a allowed) string {
+func strangeEviction(s *plan.Snapshot, a allowed) string {
 	z, p := find(s, a.Pod)
 	note := a.Permit.Note
 	exact := a.UID == p.UID && p.Name != ""

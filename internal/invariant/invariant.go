@@ -9,6 +9,7 @@ package invariant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -30,8 +31,8 @@ type Rule struct {
 	Name      string
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
-	broken    func(plan.Snapshot, []plan.Action, hold.Decision) string
-	evicts    func(plan.Snapshot, allowed) string // nil: as for a plan without steps
+	broken    func(*plan.Snapshot, []plan.Action, *hold.Decision) string
+	evicts    func(*plan.Snapshot, allowed) string // nil: as for a plan without steps
 }
 
 // Rules returns the catalogue in the order of the guarantees.
@@ -45,7 +46,7 @@ var rules = []Rule{
 	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(unnotedDecrease), nil},
 	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(grantedBeside)},
 	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(ungranted)},
-	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", dropsGrants, func(s plan.Snapshot, a allowed) string { return grantDropped(s, a.covered) }},
+	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", dropsGrants, func(s *plan.Snapshot, a allowed) string { return grantDropped(s, &a.covered) }},
 	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(restBroken), nil},
 	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(restBrokenBySize), nil},
 	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(restBrokenByEviction)},
@@ -65,8 +66,9 @@ func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violati
 	if covered.Verdict == hold.Look {
 		return nil // nothing is done on this snapshot
 	}
-	for _, rule := range rules {
-		if detail := rule.broken(s, steps, covered); detail != "" {
+	for i := range rules {
+		rule := &rules[i]
+		if detail := rule.broken(&s, steps, &covered); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}
 	}
@@ -74,23 +76,23 @@ func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violati
 }
 
 // pods makes a rule of what must be true of deletes.
-func pods(broken func(plan.Snapshot, []plan.DeletePod, hold.Decision) string) func(plan.Snapshot, []plan.Action, hold.Decision) string {
-	return func(s plan.Snapshot, steps []plan.Action, covered hold.Decision) string {
+func pods(broken func(*plan.Snapshot, []plan.DeletePod, *hold.Decision) string) func(*plan.Snapshot, []plan.Action, *hold.Decision) string {
+	return func(s *plan.Snapshot, steps []plan.Action, covered *hold.Decision) string {
 		return broken(s, only[plan.DeletePod](steps), covered)
 	}
 }
 
 // sizes makes a rule of what must be true of changes of spec.replicas.
-func sizes(broken func(plan.Snapshot, []plan.SetReplicas) string) func(plan.Snapshot, []plan.Action, hold.Decision) string {
-	return func(s plan.Snapshot, steps []plan.Action, _ hold.Decision) string {
+func sizes(broken func(*plan.Snapshot, []plan.SetReplicas) string) func(*plan.Snapshot, []plan.Action, *hold.Decision) string {
+	return func(s *plan.Snapshot, steps []plan.Action, _ *hold.Decision) string {
 		return broken(s, only[plan.SetReplicas](steps))
 	}
 }
 
 // none is broken by no plan: evictions are no steps.
-func none(plan.Snapshot, []plan.Action, hold.Decision) string { return "" }
+func none(*plan.Snapshot, []plan.Action, *hold.Decision) string { return "" }
 
-func dropsGrants(s plan.Snapshot, _ []plan.Action, covered hold.Decision) string {
+func dropsGrants(s *plan.Snapshot, _ []plan.Action, covered *hold.Decision) string {
 	return grantDropped(s, covered)
 }
 
@@ -104,7 +106,7 @@ func only[T plan.Action](steps []plan.Action) []T {
 	return found
 }
 
-func twoZones(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
+func twoZones(s *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -126,7 +128,7 @@ func twoZones(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) 
 	return ""
 }
 
-func decreaseDropped(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) string {
+func decreaseDropped(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decision) string {
 	d := s.Hold.Decrease
 	kept := covered.Verdict != hold.Write || covered.Record.Decrease.Zone == d.Zone
 	if d.None() || kept {
@@ -153,7 +155,7 @@ func decreaseDropped(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision)
 // so only once it is admitted.
 func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
 
-func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) string {
+func decreaseBeside(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decision) string {
 	d := covered.Record.Decrease
 	if covered.Verdict != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
 		return ""
@@ -174,15 +176,15 @@ func decreaseBeside(s plan.Snapshot, _ []plan.DeletePod, covered hold.Decision) 
 
 // settled tells whether nothing is left of what an operation of ours did in its
 // zone, or of what somebody else's was given time for.
-func settled(s plan.Snapshot, h plan.Holder) bool {
+func settled(s *plan.Snapshot, h plan.Holder) bool {
 	z, exists := s.Zone(h.Zone())
 	if h.Foreign() {
 		return s.Hold.Expired(s.Now)
 	}
-	return !exists || (len(available(s, z)) >= z.Replicas && len(z.Pods) == z.Replicas)
+	return !exists || (len(available(s, &z)) >= z.Replicas && len(z.Pods) == z.Replicas)
 }
 
-func unnoted(_ plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) string {
+func unnoted(_ *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision) string {
 	for _, d := range deletes {
 		if d.Up && (covered.Verdict != hold.Write || !notes(covered.Record, d)) {
 			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
@@ -203,12 +205,13 @@ func notes(record plan.Hold, d plan.DeletePod) bool {
 	return false
 }
 
-func restBroken(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+func restBroken(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
 		}
-		for _, z := range s.Zones {
+		for i := range s.Zones {
+			z := &s.Zones[i]
 			if z.Name == d.Zone {
 				continue
 			}
@@ -220,14 +223,15 @@ func restBroken(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 	return ""
 }
 
-func restBrokenBySize(s plan.Snapshot, sizes []plan.SetReplicas) string {
+func restBrokenBySize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		harms := false
 		z, _ := s.Zone(a.Zone)
 		for _, p := range z.Pods {
 			harms = harms || (p.Up() && p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From)
 		}
-		for _, other := range s.Zones {
+		for i := range s.Zones {
+			other := &s.Zones[i]
 			if n := len(available(s, other)); harms && other.Name != a.Zone && n < other.Replicas {
 				return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, n, other.Replicas)
 			}
@@ -236,7 +240,7 @@ func restBrokenBySize(s plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func unnotedDecrease(s plan.Snapshot, sizes []plan.SetReplicas) string {
+func unnotedDecrease(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	d := s.Hold.Decrease
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
@@ -248,7 +252,7 @@ func unnotedDecrease(s plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func unprepared(s plan.Snapshot, sizes []plan.SetReplicas) string {
+func unprepared(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
 		var leave []plan.Pod
@@ -264,7 +268,7 @@ func unprepared(s plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func tooEarly(s plan.Snapshot, sizes []plan.SetReplicas) string {
+func tooEarly(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
 		if a.To >= a.From || !z.Mirror.Asked() || !z.Delay.Asked() {
@@ -273,7 +277,7 @@ func tooEarly(s plan.Snapshot, sizes []plan.SetReplicas) string {
 		ready := 0
 		for _, p := range z.Pods {
 			place := p.Ordinal - z.Start
-			if place >= a.To && place < a.From && waited(s, z, p, place) {
+			if place >= a.To && place < a.From && waited(s, &z, p, place) {
 				ready++
 			}
 		}
@@ -286,7 +290,7 @@ func tooEarly(s plan.Snapshot, sizes []plan.SetReplicas) string {
 
 // waited tells whether a pod has been ready to leave for as long as its zone asks
 // for, by its own words since it became Ready and by what the hold notes of it.
-func waited(s plan.Snapshot, z plan.Zone, p plan.Pod, place int) bool {
+func waited(s *plan.Snapshot, z *plan.Zone, p plan.Pod, place int) bool {
 	said := z.Told[p.UID]
 	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || p.Phase == plan.Leaving ||
 		s.Now.Before(said.Since.Add(z.Delay.For)) {
@@ -306,7 +310,7 @@ func waited(s plan.Snapshot, z plan.Zone, p plan.Pod, place int) bool {
 	return false
 }
 
-func strangeSize(s plan.Snapshot, sizes []plan.SetReplicas) string {
+func strangeSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	seen := map[string]bool{}
 	for _, a := range sizes {
 		z, exists := s.Zone(a.Zone)
@@ -319,7 +323,7 @@ func strangeSize(s plan.Snapshot, sizes []plan.SetReplicas) string {
 }
 
 // available returns the ordinals that the spec asks for and that are available.
-func available(s plan.Snapshot, z plan.Zone) map[int]bool {
+func available(s *plan.Snapshot, z *plan.Zone) map[int]bool {
 	set := map[int]bool{}
 	for _, p := range z.Pods {
 		if z.Owns(p.Ordinal) && p.Available(z.MinReady, s.Now) {
@@ -329,16 +333,16 @@ func available(s plan.Snapshot, z plan.Zone) map[int]bool {
 	return set
 }
 
-func strategyIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
-	for _, z := range s.Zones {
-		if !z.OnDelete && len(deletes) > 0 {
+func strategyIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for i := range s.Zones {
+		if z := &s.Zones[i]; !z.OnDelete && len(deletes) > 0 {
 			return fmt.Sprintf("%s is deleted while zone %s is not OnDelete", deletes[0].Pod, z.Name)
 		}
 	}
 	return ""
 }
 
-func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+func pauseIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		if z, _ := s.Zone(d.Zone); z.PausedAt(s.Now) {
 			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
@@ -349,8 +353,12 @@ func pauseIgnored(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) st
 
 // overBudget counts the ordinals that would be unavailable after the deeds, and
 // objects only where a deed takes down a pod that is available.
-func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
-	for _, z := range s.Zones {
+func overBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		if !slices.ContainsFunc(deletes, func(d plan.DeletePod) bool { return d.Zone == z.Name }) {
+			continue
+		}
 		up, budget, taken := available(s, z), z.MaxUnavailable.Of(z.Replicas), false
 		for _, d := range deletes {
 			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
@@ -372,17 +380,17 @@ func overBudget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) stri
 	return ""
 }
 
-func strangeTarget(s plan.Snapshot, deletes []plan.DeletePod, _ hold.Decision) string {
+func strangeTarget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		z, _ := s.Zone(d.Zone)
-		if !has(z, d) {
+		if !has(&z, d) {
 			return fmt.Sprintf("%s (%s at %d) is not what zone %s shows", d.Pod, d.UID, d.Version, d.Zone)
 		}
 	}
 	return ""
 }
 
-func has(z plan.Zone, d plan.DeletePod) bool {
+func has(z *plan.Zone, d plan.DeletePod) bool {
 	for _, p := range z.Pods {
 		if p.Name == d.Pod {
 			return p.UID == d.UID && p.Version == d.Version && p.Up() == d.Up && p.Phase != plan.Leaving

@@ -341,6 +341,12 @@ var all = []Mutant{
 		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
 	},
 	{
+		Name:  "pod that counts as available from its first moment on",
+		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
+		Test:  walk, Rule: "WithinBudget",
+		Remark: "the explorer has no lengths of time",
+	},
+	{
 		Name:  "minimum time between downscales one instant longer",
 		Edits: []Edit{{admit, "b.Now.Before(until)", "!b.Now.After(until)"}},
 		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
@@ -448,7 +454,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "follower waits a plan for its leader's raise",
-		Edits: []Edit{{follow, "\treturn wish{replicas: w.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Edits: []Edit{{follow, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
 		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
 	},
 	{

@@ -19,6 +19,7 @@ import (
 	metadataclient "k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	Told Told
 	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
 	Asked Asked
+	// Clock is what times in API objects are compared with.
+	Clock *clock.Clock
 	// Budgets knows the budgets for evictions; nil: there are none.
 	Budgets Budgets
 }
@@ -93,7 +96,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		pods:    coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:   factory.Apps().V1().StatefulSets().Informer(),
 		scales:  opts.Scales,
-		now:     time.Now,
+		now:     opts.Clock.Now,
 	}
 	if o.only == "" {
 		selected := informers.NewSharedInformerFactoryWithOptions(client, 0,
@@ -125,8 +128,8 @@ func (o *Observer) configure() error {
 }
 
 func indexPods(object any) ([]string, error) {
-	if r, ok := object.(*podRecord); ok && r.owner != "" {
-		return []string{r.owner}, nil
+	if r, ok := object.(*podRecord); ok && r.controller() != "" {
+		return []string{r.controller()}, nil
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"reflect"
+	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,26 @@ import (
 
 // podRecord is what the cache keeps of a pod of a StatefulSet.
 type podRecord struct {
+	kin kin
+	pod plan.Pod
+}
+
+// kin is what pods of one revision of a StatefulSet have together; they share its texts.
+type kin struct{ shared unique.Handle[kinship] }
+
+type kinship struct {
 	namespace string
-	owner     string // UID of the StatefulSet it belongs to
-	pod       plan.Pod
+	owner     string // UID of the StatefulSet
+	revision  string
+}
+
+// Equal tells whether both are the same.
+func (k kin) Equal(other kin) bool { return k == other }
+
+func newPodRecord(namespace, owner string, pod plan.Pod) *podRecord {
+	kin := kin{unique.Make(kinship{namespace, owner, pod.Revision})}
+	pod.Revision = kin.shared.Value().revision
+	return &podRecord{kin, pod}
 }
 
 // strangerRecord is what the cache keeps of any other pod: what settles an intent
@@ -47,9 +65,11 @@ type keptPod interface {
 
 func (r *podRecord) view() plan.Pod { return r.pod }
 
-func (r *podRecord) home() (namespace, name string) { return r.namespace, r.pod.Name }
+func (r *podRecord) home() (namespace, name string) { return r.namespace(), r.pod.Name }
 
-func (r *podRecord) controller() string { return r.owner }
+func (r *podRecord) namespace() string { return r.kin.shared.Value().namespace }
+
+func (r *podRecord) controller() string { return r.kin.shared.Value().owner }
 
 func (r *strangerRecord) view() plan.Pod {
 	pod := plan.Pod{Name: r.text[r.name:r.uid], UID: r.text[r.uid:], Version: r.version}
@@ -114,7 +134,7 @@ func (r *zoneRecord) sameBut(other *zoneRecord) bool {
 // GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
 // asks of its objects.
 func (r *podRecord) GetObjectMeta() metav1.Object {
-	return metadata(r.namespace, r.pod.Name, r.pod.UID, r.pod.Version)
+	return metadata(r.namespace(), r.pod.Name, r.pod.UID, r.pod.Version)
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor.
@@ -157,7 +177,7 @@ func keep(pod *corev1.Pod) keptPod {
 	if !ok {
 		return newStranger(pod)
 	}
-	return &podRecord{namespace: pod.Namespace, owner: owner, pod: podOf(pod, ordinal)}
+	return newPodRecord(pod.Namespace, owner, podOf(pod, ordinal))
 }
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {

@@ -19,7 +19,9 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		ZonesAt: seen(o.zones),
 		PodsAt:  seen(o.pods),
 	}
-	for _, r := range o.zonesOf(key) {
+	records := o.zonesOf(key)
+	s.Zones = slices.Grow(s.Zones, len(records)) // what is reported last is kept
+	for _, r := range records {
 		z := o.withPods(o.mirror(key, r.zone))
 		z.Elsewhere = key.Covered && r.grouped
 		s.Zones = append(s.Zones, z)
@@ -53,7 +55,7 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 
 func (o *Observer) withPods(z plan.Zone) plan.Zone {
 	records := lookup[*podRecord](o.pods, byOwner, z.UID)
-	z.Pods = slices.Grow(z.Pods, len(records)) // what is reported last is kept
+	z.Pods = slices.Grow(z.Pods, len(records)) // the same
 	for _, r := range records {
 		z.Pods = append(z.Pods, r.pod)
 	}

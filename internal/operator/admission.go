@@ -39,12 +39,12 @@ func (c calls) count(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
 
 // tellPods returns the table of what pods of zones with a delay are told.
 func (o *Operator) tellPods() *hook.Messages {
-	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue})
+	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue, Now: o.clients.clock.Now})
 }
 
 // askPods returns the table of what pods are asked about decreases.
 func (o *Operator) askPods() *hook.Preparations {
-	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
+	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": d.Zone}).
 				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")
@@ -61,10 +61,10 @@ func (o *Operator) admission() http.Handler {
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
 		PrepareDownscale: &admission.PrepareDownscale{
-			Observer: o.observer, Holds: o.holds, Pods: o.pods, Turns: turns, Log: o.log, DryRun: o.config.DryRun,
+			Observer: o.observer, Holds: o.holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 		},
 		PodEviction: &admission.PodEviction{
-			Observer: o.observer, Holds: o.holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, DryRun: o.config.DryRun,
+			Observer: o.observer, Holds: o.holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
 		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},

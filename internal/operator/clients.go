@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-dev/lockstep/internal/access"
-	"github.com/lockstep-dev/lockstep/internal/certs"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/config"
 )
 
@@ -25,7 +25,7 @@ type clients struct {
 	events   kubernetes.Interface // throttled: telling must not cost more than doing
 	metadata metadata.Interface   // as work, for objects of which nothing else is read
 	dynamic  dynamic.Interface    // as work, for objects of kinds that Kubernetes does not have by itself
-	clock    *certs.Clock         // the API server's, as all of them see it
+	clock    *clock.Clock         // the API server's, as all of them see it
 }
 
 // foreign are clients for resources that people choose, or that need not exist. That one of them is
@@ -51,7 +51,7 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
-	clock := certs.NewClock()
+	clock := clock.New()
 	base.Wrap(clock.Watch)
 	chosen := rest.CopyConfig(base)
 	chosen.QPS = -1

@@ -117,7 +117,7 @@ func (o *Operator) assemble() error {
 		Client: o.clients.dynamic, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
 	watched := observe.Options{
-		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Budgets: o.budgets,
+		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Clock: o.clients.clock, Budgets: o.budgets,
 	}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
@@ -131,7 +131,7 @@ func (o *Operator) assemble() error {
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
-		Fresh: fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, DryRun: o.config.DryRun,
+		Fresh: fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
 	o.controller = &group.Controller{
 		Observer: o.observer,

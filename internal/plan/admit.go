@@ -28,7 +28,7 @@ func (v Verdict) Allowed() bool { return v.Because.None() }
 // departure is a decrease with the zone it is about and those who leave by it.
 type departure struct {
 	Request
-	zone  standing
+	zone  *standing
 	ask   []Pod // who leaves and has to be prepared
 	harms bool  // somebody who leaves serves
 }
@@ -109,10 +109,10 @@ func (b *board) inOurName(d departure) bool {
 	return because.None()
 }
 
-func (b *board) departure(z standing, r Request) departure {
+func (b *board) departure(z *standing, r Request) departure {
 	d := departure{Request: r, zone: z}
 	for _, pod := range z.Pods {
-		if !(Decrease{From: r.From, To: r.To}).Leaves(z.Zone, pod.Ordinal) {
+		if !(Decrease{From: r.From, To: r.To}).Leaves(*z.Zone, pod.Ordinal) {
 			continue
 		}
 		d.harms = d.harms || pod.Up()
@@ -207,7 +207,7 @@ func tooSoon(b *board, d departure) Refusal {
 }
 
 // unreadableTimes objects to what would have to be compared and cannot be read.
-func (b *board) unreadableTimes(shrinks standing) Refusal {
+func (b *board) unreadableTimes(shrinks *standing) Refusal {
 	for _, z := range b.standings {
 		switch {
 		case z.MinBetween.Invalid != "":
@@ -221,7 +221,7 @@ func (b *board) unreadableTimes(shrinks standing) Refusal {
 
 // lastDownscale returns when a zone shrank last: the later one of what its
 // annotation says and of what the hold says.
-func (b *board) lastDownscale(z Zone) time.Time {
+func (b *board) lastDownscale(z *Zone) time.Time {
 	last := z.Downscaled.Time
 	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
 		last = noted

@@ -12,7 +12,7 @@ import (
 // stand in the order of the snapshot.
 type board struct {
 	Snapshot
-	standings []standing
+	standings []*standing
 	counting  map[string]Intent // intents that still count, by pod
 	noted     int               // how many those are, with the ones this plan adds
 	ended     bool              // the decrease that the hold notes has come to its end
@@ -21,9 +21,9 @@ type board struct {
 	covers    coverage
 }
 
-// standing is what matters about one zone.
+// standing is what matters about one zone of the snapshot.
 type standing struct {
-	Zone
+	*Zone
 	budget     int
 	down       int       // pods the spec asks for that are missing, not available or noted
 	missing    int       // of those, the ones that do not exist
@@ -32,6 +32,7 @@ type standing struct {
 	surplus    Refusal   // a pod beyond what the spec asks for
 	stableAt   time.Time // when the next pod that is Ready becomes available
 	candidates []candidate
+	wishing    wishing
 	wish       wish    // the replicas it should have
 	kept       Refusal // why it does not get them now
 }
@@ -44,25 +45,29 @@ type candidate struct {
 	pending bool // an intent for exactly this pod at this version exists
 }
 
-func (z standing) whole() bool { return z.problem.None() }
+func (z *standing) whole() bool { return z.problem.None() }
 
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
 func newBoard(s Snapshot) *board {
-	b := &board{Snapshot: s, counting: map[string]Intent{}, covers: coverageOf(s.Budgets, s.Zones)}
-	b.Hold.Intents = slices.SortedFunc(slices.Values(s.Hold.Intents), byPod)
+	b := &board{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
+	if len(s.Hold.Intents) > 0 {
+		b.Hold.Intents = slices.Clone(s.Hold.Intents)
+		slices.SortFunc(b.Hold.Intents, byPod)
+		b.counting = make(map[string]Intent, len(s.Hold.Intents))
+	}
 	for _, intent := range b.Hold.Intents {
 		if s.Fate(intent).Counts() {
 			b.counting[intent.Pod] = intent
 		}
 	}
 	b.noted = len(b.counting)
-	for _, zone := range s.Zones {
-		b.standings = append(b.standings, b.survey(zone))
+	b.standings = make([]*standing, len(s.Zones))
+	for i := range s.Zones {
+		b.standings[i] = b.survey(&s.Zones[i])
 	}
 	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
-	for i := range b.standings {
-		z := &b.standings[i]
+	for _, z := range b.standings {
 		shrinks := b.shrinkage(z.Zone)
 		z.problem, z.stableAt = firstOf(z.problem, shrinks), earlier(z.stableAt, shrinks.Until)
 	}
@@ -73,8 +78,8 @@ func newBoard(s Snapshot) *board {
 
 // survey counts one zone. Pods that are down and pods that are noted are
 // counted once per ordinal; the work is proportional to pods that exist.
-func (b *board) survey(zone Zone) standing {
-	z := standing{Zone: zone, budget: b.covers.budgetOf(zone)}
+func (b *board) survey(zone *Zone) *standing {
+	z := &standing{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
 		intent, noted := b.counting[pod.Name]
@@ -115,7 +120,7 @@ func (z *standing) blame(r Refusal) {
 }
 
 // unavailable says why a pod must be counted as down.
-func (b *board) unavailable(zone Zone, pod Pod, intent Intent, noted bool) Refusal {
+func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refusal {
 	switch pod.Phase {
 	case Leaving:
 		return Refusal{Code: reason.PodLeaving, Pod: pod.Name}
@@ -137,7 +142,7 @@ func (b *board) unavailable(zone Zone, pod Pod, intent Intent, noted bool) Refus
 // candidate tells whether a pod could be replaced now: outdated, not leaving,
 // and not older in this view than what is noted about it. One that serves and whose
 // eviction was granted goes by that, or stays until nobody is coming any more.
-func (b *board) candidate(zone Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
+func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
 	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
@@ -167,7 +172,7 @@ func (c candidate) rank() int {
 }
 
 // lifecycle says what keeps a zone from being judged at all.
-func lifecycle(z Zone) Refusal {
+func lifecycle(z *Zone) Refusal {
 	switch {
 	case z.Deleting:
 		return Refusal{Code: reason.ZoneDeleting}
@@ -179,7 +184,7 @@ func lifecycle(z Zone) Refusal {
 
 // leftover finds an intent of this zone that no pod of the spec answers for,
 // such as that of a pod beyond a reduced spec.replicas which is not gone yet.
-func (b *board) leftover(zone Zone) Refusal {
+func (b *board) leftover(zone *Zone) Refusal {
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.counting[intent.Pod]; counts && intent.Zone == zone.Name {
 			return Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}
@@ -230,4 +235,4 @@ func (b *board) chooseTurn() string {
 }
 
 // canRoll tells whether a rollout of the zone can go on at all.
-func (b *board) canRoll(z Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }
+func (b *board) canRoll(z *Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }

@@ -85,7 +85,7 @@ func (b *board) reaches() map[int32]*reach {
 
 // covers tells whether a zone is one of the budget's. One without any pod is assumed
 // to be.
-func (r *reach) covers(zone int, z standing) bool {
+func (r *reach) covers(zone int, z *standing) bool {
 	return len(r.pods[zone]) > 0 || (len(z.Pods) == 0 && !z.Elsewhere)
 }
 
@@ -124,7 +124,7 @@ func sumAllowed(parts []BudgetPart) (sum int) {
 }
 
 // zonePart counts what a budget covers of a zone. What is missing it covers, too.
-func (b *board) zonePart(z standing, pods []Pod) BudgetPart {
+func (b *board) zonePart(z *standing, pods []Pod) BudgetPart {
 	part := BudgetPart{Name: z.Name, Pods: z.missing, Unavailable: z.missing}
 	for _, pod := range pods {
 		if !z.Owns(pod.Ordinal) {
@@ -138,7 +138,7 @@ func (b *board) zonePart(z standing, pods []Pod) BudgetPart {
 	return part
 }
 
-func (b *board) isDown(z standing, pod Pod) bool {
+func (b *board) isDown(z *standing, pod Pod) bool {
 	intent, noted := b.counting[pod.Name]
 	return !b.unavailable(z.Zone, pod, intent, noted).None()
 }
@@ -146,10 +146,10 @@ func (b *board) isDown(z standing, pod Pod) bool {
 // grants counts which of some pods of a zone could be evicted one after the other, and
 // says when more could be.
 func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
-	z, noted := b.standings[zone], b.noted
+	z, noted := *b.standings[zone], b.noted
 	defer func() { b.noted = noted }()
 	for _, pod := range pods {
-		e := b.eviction(z, pod)
+		e := b.eviction(&z, pod)
 		if index != nil {
 			e.elsewhere = elsewhere(e.partition, index[e.partition], zone)
 		}

@@ -97,14 +97,14 @@ func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool
 }
 
 // RolloutBudget returns how many pods of a zone may be down by its rollout.
-func RolloutBudget(s Snapshot, z Zone) int { return coverageOf(s.Budgets, []Zone{z}).budgetOf(z) }
+func RolloutBudget(s Snapshot, z Zone) int { return coverageOf(s.Budgets, []Zone{z}).budgetOf(&z) }
 
 // budgetOf returns how many pods of a zone may be down by its rollout: what its
 // annotation says or, where that is less, what the budgets of evictions say that
 // go by zones. One that allows no evictions says nothing about rollouts. Where
 // several cover a pod the least counts, and one that cannot be used allows one pod:
 // what is wrong with budgets keeps no rollout from its end.
-func (c coverage) budgetOf(zone Zone) int {
+func (c coverage) budgetOf(zone *Zone) int {
 	least := zone.MaxUnavailable.Of(zone.Replicas)
 	if len(c.budgets) == 0 {
 		return least

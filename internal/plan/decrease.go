@@ -94,7 +94,7 @@ const (
 // Course compares a decrease with its StatefulSet. An update goes through
 // admission with the very version it is applied to, so it is a question of
 // versions alone.
-func (s Snapshot) Course(d Decrease) Course {
+func (s *Snapshot) Course(d Decrease) Course {
 	z, exists := s.Zone(d.Zone)
 	switch {
 	case !exists && s.ZonesAt < d.Version, exists && z.Version < d.Version:
@@ -112,7 +112,7 @@ func (s Snapshot) Course(d Decrease) Course {
 // Shrank tells whether an admitted decrease has come into effect, or may have
 // come and been taken back before anybody looked: a StatefulSet whose spec has
 // changed at least twice since it was judged shows neither.
-func (s Snapshot) Shrank(d Decrease) bool {
+func (s *Snapshot) Shrank(d Decrease) bool {
 	switch s.Course(d) {
 	case InEffect:
 		return true

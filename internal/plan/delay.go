@@ -66,16 +66,16 @@ func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 }
 
 // delays tells whether pods of the zone that leave wait.
-func (z Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
+func (z *Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
 
 // tells tells whether pods of the zone are told what will become of them: it is
 // known who leaves, and how to tell them.
-func (z standing) tells() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
+func (z *standing) tells() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
 
 // delayed returns what is left of a wish: a zone with a delay shrinks only as far
 // as its last pods have been ready to leave for long enough, one after the other
 // from the last one down. It grows at once.
-func (b *board) delayed(z Zone, w wish) wish {
+func (b *board) delayed(z *Zone, w wish) wish {
 	w.asked = w.replicas
 	switch {
 	case w.none() || !z.delays():
@@ -105,7 +105,7 @@ func (b *board) delayed(z Zone, w wish) wish {
 
 // parting objects while somebody was prepared by another call and has not said yet
 // that he stays.
-func (b *board) parting(z Zone) Refusal {
+func (b *board) parting(z *Zone) Refusal {
 	owed := b.owed(z)
 	if owed.None() {
 		return Refusal{}
@@ -118,7 +118,7 @@ func (b *board) parting(z Zone) Refusal {
 	}
 }
 
-func (z Zone) byPlace() map[int]Pod {
+func (z *Zone) byPlace() map[int]Pod {
 	pods := make(map[int]Pod, len(z.Pods))
 	for _, pod := range z.Pods {
 		pods[pod.Ordinal-z.Start] = pod
@@ -128,7 +128,7 @@ func (z Zone) byPlace() map[int]Pod {
 
 // mayLeave says why the pod of a place must not leave yet. What it said itself
 // and what the hold notes both count: the later one begins the delay.
-func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
+func (b *board) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	pod, exists := pods[place]
 	told := z.Told[pod.UID]
 	silent := Refusal{Code: reason.PodNotAgreed, Pod: PodName(z.Name, z.Start+place)}
@@ -155,7 +155,7 @@ func (b *board) mayLeave(z Zone, pods map[int]Pod, place int) Refusal {
 	return silent
 }
 
-func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
+func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 	since, noted := b.AgreedSince(z, pod)
 	if !noted {
 		since = told.At
@@ -175,7 +175,7 @@ func (b *board) waitsSince(z Zone, pod Pod, told Told) Refusal {
 
 // unreleased objects while somebody does not know that he stays who was prepared by a
 // call that does not count any more, in whichever zone: he may serve less than he could.
-func (b *board) unreleased(z Zone) Refusal {
+func (b *board) unreleased(z *Zone) Refusal {
 	if !b.tells() {
 		return Refusal{}
 	}
@@ -205,9 +205,12 @@ func (b *board) tell() []Action {
 
 // vanished drops what is noted of zones that are none of the group any more.
 func (b *board) vanished() []Action {
+	if len(b.Hold.Agreed) == 0 || len(b.Zones) == 0 {
+		return nil
+	}
 	var notes []Action
 	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Agreed), CompareNatural) {
-		if _, exists := b.Zone(zone); !exists && len(b.Zones) > 0 {
+		if _, exists := b.Zone(zone); !exists {
 			notes = append(notes, NoteAgreed{Zone: zone})
 		}
 	}
@@ -216,7 +219,7 @@ func (b *board) vanished() []Action {
 
 // messages returns what pods of a zone are told. Who was prepared by a call that
 // does not count any more hears by that one that he stays.
-func (b *board) messages(z standing, noted Agreement) []Action {
+func (b *board) messages(z *standing, noted Agreement) []Action {
 	parts := func(pod Pod) bool {
 		_, is := noted.since(z.Zone, pod)
 		return noted.Over && is
@@ -234,7 +237,7 @@ func (b *board) messages(z standing, noted Agreement) []Action {
 	return steps
 }
 
-func (b *board) message(z standing, message Message, call Call, wanted func(Pod) bool) []Action {
+func (b *board) message(z *standing, message Message, call Call, wanted func(Pod) bool) []Action {
 	var pods []Pod
 	for _, pod := range z.Pods {
 		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
@@ -249,7 +252,7 @@ func (b *board) message(z standing, message Message, call Call, wanted func(Pod)
 
 // agreed returns what the hold should note of those who leave: who stays or is
 // gone is left out, who has agreed since is added.
-func (b *board) agreed(z standing) Agreement {
+func (b *board) agreed(z *standing) Agreement {
 	noted := b.Hold.Agreed[z.Name]
 	if owed := b.owed(z.Zone); !owed.None() {
 		return owed
@@ -267,7 +270,7 @@ func (b *board) agreed(z standing) Agreement {
 
 // owed returns who was prepared by a call that does not count any more and has not
 // said yet that he stays.
-func (b *board) owed(z Zone) Agreement {
+func (b *board) owed(z *Zone) Agreement {
 	noted := b.Hold.Agreed[z.Name]
 	if !noted.ends(z) {
 		return Agreement{}
@@ -281,7 +284,7 @@ func (b *board) owed(z Zone) Agreement {
 }
 
 // stillAgreed returns what is noted of those who leave and are whom it was noted of.
-func (b *board) stillAgreed(z standing) []Stretch {
+func (b *board) stillAgreed(z *standing) []Stretch {
 	return b.Hold.Agreed[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
 		_, counts := b.AgreedSince(z.Zone, pod)
 		return counts
@@ -289,7 +292,7 @@ func (b *board) stillAgreed(z standing) []Stretch {
 }
 
 // freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
-func (b *board) freshlyAgreed(z standing) []Stretch {
+func (b *board) freshlyAgreed(z *standing) []Stretch {
 	var fresh []Stretch
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
@@ -318,7 +321,7 @@ func (s Snapshot) AsNoted() Snapshot {
 		z := &s.Zones[i]
 		z.Told = map[string]Told{}
 		for _, pod := range z.Pods {
-			if since, noted := s.AgreedSince(*z, pod); noted {
+			if since, noted := s.AgreedSince(z, pod); noted {
 				z.Told[pod.UID] = Told{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}

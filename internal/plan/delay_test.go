@@ -283,7 +283,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(stretch.Since) {
 						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, stretch.Since, told)
 					}
-					if since, known := s.AgreedSince(*z, z.Pods[end]); !known || !since.Equal(stretch.Since) {
+					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(stretch.Since) {
 						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
 					}
 					agreed++

@@ -41,7 +41,7 @@ func (t Tally) total() int { return t.NotReady + t.Unknown }
 
 // eviction is a pod that somebody wants to evict, with what decides about it.
 type eviction struct {
-	zone      standing
+	zone      *standing
 	pod       Pod
 	budget    DisruptionBudget
 	covered   bool
@@ -134,16 +134,16 @@ func (p Pod) mayServe() Version {
 	return p.Version
 }
 
-func (b *board) evictee(name string) (standing, Pod, bool) {
+func (b *board) evictee(name string) (*standing, Pod, bool) {
 	for _, z := range b.standings {
 		if pod, exists := z.pod(name); exists {
 			return z, pod, true
 		}
 	}
-	return standing{}, Pod{}, false
+	return nil, Pod{}, false
 }
 
-func (b *board) eviction(z standing, pod Pod) eviction {
+func (b *board) eviction(z *standing, pod Pod) eviction {
 	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(z.Replicas)}
 	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
 	if e.covered && e.unclear.None() {
@@ -246,13 +246,13 @@ func restNotWhole(b *board, e eviction) Refusal {
 }
 
 func limitReached(b *board, e eviction) Refusal {
-	d := disruption{zone: e.zone, pod: candidate{Pod: e.pod, counted: e.counted, noted: e.noted}}
-	d.zone.budget = e.limit
-	return budgetSpent(b, d)
+	z := *e.zone
+	z.budget = e.limit
+	return budgetSpent(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, counted: e.counted, noted: e.noted}})
 }
 
 func roomForGrant(b *board, e eviction) Refusal {
-	return roomForIntent(b, disruption{zone: e.zone, pod: candidate{Pod: e.pod, noted: e.noted}})
+	return roomForIntent(b, disruption{zone: e.zone, pod: &candidate{Pod: e.pod, noted: e.noted}})
 }
 
 // told says where that is down which an objection is about.
@@ -294,7 +294,7 @@ func tallyElsewhere(b *board, e eviction) Tally {
 
 func tallyHere(_ *board, e eviction) Tally { return e.zone.tally() }
 
-func (z standing) tally() Tally {
+func (z *standing) tally() Tally {
 	return Tally{NotReady: z.down - z.missing, Unknown: z.missing, In: z.Name}
 }
 

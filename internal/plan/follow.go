@@ -21,7 +21,7 @@ type wish struct {
 func (w wish) none() bool { return w.because == "" }
 
 // wishesFor tells whether the zone should have as few replicas as a decrease leaves.
-func (z standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
+func (z *standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
 // scale finds out how many replicas each zone should have, and which one may
 // shrink now, before any pod is looked at.
@@ -29,20 +29,15 @@ func (b *board) scale() {
 	if !b.Key.Rolled() {
 		return
 	}
-	w := wishes{board: b, places: map[string]int{}, states: make([]wishing, len(b.standings))}
-	for i, z := range b.standings {
-		w.places[z.Name] = i
-	}
-	for i := range b.standings {
-		w.settle(i)
+	for _, z := range b.standings {
+		b.settle(z)
 	}
 	rolling := b.rolling()
-	for _, i := range b.shrinkingFirst() {
-		z := &b.standings[i]
+	for _, z := range b.shrinkingFirst() {
 		if z.wish.none() || z.wish.replicas >= z.Replicas {
 			continue
 		}
-		d, because := b.lower(*z)
+		d, because := b.lower(z)
 		switch z.kept = because; {
 		case !because.None():
 		case b.lowering.None() && (rolling == "" || rolling == z.Name):
@@ -62,7 +57,8 @@ func (b *board) rolling() string {
 		if b.Hold.Holder != Rollout.For(z.Name) {
 			continue
 		}
-		for _, c := range z.candidates {
+		for i := range z.candidates {
+			c := &z.candidates[i]
 			if c.Up() && b.mayReplace(disruption{zone: z, pod: c}).None() {
 				return z.Name
 			}
@@ -71,13 +67,7 @@ func (b *board) rolling() string {
 	return ""
 }
 
-// wishes goes from zones to their leaders, each once.
-type wishes struct {
-	*board
-	places map[string]int
-	states []wishing
-}
-
+// wishing is how far a zone is with its wish.
 type wishing uint8
 
 const (
@@ -88,25 +78,24 @@ const (
 
 // settle gives a zone its wish, after its leader: those who follow a zone that
 // is raised need not wait for the next plan.
-func (w wishes) settle(i int) {
-	if w.states[i] != unasked {
+func (b *board) settle(z *standing) {
+	if z.wishing != unasked {
 		return
 	}
-	w.states[i] = onTheWay
-	z := &w.standings[i]
-	z.wish = w.delayed(z.Zone, w.of(z.Zone))
-	_, z.kept = w.raise(*z)
-	w.states[i] = settled
+	z.wishing = onTheWay
+	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
+	_, z.kept = b.raise(z)
+	z.wishing = settled
 }
 
 // MaxReplicas is the most that lockstep gives a zone: more pods than a cluster
 // carries. A number beyond it is a mistake, and whoever made it is told.
 const MaxReplicas = 100_000
 
-// of returns how many replicas a zone should have: what a person forces, else
+// wishOf returns how many replicas a zone should have: what a person forces, else
 // what the resource asks for that it mirrors, else what its leader has or is about
 // to be raised to.
-func (w wishes) of(z Zone) wish {
+func (b *board) wishOf(z *Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
@@ -115,7 +104,7 @@ func (w wishes) of(z Zone) wish {
 	case z.Mirror.Asked():
 		return plausible(mirrored(z.Mirror))
 	case z.Leader != "":
-		return plausible(w.following(z))
+		return plausible(b.following(z))
 	}
 	return wish{}
 }
@@ -128,21 +117,20 @@ func plausible(w wish) wish {
 	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
 }
 
-func (w wishes) following(z Zone) wish {
-	i, exists := w.places[z.Leader]
+func (b *board) following(z *Zone) wish {
+	leader, exists := b.standing(z.Leader)
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
 	}
-	w.settle(i)
-	leader := w.standings[i]
-	if w.states[i] == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
+	b.settle(leader)
+	if leader.wishing == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
 		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
-	return wish{replicas: w.height(leader), because: reason.LeaderFollowed}
+	return wish{replicas: b.height(leader), because: reason.LeaderFollowed}
 }
 
 // height returns how many replicas a zone asks for once it is raised.
-func (b *board) height(z standing) int {
+func (b *board) height(z *standing) int {
 	if a, _ := b.raise(z); a.To > z.Replicas {
 		return a.To
 	}
@@ -151,7 +139,7 @@ func (b *board) height(z standing) int {
 
 // raise returns what gives a zone more replicas, or why it does not get them
 // now. It needs no hold, and nothing that concerns downscales stands in its way.
-func (b *board) raise(z standing) (SetReplicas, Refusal) {
+func (b *board) raise(z *standing) (SetReplicas, Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
 		return SetReplicas{}, w.objection
@@ -166,7 +154,7 @@ func (b *board) raise(z standing) (SetReplicas, Refusal) {
 
 // unready objects unless a leader has exactly so many replicas, all of them
 // there and available.
-func unready(leader standing, replicas int) Refusal {
+func unready(leader *standing, replicas int) Refusal {
 	because := firstOf(lifecycle(leader.Zone), leader.culprit)
 	if because.None() && leader.Replicas == replicas {
 		return Refusal{}
@@ -174,23 +162,18 @@ func unready(leader standing, replicas int) Refusal {
 	return Refusal{Code: reason.LeaderNotReady, Zone: leader.Name, Pod: because.Pod, Detail: string(because.Code), Until: leader.stableAt}
 }
 
-// shrinkingFirst returns the places of the zones with the one first in which a
-// decrease is noted.
-func (b *board) shrinkingFirst() []int {
-	places := make([]int, 0, len(b.standings))
-	for i, z := range b.standings {
-		if z.Name == b.Hold.Decrease.Zone {
-			places = append([]int{i}, places...)
-		} else {
-			places = append(places, i)
-		}
+// shrinkingFirst returns the zones with the one first in which a decrease is noted.
+func (b *board) shrinkingFirst() []*standing {
+	i := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == b.Hold.Decrease.Zone })
+	if i <= 0 {
+		return b.standings
 	}
-	return places
+	return slices.Concat(b.standings[i:i+1], b.standings[:i], b.standings[i+1:])
 }
 
 // lower returns the decrease that gives a zone the replicas it should have, or
 // why it does not get them now. It is judged like one that anybody asks for.
-func (b *board) lower(z standing) (Decrease, Refusal) {
+func (b *board) lower(z *standing) (Decrease, Refusal) {
 	d := b.departure(z, Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Decrease{}, r
@@ -215,7 +198,7 @@ func (b *board) ours(d departure) Decrease {
 	return note
 }
 
-func barred(z standing) Refusal {
+func barred(z *standing) Refusal {
 	if z.Barred {
 		return Refusal{Code: reason.DownscaleBarred}
 	}
@@ -223,7 +206,7 @@ func barred(z standing) Refusal {
 }
 
 // gaveUp objects while a decrease that failed is not tried again.
-func (b *board) gaveUp(z standing) Refusal {
+func (b *board) gaveUp(z *standing) Refusal {
 	at := b.Hold.GivenUp[z.Name]
 	if StillGivenUp(at, b.Now) {
 		return Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
@@ -233,7 +216,7 @@ func (b *board) gaveUp(z standing) Refusal {
 
 // overdue objects while a decrease of the zone stands that took too long: it is
 // ended before the next one begins.
-func (b *board) overdue(z standing) Refusal {
+func (b *board) overdue(z *standing) Refusal {
 	d := b.Hold.Decrease
 	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(b.patience(d)) {
 		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
@@ -289,7 +272,7 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 }
 
 // stillAllowed is stillDue but for whether the decrease is still wanted.
-func (b *board) stillAllowed(z standing, d Decrease) (departure, Refusal) {
+func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
 	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
 	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
 		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked

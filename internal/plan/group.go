@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/lockstep-dev/lockstep/internal/reason"
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
 
 // Group returns what should happen next to a rollout group. The result is
 // empty exactly when the goal is reached: every zone is whole, runs its update
@@ -15,7 +19,9 @@ func Group(s Snapshot) []Action {
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
-		waits = append(waits, b.wait(z, replacements, objection)...)
+		if because := b.waitsFor(z, replacements, objection); !because.None() {
+			waits = append(waits, Wait{Zone: z.Name, Because: because})
+		}
 		if z.Name == b.turn {
 			turn = objection
 		}
@@ -36,23 +42,23 @@ func Group(s Snapshot) []Action {
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
-	return append(append(deeds, after...), waits...)
+	return slices.Concat(deeds, after, waits)
 }
 
 // replace proposes every outdated pod of a zone and returns those that no
 // guard objects to, and the first objection.
-func (b *board) replace(z standing) ([]Action, Refusal) {
+func (b *board) replace(z *standing) ([]Action, Refusal) {
 	var deletes []Action
 	var first Refusal
-	for _, c := range z.candidates {
+	for i := range z.candidates {
+		c := &z.candidates[i]
 		if r := b.mayReplace(disruption{zone: z, pod: c}); !r.None() {
 			first = firstOf(first, r)
 			continue
 		}
 		deletes = append(deletes, deletion(z.Zone, c))
 		if !c.counted {
-			z.down++
-			z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+			z = z.without(c)
 		}
 		if !c.noted {
 			b.noted++
@@ -61,7 +67,14 @@ func (b *board) replace(z standing) ([]Action, Refusal) {
 	return deletes, first
 }
 
-func deletion(z Zone, c candidate) DeletePod {
+// without is how a zone stands once a pod is down that serves.
+func (z standing) without(c *candidate) *standing {
+	z.down++
+	z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+	return &z
+}
+
+func deletion(z *Zone, c *candidate) DeletePod {
 	because := reason.OutdatedRevision
 	if !c.Up() {
 		because = reason.OutdatedAndDown
@@ -93,8 +106,8 @@ func (b *board) withdrawals(deeds []Action) []Action {
 // against says what speaks against a pending intent now.
 func (b *board) against(intent Intent) Refusal {
 	for _, z := range b.standings {
-		for _, c := range z.candidates {
-			if c.Name == intent.Pod {
+		for i := range z.candidates {
+			if c := &z.candidates[i]; c.Name == intent.Pod {
 				return b.mayReplace(disruption{zone: z, pod: c})
 			}
 		}
@@ -105,7 +118,7 @@ func (b *board) against(intent Intent) Refusal {
 // adopt makes the update revision the current one when every pod of the zone
 // runs it and is available, and the status says so: what is about to be written
 // anew is not written to.
-func (b *board) adopt(z standing) []Action {
+func (b *board) adopt(z *standing) []Action {
 	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
 	}
@@ -113,15 +126,15 @@ func (b *board) adopt(z standing) []Action {
 }
 
 // unadopted tells whether a zone is finished but for its current revision.
-func (z standing) unadopted() bool {
+func (z *standing) unadopted() bool {
 	return z.whole() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
 
-func (b *board) againstAdoption(z standing) Refusal {
+func (b *board) againstAdoption(z *standing) Refusal {
 	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), stillCounting(z.Zone))
 }
 
-func stillCounting(z Zone) Refusal {
+func stillCounting(z *Zone) Refusal {
 	if z.Counting {
 		return Refusal{Code: reason.StatusBehind}
 	}
@@ -147,18 +160,18 @@ func (b *board) release(deeds []Action) []Action {
 }
 
 // yields tells whether a rollout lets evictions in another zone have their turn.
-func (b *board) yields(z standing) bool {
+func (b *board) yields(z *standing) bool {
 	return !b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction).None()
 }
 
 // goesOn tells whether outdated pods are left and nothing but other zones and
 // budgets keeps them from being replaced.
-func (b *board) goesOn(z standing) bool {
+func (b *board) goesOn(z *standing) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
-// wait says what an unfinished zone waits for, if anything.
-func (b *board) wait(z standing, replacements []Action, objection Refusal) []Action {
+// waitsFor says what an unfinished zone waits for, if anything.
+func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Refusal {
 	because := firstOf(objection, z.problem)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
@@ -171,15 +184,15 @@ func (b *board) wait(z standing, replacements []Action, objection Refusal) []Act
 	because = firstOf(because, b.unreleased(z.Zone))
 	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
-		return nil
+		return Refusal{}
 	}
 	because.Until = earlier(earlier(earlier(earlier(because.Until, ends), z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
-	return []Action{Wait{Zone: z.Name, Because: because}}
+	return because
 }
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what
 // keeps its replicas where that needs a person and the other does not pass by itself.
-func (z standing) foremost(because Refusal) Refusal {
+func (z *standing) foremost(because Refusal) Refusal {
 	if needsPerson(z.kept) && (because.None() || needsPerson(because)) {
 		return z.kept
 	}

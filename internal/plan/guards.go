@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -11,8 +11,8 @@ const MaxIntents = 100
 
 // disruption is a pod that somebody wants to take down.
 type disruption struct {
-	zone standing
-	pod  candidate
+	zone *standing
+	pod  *candidate // nil where only the zone is asked about
 }
 
 // A guard objects to a disruption or, by returning no Refusal, lets it pass.
@@ -60,7 +60,7 @@ func firstObjection(b *board, d disruption, guards []guard) Refusal {
 }
 
 func wrongUpdateStrategy(b *board, _ disruption) Refusal {
-	for _, z := range b.Zones {
+	for _, z := range b.standings {
 		if !z.OnDelete {
 			return Refusal{Code: reason.WrongUpdateStrategy, Zone: z.Name}
 		}
@@ -81,7 +81,7 @@ func zoneInTransition(_ *board, d disruption) Refusal { return lifecycle(d.zone.
 // take over: no intent counts and the holder's zone is whole. The takeover
 // itself is decided again on a live read.
 func heldElsewhere(b *board, d disruption) Refusal {
-	h := b.Hold
+	h := &b.Hold
 	switch noted := b.notedElsewhere(d.zone.Name); {
 	case h.Unreadable != "":
 		return Refusal{Code: reason.HoldUnreadable}
@@ -198,7 +198,7 @@ func budgetSpent(_ *board, d disruption) Refusal {
 		return Refusal{}
 	}
 	r := d.zone.culprit
-	count := fmt.Sprintf("%d of at most %d down", d.zone.down, d.zone.budget)
+	count := strconv.Itoa(d.zone.down) + " of at most " + strconv.Itoa(d.zone.budget) + " down"
 	if r.Detail != "" {
 		count = r.Detail + ", " + count
 	}

@@ -158,7 +158,7 @@ func (f Fate) Counts() bool { return f == Open || f == Pending }
 // Fate compares what was noted with what is seen. It is a question of versions:
 // the noted one against the pod's own, or against that of the whole view of
 // pods; the absence of a UID proves nothing (ADR 0004).
-func (s Snapshot) Fate(i Intent) Fate {
+func (s *Snapshot) Fate(i Intent) Fate {
 	pod, present := s.Pod(i.Pod)
 	switch {
 	case !present:
@@ -190,14 +190,14 @@ func fateOfSame(pod Pod, i Intent) Fate {
 // fateOfGrant says what became of a granted eviction whose pod is there. Whoever was
 // granted it may carry it out whatever the pod's version is, as long as the API
 // server waits for it: so it ends by a live look after that time (ADR 15).
-func (s Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
+func (s *Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
 	if s.Live && i.Lapsed() && pod.Phase != Leaving && pod.Version >= i.Version {
 		return Void
 	}
 	return Open
 }
 
-func (s Snapshot) fateOfAbsent(i Intent) Fate {
+func (s *Snapshot) fateOfAbsent(i Intent) Fate {
 	zone, exists := s.Zone(i.Zone)
 	stillWanted := exists && zone.wants(i.Pod)
 	if !stillWanted && s.PodsAt >= i.Version {
@@ -207,7 +207,7 @@ func (s Snapshot) fateOfAbsent(i Intent) Fate {
 }
 
 // wants tells whether the spec asks for a pod of that name.
-func (z Zone) wants(pod string) bool {
+func (z *Zone) wants(pod string) bool {
 	ordinal, ok := OrdinalOf(z.Name, pod)
 	return ok && z.Owns(ordinal)
 }

@@ -89,7 +89,7 @@ func (b *board) reports() []Action {
 }
 
 // reports tells whether the zone counts for what its resource is told.
-func (z standing) reports() bool {
+func (z *standing) reports() bool {
 	return z.Mirror.WriteBack && !z.Mirror.Reference.None() && z.Mirror.Invalid == "" && z.Mirror.Scale.Trouble.None() && !z.Deleting
 }
 

@@ -92,7 +92,7 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 
 // inPartition tells whether a pod of a partition is down or, if it only has to be
 // Ready for longer, until when.
-func (b *board) inPartition(z standing, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
+func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
 	intent, noted := b.counting[pod.Name]
 	if !z.Owns(pod.Ordinal) || !b.unavailable(z.Zone, pod, intent, noted).None() {
 		return time.Time{}, true
@@ -105,7 +105,7 @@ func (b *board) inPartition(z standing, pod Pod, delay time.Duration) (fresh tim
 
 // missingOf counts the pods of a partition that the spec asks for and that do not
 // exist.
-func (z standing) missingOf(e eviction) int {
+func (z *standing) missingOf(e eviction) int {
 	if z.missing == 0 {
 		return 0
 	}

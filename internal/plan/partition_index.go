@@ -57,7 +57,7 @@ func (index partitionIndex) of(partition string, zones int) []partitionInZone {
 	return index[partition]
 }
 
-func (b *board) countPartition(in *partitionInZone, z standing, pod Pod, delay time.Duration) {
+func (b *board) countPartition(in *partitionInZone, z *standing, pod Pod, delay time.Duration) {
 	in.there++
 	fresh, down := b.inPartition(z, pod, delay)
 	switch {
@@ -79,7 +79,7 @@ func (b *board) countPartition(in *partitionInZone, z standing, pod Pod, delay t
 
 // countMissing finds the partitions of pods that do not exist. Where too many are
 // missing to look at each, one more counts in every partition.
-func (index partitionIndex) countMissing(z standing, zone int, budget DisruptionBudget, zones int) {
+func (index partitionIndex) countMissing(z *standing, zone int, budget DisruptionBudget, zones int) {
 	for i, ordinal := range z.absent() {
 		if i == mostMissing {
 			for _, parts := range index {
@@ -95,7 +95,7 @@ func (index partitionIndex) countMissing(z standing, zone int, budget Disruption
 
 // absent returns the ordinals that the spec asks for and that do not exist, as far as
 // anybody looks at them.
-func (z standing) absent() []int {
+func (z *standing) absent() []int {
 	if z.missing == 0 {
 		return nil
 	}

@@ -210,8 +210,9 @@ func TestRepairable(t *testing.T) {
 func mustReachGoal(t *rapid.T, w *fixture.World) {
 	const bound = 600 // seconds; 12 pods one after the other, minReady and a foreign hold included
 	for range bound {
-		for _, z := range w.Snapshot().Zones {
-			if _, leads := w.Snapshot().Zone(z.Leader); z.Leader != "" && !leads { // it was being deleted
+		seen := w.Snapshot()
+		for _, z := range seen.Zones {
+			if _, leads := seen.Zone(z.Leader); z.Leader != "" && !leads { // it was being deleted
 				w.Zone(z.Name, func(z *plan.Zone) { z.Leader = "" })
 			}
 		}

@@ -163,7 +163,8 @@ func TestFate(t *testing.T) {
 		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 leaving@1 version=11", at("zone-a-1", 10), plan.Open},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := fixture.MustParse(tc.group).Fate(tc.intent)
+			s := fixture.MustParse(tc.group)
+			got := s.Fate(tc.intent)
 			if got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}

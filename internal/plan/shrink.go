@@ -61,7 +61,7 @@ func (b *board) joinable(zone string) bool {
 
 // extent returns the least spec.replicas above the present one that would ask
 // for every pod there is.
-func (z standing) extent() int {
+func (z *standing) extent() int {
 	most := z.Replicas + 1 // a pod below the first ordinal is beyond the spec as well
 	for _, pod := range z.Pods {
 		most = max(most, pod.Ordinal-z.Start+1)
@@ -91,10 +91,10 @@ func (d Decrease) asks() bool { return d.Call != Call{} }
 
 // prepared returns the pods that may have been asked to prepare and will stay.
 func (b *board) prepared(d Decrease) []Pod {
-	z, _ := b.Zone(d.Zone)
+	z, _ := b.standing(d.Zone)
 	var pods []Pod
 	for _, pod := range z.Pods {
-		if d.asks() && z.Owns(pod.Ordinal) && d.Leaves(z, pod.Ordinal) && pod.Callable() {
+		if d.asks() && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
 			pods = append(pods, pod)
 		}
 	}
@@ -135,7 +135,7 @@ func (b *board) takeBack(d Decrease) []Action {
 }
 
 // shrinkage says why a zone in which a decrease is noted is not whole.
-func (b *board) shrinkage(zone Zone) Refusal {
+func (b *board) shrinkage(zone *Zone) Refusal {
 	d := b.Hold.Decrease
 	if d.Zone != zone.Name || b.ended {
 		return Refusal{}
@@ -160,7 +160,7 @@ func (b *board) later(t time.Time) time.Time {
 
 // patience returns when a stage that does not end by itself is ended, or the
 // zero time. A time that nobody can have written by now ends it at once.
-func (s Snapshot) patience(d Decrease) time.Time {
+func (s *Snapshot) patience(d Decrease) time.Time {
 	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
 	switch {
 	case limit == 0:
@@ -171,13 +171,13 @@ func (s Snapshot) patience(d Decrease) time.Time {
 	return d.Since.Add(limit)
 }
 
-func (b *board) standing(name string) (standing, bool) {
+func (b *board) standing(name string) (*standing, bool) {
 	for _, z := range b.standings {
 		if z.Name == name {
 			return z, true
 		}
 	}
-	return standing{}, false
+	return &standing{Zone: &Zone{}}, false
 }
 
 // stampLimit is for how long the time of a downscale is written where it is missing.
@@ -188,8 +188,8 @@ const stampLimit = time.Minute
 // is his business.
 func (b *board) stamp() []Action {
 	var stamps []Action
-	for _, z := range b.Zones {
-		shrank := b.shrankLately(z).Truncate(time.Second)
+	for _, z := range b.standings {
+		shrank := b.shrankLately(z.Zone).Truncate(time.Second)
 		if !z.Deleting && shrank.After(z.Downscaled.Time) {
 			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
 		}
@@ -200,7 +200,7 @@ func (b *board) stamp() []Action {
 // shrankLately returns when a zone shrank, by the downscale that is in effect or by
 // one that ended before its time was written: whoever changes the StatefulSet at that
 // moment keeps it from being written, and the pods may be gone at once.
-func (b *board) shrankLately(z Zone) time.Time {
+func (b *board) shrankLately(z *Zone) time.Time {
 	if d := b.Hold.Decrease; d.Zone == z.Name {
 		if b.Course(d) == InEffect {
 			return d.Since

@@ -164,35 +164,35 @@ func (p Pod) Available(minReady time.Duration, now time.Time) bool {
 
 // PausedAt tells whether the zone stands still at a time. A pause whose end cannot be
 // read lasts until somebody ends it.
-func (z Zone) PausedAt(now time.Time) bool {
+func (z *Zone) PausedAt(now time.Time) bool {
 	return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))
 }
 
 // Owns tells whether the ordinal is one that the spec asks for.
-func (z Zone) Owns(ordinal int) bool {
+func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
 }
 
 // Outdated tells whether the pod runs another revision than the zone asks for.
 // Nothing is outdated while the zone has no update revision yet.
-func (z Zone) Outdated(p Pod) bool {
+func (z *Zone) Outdated(p Pod) bool {
 	return z.UpdateRevision != "" && p.Revision != z.UpdateRevision
 }
 
 // Zone returns the zone of that name.
-func (s Snapshot) Zone(name string) (Zone, bool) {
-	for _, z := range s.Zones {
-		if z.Name == name {
-			return z, true
+func (s *Snapshot) Zone(name string) (Zone, bool) {
+	for i := range s.Zones {
+		if s.Zones[i].Name == name {
+			return s.Zones[i], true
 		}
 	}
 	return Zone{}, false
 }
 
 // Pod returns the pod of that name, in whichever zone or outside all of them.
-func (s Snapshot) Pod(name string) (Pod, bool) {
-	for _, z := range s.Zones {
-		if p, ok := z.pod(name); ok {
+func (s *Snapshot) Pod(name string) (Pod, bool) {
+	for i := range s.Zones {
+		if p, ok := s.Zones[i].pod(name); ok {
 			return p, true
 		}
 	}
@@ -204,10 +204,10 @@ func (s Snapshot) Pod(name string) (Pod, bool) {
 	return Pod{}, false
 }
 
-func (z Zone) pod(name string) (Pod, bool) {
-	for _, p := range z.Pods {
-		if p.Name == name {
-			return p, true
+func (z *Zone) pod(name string) (Pod, bool) {
+	for i := range z.Pods {
+		if z.Pods[i].Name == name {
+			return z.Pods[i], true
 		}
 	}
 	return Pod{}, false

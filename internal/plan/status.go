@@ -82,7 +82,7 @@ func (s Status) Stalled() (Wait, bool) {
 	return s.Waits[i], true
 }
 
-func (b *board) describe(z standing, waits Refusal) ZoneStatus {
+func (b *board) describe(z *standing, waits Refusal) ZoneStatus {
 	shown := ZoneStatus{
 		Name: z.Name, UID: z.UID, Replicas: z.Replicas, Down: z.down, Budget: z.budget, Revision: z.UpdateRevision, Waits: waits,
 		Activity: Settled,

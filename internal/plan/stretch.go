@@ -25,10 +25,10 @@ func (a Agreement) equal(other Agreement) bool {
 }
 
 // counts tells whether what is noted of a zone is about the delay that it has now.
-func (a Agreement) counts(z Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
+func (a Agreement) counts(z *Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
 
 // ends tells whether those who are noted are to stay.
-func (a Agreement) ends(z Zone) bool {
+func (a Agreement) ends(z *Zone) bool {
 	readable := z.Delay.Invalid == ""
 	return !a.None() && readable && !a.counts(z)
 }
@@ -42,7 +42,7 @@ func agreement(call Call, stretches []Stretch) Agreement {
 }
 
 // since returns since when a pod is noted.
-func (a Agreement) since(z Zone, pod Pod) (time.Time, bool) {
+func (a Agreement) since(z *Zone, pod Pod) (time.Time, bool) {
 	place := pod.Ordinal - z.Start
 	for _, stretch := range a.Stretches {
 		if stretch.From <= place && place < stretch.To {
@@ -53,7 +53,7 @@ func (a Agreement) since(z Zone, pod Pod) (time.Time, bool) {
 }
 
 // of returns what is noted of those pods of a zone that are wanted.
-func (a Agreement) of(z Zone, from, to int, wanted func(Pod) bool) []Stretch {
+func (a Agreement) of(z *Zone, from, to int, wanted func(Pod) bool) []Stretch {
 	pods := z.byPlace()
 	var still []Stretch
 	for _, s := range within(a.Stretches, from, to) {
@@ -110,7 +110,7 @@ const farAhead = time.Hour
 
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold
 // notes it.
-func (s Snapshot) AgreedSince(z Zone, pod Pod) (time.Time, bool) {
+func (s *Snapshot) AgreedSince(z *Zone, pod Pod) (time.Time, bool) {
 	noted := s.Hold.Agreed[z.Name]
 	if !noted.counts(z) {
 		return time.Time{}, false

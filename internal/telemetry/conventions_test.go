@@ -53,7 +53,7 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 
 func TestMetricsFollowTheConventionsOfPrometheus(t *testing.T) {
 	text := page(t, everyMetric(t), "text/plain")
-	for _, d := range described() {
+	for _, d := range described(t) {
 		if !strings.Contains(text, "# HELP "+d.name+" ") {
 			t.Errorf("%s has no series, so nobody has looked at it", d.name)
 		}

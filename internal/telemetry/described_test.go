@@ -23,7 +23,9 @@ type description struct {
 }
 
 // described returns all metrics of lockstep's own in the order of their names.
-func described() []description {
+func described(t *testing.T) []description {
+	t.Helper()
+	kinds := kindsShown(t)
 	var all []description
 	for _, c := range telemetry.NewMetrics("").Own() {
 		descs := make(chan *prometheus.Desc, 1)
@@ -32,36 +34,33 @@ func described() []description {
 			c.Describe(descs)
 		}()
 		for d := range descs {
-			all = append(all, describe(d, kindOf(c)))
+			all = append(all, describe(d, kinds))
 		}
 	}
 	slices.SortFunc(all, func(a, b description) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
-func kindOf(c prometheus.Collector) string {
-	switch c.(type) {
-	case prometheus.Gauge: // has all methods of a Counter, too
-		return "gauge"
-	case *prometheus.CounterVec, prometheus.Counter:
-		return "counter"
-	case *prometheus.HistogramVec:
-		return "histogram"
-	case *prometheus.SummaryVec:
-		return "summary"
+// kindsShown reads the kinds of metrics as a scrape names them.
+func kindsShown(t *testing.T) map[string]string {
+	t.Helper()
+	kinds := map[string]string{}
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(page(t, everyMetric(t), "text/plain"), -1) {
+		kinds[found[1]] = found[2]
 	}
-	return "gauge"
+	return kinds
 }
 
 // written is how the library writes a Desc, which has no other way to be read.
 var written = regexp.MustCompile(`^Desc\{fqName: ("(?:[^"\\]|\\.)*"), help: ("(?:[^"\\]|\\.)*"), unit: "", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
-func describe(d *prometheus.Desc, kind string) description {
+func describe(d *prometheus.Desc, kinds map[string]string) description {
 	parts := written.FindStringSubmatch(d.String())
 	if parts == nil {
-		return description{name: d.String(), kind: kind}
+		return description{name: d.String()}
 	}
-	found := description{name: unquote(parts[1]), kind: kind, help: unquote(parts[2])}
+	name := unquote(parts[1])
+	found := description{name: name, kind: kinds[name], help: unquote(parts[2])}
 	if parts[3] != "" {
 		found.labels = strings.Split(parts[3], ",")
 	}
@@ -77,10 +76,11 @@ func unquote(text string) string {
 }
 
 // table is the generated part of docs/metrics.md.
-func table() string {
+func table(t *testing.T) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString("| metric | kind | labels | meaning |\n|---|---|---|---|\n")
-	for _, d := range described() {
+	for _, d := range described(t) {
 		var labels []string
 		for _, l := range d.labels {
 			labels = append(labels, "`"+l+"`")
@@ -103,18 +103,18 @@ func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
 		t.Fatalf("%s has no line %s", file, begins)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(before+begins+table()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(before+begins+table(t)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if is != table() {
+	if is != table(t) {
 		t.Errorf("%s is out of date, run make generate", file)
 	}
 }
 
 func TestCountersAndNothingElseAreNamedTotal(t *testing.T) {
-	for _, d := range described() {
+	for _, d := range described(t) {
 		if strings.HasSuffix(d.name, "_total") != (d.kind == "counter") {
 			t.Errorf("%s is a %s", d.name, d.kind)
 		}
@@ -123,7 +123,7 @@ func TestCountersAndNothingElseAreNamedTotal(t *testing.T) {
 
 // A help text is a sentence: it begins with a capital or a number, and ends.
 func TestHelpTextsAreSentences(t *testing.T) {
-	for _, d := range described() {
+	for _, d := range described(t) {
 		if !regexp.MustCompile(`^[A-Z0-9].*\.$`).MatchString(d.help) {
 			t.Errorf("%s: %q is no sentence", d.name, d.help)
 		}

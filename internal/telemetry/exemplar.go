@@ -14,5 +14,9 @@ func observe(span trace.SpanContext, in prometheus.Observer, took time.Duration)
 		in.Observe(took.Seconds())
 		return
 	}
-	traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": span.TraceID().String()})
+	traced.ObserveWithExemplar(took.Seconds(), traceLabels(span.TraceID()))
+}
+
+func traceLabels(id trace.TraceID) prometheus.Labels {
+	return prometheus.Labels{"trace_id": id.String()}
 }

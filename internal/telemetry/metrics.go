@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -18,7 +17,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	process     processMetrics
-	group       groupMetrics
+	group       *groupMetrics
 	queue       queueMetrics
 	client      clientMetrics
 	certificate certificateMetrics
@@ -26,9 +25,6 @@ type Metrics struct {
 	events      eventMetrics
 	caches      cacheMetrics
 	budgets     budgetMetrics
-
-	mu     sync.Mutex
-	groups map[groupKey]*GroupMetrics
 }
 
 // NewMetrics returns metrics with nothing counted yet.
@@ -44,7 +40,6 @@ func NewMetrics(version string) *Metrics {
 		events:      newEventMetrics(),
 		caches:      newCacheMetrics(),
 		budgets:     newBudgetMetrics(),
-		groups:      map[groupKey]*GroupMetrics{},
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),

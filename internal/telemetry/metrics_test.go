@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/tools/metrics"
 	"k8s.io/client-go/util/workqueue"
@@ -181,6 +182,87 @@ func TestShowTakesBackWhatIsNoMore(t *testing.T) {
 	}
 	if got := scrape(t, m)[`lockstep_group_zone_pods{group="g",namespace="n",state="ready",zone="stays"}`]; got != "1" {
 		t.Errorf("the zone that stays has %q ready pods, want 1", got)
+	}
+}
+
+// Two waits of a zone may be for the same reason, say about two of its pods.
+func TestAReasonThatIsGivenTwiceIsShownOnce(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	twice := []string{"PodStarting", "NotItsTurn", "PodStarting"}
+	m.Group("n", "g").Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z", Waiting: twice, Remarks: twice}}, Waiting: twice})
+	got := scrape(t, m)
+	for _, metric := range []string{"waiting", "remarks"} {
+		if got[`lockstep_group_zone_`+metric+`{group="g",namespace="n",reason="PodStarting",zone="z"}`] != "1" {
+			t.Errorf("%s is not shown", metric)
+		}
+	}
+	if n := len(some(got, "lockstep_group_zone_waiting")); n != 4 {
+		t.Errorf("%d waits, want 2 of the zone and 2 of the group", n)
+	}
+}
+
+func TestWhatPrometheusCannotTakeIsLeftOutOfAScrape(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	m.Group("n", "g").PodDeleted("\xff", "OutdatedRevision")
+	m.Group("n", "g").PodDeleted("z", "OutdatedRevision")
+	log, told := newLogger(t, "logfmt", "info")
+	answer := httptest.NewRecorder()
+	m.Handler(log).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if !strings.Contains(answer.Body.String(), `reason="OutdatedRevision",zone="z"} 1`) {
+		t.Errorf("the rest is not shown: %d", answer.Code)
+	}
+	if !strings.Contains(told.String(), "not valid UTF-8") {
+		t.Errorf("the log tells %q", told)
+	}
+}
+
+func TestADurationCountsUpToEveryBoundThatIsNotBelowIt(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	g := m.Group("n", "g")
+	for _, took := range []time.Duration{-time.Second, 500 * time.Millisecond, 501 * time.Millisecond, time.Hour, 2 * time.Hour} {
+		g.Stepped(took)
+	}
+	got := scrape(t, m)
+	for bound, want := range map[string]string{"0.5": "2", "2": "3", "900": "3", "3600": "4", "+Inf": "5"} {
+		if n := got[`lockstep_group_step_duration_seconds_bucket{group="g",namespace="n",le="`+bound+`"}`]; n != want {
+			t.Errorf("up to %s: %q, want %s", bound, n, want)
+		}
+	}
+	if sum := got[`lockstep_group_step_duration_seconds_sum{group="g",namespace="n"}`]; sum != "10801.001" {
+		t.Errorf("in sum %s", sum)
+	}
+}
+
+// Who scrapes may take it for a zero, and so see the first one, too. How often the hold
+// changed is counted by its Lease, since nobody knows when.
+func TestCountsSayWhenTheyBegan(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.Own()...)
+	g := m.Group("n", "g")
+	g.Reconciled(t.Context(), "done", true, time.Second)
+	g.PodDeleted("z", "OutdatedRevision")
+	g.Show(telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for _, f := range families {
+		for _, one := range f.GetMetric() {
+			said[f.GetName()] = one.GetCounter().GetCreatedTimestamp() != nil || one.GetHistogram().GetCreatedTimestamp() != nil
+		}
+	}
+	for name, want := range map[string]bool{
+		"lockstep_group_reconciles_total":           true,
+		"lockstep_group_reconcile_duration_seconds": true,
+		"lockstep_group_pods_deleted_total":         true,
+		"lockstep_group_step_duration_seconds":      true,
+		"lockstep_group_hold_transitions_total":     false,
+	} {
+		if said[name] != want {
+			t.Errorf("%s: %t, want %t", name, said[name], want)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -50,6 +51,7 @@ type Controller struct {
 	Book     book
 	Observer observer
 	Client   dynamic.Interface
+	Clock    *clock.Clock
 	Log      logrus.FieldLogger
 
 	mu    sync.Mutex
@@ -67,10 +69,10 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 	for i, report := range c.reports(namespace, objects) {
 		o := objects[i]
 		if !report.Until.IsZero() {
-			outcome = outcome.Earlier(loop.After(max(Pace, time.Until(report.Until))))
+			outcome = outcome.Earlier(loop.After(max(Pace, report.Until.Sub(c.Clock.Now()))))
 		}
 		now := time.Now()
-		status := statusOf(o, report, now)
+		status := statusOf(o, report, c.Clock.Now())
 		if equality.Semantic.DeepEqual(o.Status, status) {
 			continue
 		}

@@ -13,18 +13,31 @@ type agenda struct {
 }
 
 type event struct {
-	at instant
-	no uint64
-	do func()
+	at   instant
+	no   uint64
+	do   func()
+	of   *process // nil: it happens whoever is alive
+	life int      // of the process
+}
+
+func (e event) happen() {
+	if e.of == nil {
+		e.do()
+		return
+	}
+	e.of.awake(e.life, e.do)
 }
 
 func (e event) before(other event) bool {
 	return e.at < other.at || (e.at == other.at && e.no < other.no)
 }
 
-func (a *agenda) add(at instant, do func()) {
+func (a *agenda) add(at instant, do func()) { a.put(event{at: at, do: do}) }
+
+func (a *agenda) put(e event) {
 	a.count++
-	a.events = append(a.events, event{at, a.count, do})
+	e.no = a.count
+	a.events = append(a.events, e)
 	for n := len(a.events) - 1; n > 0; {
 		parent := (n - 1) / 2
 		if a.events[parent].before(a.events[n]) {

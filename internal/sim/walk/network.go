@@ -202,9 +202,9 @@ func (p *process) lookUnder(g *group, held plan.Hold, done func(plan.Snapshot, e
 
 // sets returns the zones as they are now, without their pods.
 func (g *group) sets() []plan.Zone {
-	var all []plan.Zone
-	for _, z := range g.zones {
-		all = append(all, z.Zone)
+	all := make([]plan.Zone, len(g.zones))
+	for n, z := range g.zones {
+		all[n] = z.Zone
 	}
 	return all
 }

@@ -36,9 +36,10 @@ type watch struct {
 
 // sight is what a process knows of one group.
 type sight struct {
-	zones  []plan.Zone
 	pods   [][]*plan.Pod
-	cached *plan.Hold // the Lease as its watch shows it
+	zones  []plan.Zone // with those pods, or with none since they have changed
+	shown  []plan.Zone // a copy for snapshots; nil since something has changed
+	cached *plan.Hold  // the Lease as its watch shows it
 	known  reply
 	grants map[grant]time.Duration // since when it has known of them, by its steady clock
 	served served
@@ -90,15 +91,14 @@ func emptyPods(zones int) [][]*plan.Pod {
 
 // after lets something happen in this life of the process, once it is awake.
 func (p *process) after(d time.Duration, do func()) {
-	life := p.life
-	p.walk.after(d, func() { p.awake(life, do) })
+	p.agenda.put(event{at: p.now + max(d, 0), do: do, of: p, life: p.life})
 }
 
 func (p *process) awake(life int, do func()) {
 	switch {
 	case p.life != life || p.dead:
 	case p.asleep > p.now:
-		p.walk.after(p.asleep-p.now+p.between(0, 100*time.Millisecond), func() { p.awake(life, do) })
+		p.agenda.put(event{at: p.asleep + p.between(0, 100*time.Millisecond), do: do, of: p, life: life})
 	default:
 		do()
 	}
@@ -140,8 +140,11 @@ func (p *process) follow(k kind, to int) {
 		switch k {
 		case ofPods:
 			s.pods[c.zone][c.ordinal] = c.pod
+			s.zones[c.zone].Pods, s.shown = nil, nil
 		case ofZones:
-			s.zones[c.zone] = *c.set
+			pods := s.zones[c.zone].Pods
+			s.zones[c.zone], s.shown = *c.set, nil
+			s.zones[c.zone].Pods = pods
 		case ofLeases:
 			s.cached = c.lease
 		case kinds:
@@ -210,16 +213,25 @@ func (p *process) looked(g *group, live plan.Snapshot) {
 
 // cached returns a group as the caches show it.
 func (p *process) cached(g *group) plan.Snapshot {
-	seen := p.sights[g.no]
-	s := plan.Snapshot{
-		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets,
+	return plan.Snapshot{
+		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets, Zones: p.sights[g.no].snapshot(),
 		ZonesAt: p.watches[ofZones].version, PodsAt: p.watches[ofPods].version,
 	}
-	for n, z := range seen.zones {
-		z.Pods = present(seen.pods[n])
-		s.Zones = append(s.Zones, z)
+}
+
+// snapshot returns the zones as they are known. Whoever plans leaves them as they are,
+// so they are put together once for all who look before something changes.
+func (s *sight) snapshot() []plan.Zone {
+	if s.shown != nil {
+		return s.shown
 	}
-	return s
+	for n := range s.zones {
+		if z := &s.zones[n]; z.Pods == nil {
+			z.Pods = present(s.pods[n])
+		}
+	}
+	s.shown = slices.Clone(s.zones)
+	return s.shown
 }
 
 // present returns the pods that exist, by ascending ordinal.
@@ -254,22 +266,23 @@ func (p *process) dated(g *group, r reply) plan.Hold {
 	s := p.sights[g.no]
 	h := *r.lease
 	h.Own = r.own
-	h.Intents = make([]plan.Intent, len(r.lease.Intents))
-	var known map[grant]time.Duration
-	for n, i := range r.lease.Intents {
-		if i.Granted() {
-			this := grant{i.Pod, i.UID, i.Version, i.Since}
-			since, before := s.grants[this]
-			if !before {
-				since = p.clock.lasted(p.now)
-			}
-			if known == nil {
-				known = map[grant]time.Duration{}
-			}
-			known[this] = since
-			i.Known = p.clock.lasted(p.now) - since
+	if !slices.ContainsFunc(h.Intents, plan.Intent.Granted) {
+		s.grants = nil
+		return h
+	}
+	h.Intents = slices.Clone(h.Intents)
+	known := map[grant]time.Duration{}
+	for n, i := range h.Intents {
+		if !i.Granted() {
+			continue
 		}
-		h.Intents[n] = i
+		this := grant{i.Pod, i.UID, i.Version, i.Since}
+		since, before := s.grants[this]
+		if !before {
+			since = p.clock.lasted(p.now)
+		}
+		known[this] = since
+		h.Intents[n].Known = p.clock.lasted(p.now) - since
 	}
 	s.grants = known
 	return h

@@ -244,6 +244,10 @@ func (r *round) run(done func(error)) {
 type request func(done func(error))
 
 func (r *round) inTurn(all []request, done func(error)) {
+	if len(all) == 0 {
+		done(nil)
+		return
+	}
 	var failed error
 	var send func(n int)
 	send = func(n int) {
@@ -290,7 +294,7 @@ func (r *round) cover(done func(error)) {
 		r.story(r.g, r.name, "writes", (*spelled)(&r.covered.Record))
 		r.writeLease(r.g, r.covered.Record, then)
 	case hold.Remove:
-		r.sendWrite(func() bool { return r.dropLease(r.g, r.seen.Hold) }, then)
+		r.sendWrite(func() bool { return r.dropLease(r.process, r.g, r.seen.Hold) }, then)
 	case hold.Carry, hold.Look:
 		done(nil)
 	}

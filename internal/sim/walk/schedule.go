@@ -215,7 +215,7 @@ func (d drawing) fault(s *Schedule, at time.Duration) Step {
 		step.Group, step.Value = d.IntN(s.Processes), d.IntN(1000)
 	}
 	if d.IntN(3) > 0 {
-		step.Waits = moment(d.IntN(int(moments)))
+		step.Waits = 1 + moment(d.IntN(int(moments)-1))
 	}
 	return step
 }

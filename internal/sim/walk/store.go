@@ -27,7 +27,7 @@ func (w *walk) respec(g *group, n int, changed func(*zone)) {
 }
 
 func (w *walk) stored(g *group, n int, k kind) {
-	g.witness.watch(g, w.version, k == ofZones)
+	g.witness.watch(g, w.version, k == ofZones, w.wall())
 	w.sync(g, n)
 	w.show(k)
 }
@@ -57,11 +57,21 @@ func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool
 	return stored, true
 }
 
-func (w *walk) dropLease(g *group, record plan.Hold) bool {
+// dropLease removes the Lease as a process knew it, which may note nothing that is to be
+// respected.
+func (w *walk) dropLease(p *process, g *group, record plan.Hold) bool {
+	former := g.lease
 	if !w.removeLease(g, record) {
 		return false
 	}
+	p.wrote()
 	w.show(ofLeases)
+	if former.Holder.Foreign() && !former.Lapsed(p.wallNow()) {
+		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" removes the Lease")
+	}
+	if len(former.Intents) > 0 || !former.Decrease.None() {
+		w.violate(g, "NotedFirst", p.name+" removes the Lease that notes "+(*spelled)(former).String())
+	}
 	return true
 }
 
@@ -106,6 +116,7 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 	if f := &g.witness.falls[n][ordinal]; f.since > 0 {
 		f.ours = true
 	}
+	g.witness.recover(w.wall())
 	if rule, how := g.witness.judgeTakedown(g, n, ordinal, t, version, exact); rule != "" {
 		w.violate(g, rule, how)
 	}
@@ -147,6 +158,7 @@ func (w *walk) setReplicas(g *group, n int, d decrease) bool {
 }
 
 func (w *walk) judgeHarm(g *group, n int, d decrease) {
+	g.witness.recover(w.wall())
 	if rule, how := g.witness.judgeDecrease(g, n, d); rule != "" {
 		w.violate(g, rule, how)
 	}

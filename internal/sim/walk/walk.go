@@ -76,7 +76,7 @@ func begin(s Schedule) *walk {
 
 // found makes a group that is whole, on its first revision.
 func (w *walk) found(no int, s Setting) {
-	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Group: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones), wishes: make([]int, s.Zones)}
+	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Group: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
 	g.forced = make([]bool, s.Zones)
 	if s.Limit > 0 {
 		g.budgets = []plan.DisruptionBudget{{Name: "budget", Limit: s.Limit}}
@@ -104,7 +104,7 @@ func (w *walk) found(no int, s Setting) {
 			})
 		}
 	}
-	g.witness.watch(g, 0, false)
+	g.witness.watch(g, 0, false, w.wall())
 }
 
 func (w *walk) run() {
@@ -116,7 +116,7 @@ func (w *walk) run() {
 			w.violate(nil, "Rests", "it never does")
 			break
 		}
-		e.do()
+		e.happen()
 	}
 	w.report.Schedules = 1
 	w.report.Days = w.now.Hours() / 24

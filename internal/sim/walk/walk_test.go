@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,11 +15,16 @@ import (
 // few is how many schedules are run with every change; make sim runs many more.
 const few = 300
 
+// garbage is how much of the heap may be garbage, in percent of what is not: next to
+// nothing of a schedule is kept.
+const garbage = 1500
+
 func TestWalk(t *testing.T) {
 	first, schedules := number(t, "LOCKSTEP_SEED", 1), number(t, "LOCKSTEP_SCHEDULES", few)
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	began := time.Now()
 	report := walks(first, schedules)
-	fmt.Fprintf(os.Stdout, "seeds %d to %d, %.0f s\n%v", first, first+schedules-1, time.Since(began).Seconds(), &report)
+	fmt.Fprintf(os.Stdout, "seeds %d to %d, %d at a time, %.0f s\n%v", first, first+schedules-1, runtime.GOMAXPROCS(0), time.Since(began).Seconds(), &report)
 	for _, broken := range report.Broken {
 		t.Errorf("\n%v", broken)
 	}

@@ -16,6 +16,7 @@ type witness struct {
 	falls  [][]fall // by zone and ordinal
 	harmed []bool   // zones that pods leave that served, by a downscale through lockstep
 	shrank []shrunk // the last such downscale of each zone
+	timed  bool     // processes know what time it is
 }
 
 // fall is since when a pod that is asked for is down.
@@ -25,6 +26,7 @@ type fall struct {
 	ours   bool         // by lockstep, until another pod of that name is Ready
 	rose   plan.Version // when the pod that serves became Ready
 	served string       // its UID
+	until  time.Time    // which serves for as long as its zone asks for; it is down before
 }
 
 // shrunk is when a zone shrank, as the Lease says it.
@@ -33,8 +35,8 @@ type shrunk struct {
 	by    time.Duration // the minimum time that its zone asked for
 }
 
-func newWitness(zones int) witness {
-	w := witness{harmed: make([]bool, zones), shrank: make([]shrunk, zones)}
+func newWitness(zones int, timed bool) witness {
+	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones)}
 	for range zones {
 		w.falls = append(w.falls, make([]fall, mostPods))
 	}
@@ -42,26 +44,47 @@ func newWitness(zones int) witness {
 }
 
 // watch brings the account of a group up to what is stored of it since a version.
-func (w *witness) watch(g *group, version plan.Version, zoneChanged bool) {
+func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now time.Time) {
+	w.recover(now)
 	for n := range g.zones {
 		for ordinal := range w.falls[n] {
 			f, p := &w.falls[n][ordinal], g.pods[n][ordinal]
 			up := p != nil && p.Up()
 			switch {
 			case up && f.served != p.UID:
-				f.rose, f.served = version, p.UID
+				f.rose, f.served, f.until = version, p.UID, w.stableAt(p, g.zones[n].MinReady)
 			case !up:
 				f.served = ""
 			}
 			switch {
-			case up || !g.wanted(n, ordinal):
+			case !g.wanted(n, ordinal), up && !now.Before(f.until):
 				f.since, f.ours = 0, false
+			case up:
 			case f.since == 0:
 				f.since, f.asked = version, zoneChanged
 			}
 		}
 		w.harmed[n] = w.harmed[n] && g.surplus(n)
 	}
+}
+
+// recover ends the falls of those who serve for long enough by now.
+func (w *witness) recover(now time.Time) {
+	for n := range w.falls {
+		for ordinal := range w.falls[n] {
+			if f := &w.falls[n][ordinal]; f.since > 0 && f.served != "" && !now.Before(f.until) {
+				f.since, f.ours = 0, false
+			}
+		}
+	}
+}
+
+// stableAt is from when on a pod counts, for those who know what time it is.
+func (w *witness) stableAt(p *plan.Pod, minReady time.Duration) time.Time {
+	if !w.timed || minReady == 0 {
+		return time.Time{}
+	}
+	return p.StableAt(minReady)
 }
 
 // takedown is a delete as it was asked for.

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/realnode"
 )
 
-// startOwnCluster starts a control plane and a node in each of three zones, and wants
+// startCluster starts a control plane and a node in each of three zones, and wants
 // all of it to be there still when the test ends.
-func startOwnCluster(t *testing.T) *localcluster.Cluster {
+func startCluster(t *testing.T) *localcluster.Cluster {
 	t.Helper()
 	if err := realnode.OpenNetwork(t.Context()); err != nil {
 		t.Fatal(err)

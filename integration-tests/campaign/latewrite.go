@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+)
+
+// lateWrites kills an operator when it writes, and lets what it wrote arrive long
+// after: others are at work then, who know nothing of it but what is noted.
+func lateWrites(random *rand.Rand) fault {
+	resource := []string{"pods", "leases", "statefulsets", ""}[random.IntN(4)]
+	nth, late := 1+random.IntN(4), between(random, time.Second, heldAtMost)
+	what := "write"
+	if resource != "" {
+		what += " of " + resource
+	}
+	f := fault{replica: -1, words: fmt.Sprintf("operators are killed at their %s number %d, which arrives %s late", what, nth, late)}
+	f.script = func(r *replica) faultproxy.Script {
+		seen := 0
+		return func(q faultproxy.Request) faultproxy.Fault {
+			if q.Kind != faultproxy.Write || resource != "" && q.Resource != resource || !r.runs() {
+				return faultproxy.Fault{}
+			}
+			if seen++; seen != nth {
+				return faultproxy.Fault{}
+			}
+			return faultproxy.LateWrite(late, r.kill)
+		}
+	}
+	return f
+}

@@ -1,0 +1,153 @@
+package e2e_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// visitor is a user of the cluster who may do everything.
+type visitor struct {
+	*world
+	kubeconfig string
+	asked      *judge.AuditLog // what it asked for, among others
+}
+
+const (
+	visitorName = "visitor" // and that of its namespace
+	visitorUser = "system:serviceaccount:" + visitorName + ":" + visitorName
+)
+
+func (w *world) visitor(t *testing.T) *visitor {
+	t.Helper()
+	w.run(t, "create", "namespace", visitorName)
+	w.run(t, "create", "serviceaccount", visitorName, "--namespace="+visitorName)
+	w.run(t, "create", "clusterrolebinding", visitorName, "--clusterrole=cluster-admin", "--serviceaccount="+visitorName+":"+visitorName)
+	kubeconfig, err := w.cluster.ServiceAccountKubeconfig(t.Context(), visitorName, visitorName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := judge.NewAuditLog(w.cluster.AuditLog(), func(user string) bool { return user == visitorUser })
+	return &visitor{w, kubeconfig, asked}
+}
+
+// wrote returns all that the visitor has asked to be changed so far.
+func (v *visitor) wrote(t *testing.T) []judge.Request {
+	t.Helper()
+	requests, err := v.asked.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(requests, func(r judge.Request) bool { return r.User != visitorUser || !r.Writes() })
+}
+
+func (v *visitor) awaitsNamespace(ctx context.Context, name string) {
+	for ctx.Err() == nil {
+		if _, err := v.admin.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{}); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// look is what others see of a visit, who know the audit log.
+type look struct {
+	*visitor
+	began      time.Time
+	witness    *judge.Witness
+	namespaces []string // before
+	wrote      int      // before
+}
+
+func (v *visitor) beginsToLook(t *testing.T) *look {
+	t.Helper()
+	began := time.Now()
+	witness, err := judge.Watch(t.Context(), v.admin, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &look{v, began, witness, v.names(t), len(v.wrote(t))}
+}
+
+// names returns those of all namespaces.
+func (v *visitor) names(t *testing.T) (names []string) {
+	t.Helper()
+	namespaces, err := v.admin.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range namespaces.Items {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+func (l *look) wantNothingLeft(t *testing.T) {
+	t.Helper()
+	l.wantNoTraces(t)
+	if now := l.names(t); !slices.Equal(now, l.namespaces) {
+		t.Errorf("the namespaces are %q, before %q", now, l.namespaces)
+	}
+}
+
+// The namespaces that visitors may make.
+func ofSuite(namespace string) bool { return strings.HasPrefix(namespace, namePrefix) }
+func ofDemo(namespace string) bool {
+	return slices.Contains([]string{"north", "south", "bystander"}, namespace)
+}
+
+// wantNothingElseTouched objects to every request to change what is neither in a
+// namespace that the visitor made, nor lockstep's.
+func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string) bool) {
+	t.Helper()
+	wrote := l.visitor.wrote(t)[l.wrote:]
+	if len(wrote) == 0 {
+		t.Error("nothing was written")
+	}
+	for _, r := range wrote {
+		space := r.Namespace
+		if r.Resource == "namespaces" {
+			space = r.Name
+		}
+		if space == "" && named(r.Name) || space == home || theirs(space) {
+			continue
+		}
+		t.Errorf("touched was %s", r)
+	}
+}
+
+// guarding says whether decreases and evictions go through admission.
+type guarding bool
+
+const guarded, unguarded guarding = true, false
+
+// judge tries what happened in the visitor's namespaces, where lockstep has taken
+// down so many pods at least.
+func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guarding, takedowns int) {
+	t.Helper()
+	history, err := l.witness.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	history = slices.DeleteFunc(history, func(f judge.Fact) bool { return !theirs(f.Namespace) })
+	requests, err := l.audit.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests = slices.DeleteFunc(requests, func(r judge.Request) bool { return r.At.Before(l.began) }) // others had namespaces of these names
+	verdict := judge.Try(history, requests, judge.Rules{
+		Operators: operators(), Grace: grace, Guarded: bool(by), Evicting: bool(by),
+	})
+	for _, v := range verdict.Violations {
+		t.Errorf("what may never happen did: %s", v)
+	}
+	if n := len(verdict.Takedowns); n < takedowns {
+		t.Errorf("the judge saw %d takedowns, %d wanted", n, takedowns)
+	}
+}

@@ -1,0 +1,152 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
+	"github.com/lockstep-dev/lockstep/integration-tests/images"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// servesVisitors runs this suite and the demo once more, on the suite's own nodes, by
+// somebody who has a kubeconfig and nothing else.
+func (w *world) servesVisitors(t *testing.T) {
+	v := w.visitor(t)
+	t.Run("who are refused where lockstep is installed", v.isRefused)
+	if err := w.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("whose scenarios pass", v.runsScenarios)
+	t.Run("who interrupt their scenarios", v.interruptsScenarios)
+	t.Run("who look at the demo", v.looksAtTheDemo)
+	t.Run("who interrupt the demo", v.interruptsTheDemo)
+}
+
+func (v *visitor) isRefused(t *testing.T) {
+	for name, program := range map[string]*exec.Cmd{"suite": v.suite(t.Context()), "demo": v.demo(t.Context())} {
+		out, err := finish(t, program)
+		if err == nil || !strings.Contains(out, "nothing of it was touched") || !strings.Contains(out, "docs/installation.md") {
+			t.Errorf("where lockstep is installed, the %s says %q and ends with %v", name, out, err)
+		}
+	}
+	if wrote := v.wrote(t); len(wrote) > 0 {
+		t.Errorf("it wrote all the same: %q", wrote)
+	}
+}
+
+func (v *visitor) runsScenarios(t *testing.T) {
+	look := v.beginsToLook(t)
+	out, err := finish(t, v.suite(t.Context(), "the first installation", "side by side", "a leader that is killed", "two nodes", "one command"))
+	if err != nil {
+		t.Error(err)
+	}
+	wantTold(t, out,
+		"NOT JUDGED", "LEFT OUT, NOT PROVED: the process", "LEFT OUT, NOT PROVED: who drains",
+		"--- PASS: TestLockstepOnRealNodes/one_command_removes_everything")
+	look.wantNothingLeft(t)
+	look.wantNothingElseTouched(t, ofSuite)
+	look.judge(t, ofSuite, guarded, 26) // 12 roll, 5 repair, 6 go on without the leader, 3 before lockstep leaves
+}
+
+func (v *visitor) interruptsScenarios(t *testing.T) {
+	v.interrupts(t, namePrefix+"rolls-north", ofSuite, func(ctx context.Context) *exec.Cmd {
+		return v.suite(ctx, "the first installation", "side by side")
+	})
+}
+
+func (v *visitor) interruptsTheDemo(t *testing.T) { v.interrupts(t, "north", ofDemo, v.demo) }
+
+// interrupts presses Ctrl-C as soon as there is a certain namespace.
+func (v *visitor) interrupts(t *testing.T, namespace string, theirs func(string) bool, program func(context.Context) *exec.Cmd) {
+	t.Helper()
+	look := v.beginsToLook(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		v.awaitsNamespace(ctx, namespace)
+		interrupt()
+	}()
+	out, err := finish(t, program(ctx))
+	if exit, ended := errors.AsType[*exec.ExitError](err); !ended || exit.ExitCode() != exitInterrupted {
+		t.Errorf("it was interrupted and ended with %v", err)
+	}
+	wantTold(t, out, "taking away what")
+	look.wantNothingLeft(t)
+	look.wantNothingElseTouched(t, theirs)
+	if !slices.ContainsFunc(v.wrote(t)[look.wrote:], func(r judge.Request) bool { return theirs(r.Namespace) }) {
+		t.Errorf("it was interrupted before it wrote anything to %s", namespace)
+	}
+}
+
+func (v *visitor) looksAtTheDemo(t *testing.T) {
+	look := v.beginsToLook(t)
+	out, err := finish(t, v.demo(t.Context()))
+	if err != nil {
+		t.Error(err)
+	}
+	wantTold(t, out, "NOT JUDGED", "Nothing was violated", "24 pods in 2 groups replaced")
+	look.wantNothingLeft(t)
+	look.wantNothingElseTouched(t, ofDemo)
+	look.judge(t, ofDemo, unguarded, 24)
+}
+
+func wantTold(t *testing.T, out string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(out, text) {
+			t.Errorf("it does not say %q", text)
+		}
+	}
+}
+
+// demoProgram is the demo in the folder of the enclosure.
+const demoProgram = "demo"
+
+func buildDemo(ctx context.Context, dir string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, demoProgram), "../demo")
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	return build.Run()
+}
+
+// suite is this suite, or some of its scenarios.
+func (v *visitor) suite(ctx context.Context, scenarios ...string) *exec.Cmd {
+	which := "TestLockstepOnRealNodes"
+	if len(scenarios) > 0 {
+		which += "/^(" + strings.Join(scenarios, "|") + ")"
+	}
+	return v.command(ctx, os.Args[0], []string{"-test.v", "-test.parallel=4", "-test.timeout=20m", "-test.run=" + which})
+}
+
+func (v *visitor) demo(ctx context.Context) *exec.Cmd {
+	return v.command(ctx, filepath.Join(enclosure.Dir(), demoProgram), nil, "DEMO_IMAGE="+images.Member)
+}
+
+// command runs a program for the visitor. When ctx ends, it is interrupted.
+func (v *visitor) command(ctx context.Context, program string, args []string, variables ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, program, args...)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "LOCKSTEP_") { // which are about the enclosure
+			command.Env = append(command.Env, variable)
+		}
+	}
+	command.Env = append(command.Env, "KUBECONFIG_E2E="+v.kubeconfig)
+	command.Env = append(command.Env, variables...)
+	return command
+}
+
+// finish runs a program to its end and returns what it printed.
+func finish(t *testing.T, command *exec.Cmd) (string, error) {
+	t.Helper()
+	out, err := command.CombinedOutput()
+	t.Logf("%s ended with %v:\n  | %s", command, err, strings.ReplaceAll(string(out), "\n", "\n  | "))
+	return string(out), err
+}

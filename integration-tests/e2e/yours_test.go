@@ -1,0 +1,115 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/child"
+)
+
+// yours is the kubeconfig of the cluster to use; empty, the suite makes its own.
+func yours() string { return os.Getenv("KUBECONFIG_E2E") }
+
+// attendance is set for the process that runs the tests on a cluster of yours.
+const attendance = "LOCKSTEP_E2E_ATTENDED"
+
+func attended() bool { return os.Getenv(attendance) != "" }
+
+const exitInterrupted = 130
+
+// attend runs the tests on a cluster of yours, in a process of their own: not before
+// it has found nothing of lockstep there, and whatever ends them, it takes away what
+// they made.
+func attend() (code int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	w, err := openWorld(ctx, yours())
+	if err != nil {
+		return 0, err
+	}
+	if err := w.isFree(ctx); err != nil {
+		return 0, err
+	}
+	code, err = runTests(ctx)
+	if ctx.Err() != nil {
+		stop() // the next one ends this as usual
+		code, err = exitInterrupted, nil
+	}
+	fmt.Println("taking away what was made on", yours())
+	return code, errors.Join(err, w.sweep(context.WithoutCancel(ctx)))
+}
+
+// runTests runs this program again, and ends it with all that it started when ctx ends.
+func runTests(ctx context.Context) (code int, err error) {
+	tests := exec.CommandContext(ctx, os.Args[0], os.Args[1:]...)
+	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
+	tests.Env = append(os.Environ(), attendance+"=1")
+	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	tests.Cancel = func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }
+	if err := child.Start(tests); err != nil {
+		return 0, err
+	}
+	err = tests.Wait()
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// isFree says what of lockstep a cluster has, before anything is done to it.
+func (w *world) isFree(ctx context.Context) error {
+	there, err := w.traces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, label := range []string{optIn, maker} {
+		namespaces, err := w.admin.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: label})
+		if err != nil {
+			return err
+		}
+		for _, n := range namespaces.Items {
+			there = append(there, fmt.Sprintf("namespace %s, which has the label %s", n.Name, label))
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return fmt.Errorf(`this cluster has something of lockstep, and nothing of it was touched:
+  %s
+Here lockstep is installed, used and removed, with its definitions and all objects of these. Take another cluster, or uninstall
+it first (docs/installation.md). Where all of this was left by a run that was killed, these take it away:
+  %s`, strings.Join(there, "\n  "), strings.Join(broom(""), "\n  "))
+}
+
+// sweep takes away all that the suite makes in a cluster.
+func (w *world) sweep(ctx context.Context) error {
+	for _, command := range broom(repository + "/") {
+		if err := w.try(ctx, strings.Fields(command)[1:]...); err != nil {
+			return err
+		}
+	}
+	switch left, err := w.traces(ctx); {
+	case err != nil:
+		return err
+	case len(left) > 0:
+		return fmt.Errorf("left are %q", left)
+	}
+	return nil
+}
+
+// broom are the commands that sweep, for a source tree in a folder.
+func broom(tree string) []string {
+	return []string{
+		"kubectl delete namespaces --ignore-not-found --selector=" + madeByUs,
+		"kubectl delete --ignore-not-found -k " + tree + "manifests/overlays/webhooks",
+		"kubectl delete --ignore-not-found -f " + tree + "manifests/crds",
+	}
+}

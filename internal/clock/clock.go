@@ -1,0 +1,87 @@
+// Package clock tells the time of the API server. Objects are dated by it and by the
+// controllers beside it, so whatever is compared with such a date, or written down as
+// one, goes by its clock and not by that of the machine that lockstep runs on.
+package clock
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Clock goes by the Date of the API server's answers, and by the clock of this machine
+// as long as that agrees with them or nothing else is known. From one answer to the
+// next it goes on steadily, whatever becomes of this machine's date. A nil Clock goes by
+// this machine.
+type Clock struct{ last atomic.Pointer[reading] }
+
+// reading is by how much this machine's clock was slow at a time, which has a steady
+// clock's reading.
+type reading struct {
+	at          time.Time
+	least, most time.Duration // as all answers say that agree with each other
+	slowBy      time.Duration
+}
+
+// New returns a Clock that goes by this machine.
+func New() *Clock { return new(Clock) }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	if c == nil {
+		return time.Now().Round(0)
+	}
+	r := c.last.Load()
+	if r == nil {
+		return time.Now().Round(0)
+	}
+	return r.at.Add(r.slowBy + time.Since(r.at)).Round(0) // a date, of which no steady clock knows
+}
+
+// Offset is by how much this machine's clock was slow at the last answer; less than a
+// second is never noticed.
+func (c *Clock) Offset() time.Duration {
+	if r := c.last.Load(); r != nil {
+		return r.slowBy
+	}
+	return 0
+}
+
+// Watch returns a transport that sets the clock. It changes neither request nor
+// answer.
+func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{next, c} }
+
+// learn is told that an answer was dated between two readings of this machine's
+// clock. A date has no fractions, so it stands for a whole second; a few answers tell
+// more together.
+func (c *Clock) learn(sent, received, date time.Time) {
+	r := reading{at: received, least: date.Sub(received), most: date.Add(time.Second).Sub(sent)}
+	if last := c.last.Load(); last != nil && last.least <= r.most && r.least <= last.most {
+		r.least, r.most = max(r.least, last.least), min(r.most, last.most)
+	}
+	if r.least > 0 || r.most < 0 {
+		r.slowBy = r.least // rather early than late: nobody's time is over too soon
+	}
+	c.last.Store(&r)
+}
+
+type timed struct {
+	next  http.RoundTripper
+	clock *Clock
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := time.Now()
+	answer, err := t.next.RoundTrip(r)
+	if err != nil {
+		return answer, err
+	}
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		t.clock.learn(sent, time.Now(), date)
+	}
+	return answer, nil
+}
+
+// WrappedRoundTripper lets client-go find the transport behind.
+func (t timed) WrappedRoundTripper() http.RoundTripper { return t.next }

@@ -1,0 +1,71 @@
+package clock
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var noon = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+
+func TestAClockThatAgreesWithTheAPIServersIsLeftAlone(t *testing.T) {
+	second := time.Second
+	for sentence, tc := range map[string]struct {
+		sent, received, date time.Duration // from noon
+		want                 time.Duration
+	}{
+		"to the second":                         {0, 0, 0, 0},
+		"within the second of the date":         {second * 9 / 10, second * 9 / 10, 0, 0},
+		"while an answer takes its time":        {0, 5 * second, 3 * second, 0},
+		"a minute slow, by as little as can be": {0, second, 61 * second, 60 * second},
+		"a minute fast, by as much as can be":   {60 * second, 61 * second, 0, -61 * second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := New()
+			c.learn(noon.Add(tc.sent), noon.Add(tc.received), noon.Add(tc.date))
+			if got := c.Offset(); got != tc.want {
+				t.Errorf("off by %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnswersNarrowDownTheDifference(t *testing.T) {
+	c := New()
+	c.learn(noon.Add(900*time.Millisecond), noon.Add(900*time.Millisecond), noon.Add(time.Minute))      // 59.1 s to 60.1 s
+	c.learn(noon.Add(1200*time.Millisecond), noon.Add(1200*time.Millisecond), noon.Add(61*time.Second)) // 59.8 s to 60.8 s
+	if got, want := c.Offset(), 59800*time.Millisecond; got != want {
+		t.Errorf("off by %v, want %v", got, want)
+	}
+}
+
+func TestAClockForgetsADifferenceThatIsOver(t *testing.T) {
+	c := New()
+	c.learn(noon, noon, noon.Add(time.Hour))
+	c.learn(noon, noon, noon)
+	if got := c.Offset(); got != 0 {
+		t.Errorf("off by %v", got)
+	}
+}
+
+func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New()
+		began := time.Now()
+		c.learn(began, began, began.Add(time.Hour))
+		time.Sleep(3 * time.Minute)
+		if got, want := c.Now(), began.Add(time.Hour+3*time.Minute); !got.Equal(want) {
+			t.Errorf("it is %v, want %v", got, want)
+		}
+	})
+}
+
+func TestNoClockIsThatOfThisMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]*Clock{"nil": nil, "without an answer": New()} {
+			if got := c.Now(); !got.Equal(time.Now()) {
+				t.Errorf("%s: it is %v, want %v", name, got, time.Now())
+			}
+		}
+	})
+}
