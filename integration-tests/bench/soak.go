@@ -96,7 +96,7 @@ func kilobytes(bytes int) string { return fmt.Sprintf("%.0f KB", float64(bytes)/
 // rows judge what came after the warm-up.
 func (s soaked) rows() []row {
 	judged := s.samples[s.warmUp:]
-	rowOf := func(what, goal string, of func(vitals) int, show func(int) string) row {
+	rowOf := func(what string, of func(vitals) int, show func(int) string) row {
 		var values []int
 		for _, v := range judged {
 			values = append(values, of(v))
@@ -104,14 +104,14 @@ func (s soaked) rows() []row {
 		first, last := outerThirds(values)
 		growth := float64(last-first) / float64(first)
 		text := fmt.Sprintf("%s, then %s (%+.2f %%)", show(first), show(last), 100*growth)
-		return row{what: what, goal: goal, cells: map[string]string{lockstepName: text}, met: verdictOf(growth < mostGrowth)}
+		return row{what: what, goal: "< 1 % more", cells: map[string]string{lockstepName: text}, met: verdictOf(growth < mostGrowth)}
 	}
 	all := fmt.Sprintf("%d rollouts of %d pods in %d minutes, those after the first %d", s.rollouts, s.pods, s.minutes, s.warmUp)
 	return []row{
-		rowOf(all+": heap after a collection, first and last third", "< 1 % more", func(v vitals) int { return v.heap }, kilobytes),
-		rowOf("resident memory", "< 1 % more", func(v vitals) int { return v.resident }, megabytes),
-		rowOf("of this its own, without pages of the program", "< 1 % more", func(v vitals) int { return v.own }, megabytes),
-		rowOf("goroutines", "< 1 % more", func(v vitals) int { return v.goroutines }, func(n int) string { return fmt.Sprint(n) }),
+		rowOf(all+": heap after a collection, first and last third", func(v vitals) int { return v.heap }, kilobytes),
+		rowOf("resident memory", func(v vitals) int { return v.resident }, megabytes),
+		rowOf("of this its own, without pages of the program", func(v vitals) int { return v.own }, megabytes),
+		rowOf("goroutines", func(v vitals) int { return v.goroutines }, func(n int) string { return fmt.Sprint(n) }),
 	}
 }
 

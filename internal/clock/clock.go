@@ -18,9 +18,8 @@ type Clock struct{ last atomic.Pointer[reading] }
 // reading is by how much this machine's clock was slow at a time, which has a steady
 // clock's reading.
 type reading struct {
-	at          time.Time
-	least, most time.Duration // as all answers say that agree with each other
-	slowBy      time.Duration
+	at     time.Time
+	slowBy time.Duration
 }
 
 // New returns a Clock that goes by this machine.
@@ -52,15 +51,12 @@ func (c *Clock) Offset() time.Duration {
 func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{next, c} }
 
 // learn is told that an answer was dated between two readings of this machine's
-// clock. A date has no fractions, so it stands for a whole second; a few answers tell
-// more together.
+// clock. A date has no fractions, so it stands for a whole second. Earlier answers would
+// tell which part of it, if the pace of this machine's clocks could be trusted.
 func (c *Clock) learn(sent, received, date time.Time) {
-	r := reading{at: received, least: date.Sub(received), most: date.Add(time.Second).Sub(sent)}
-	if last := c.last.Load(); last != nil && last.least <= r.most && r.least <= last.most {
-		r.least, r.most = max(r.least, last.least), min(r.most, last.most)
-	}
-	if r.least > 0 || r.most < 0 {
-		r.slowBy = r.least // rather early than late: nobody's time is over too soon
+	r := reading{at: received}
+	if least, most := date.Sub(received), date.Add(time.Second).Sub(sent); least > 0 || most < 0 {
+		r.slowBy = least // rather early than late: nobody's time is over too soon
 	}
 	c.last.Store(&r)
 }
