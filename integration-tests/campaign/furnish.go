@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// prepare makes all that a trial begins with. Operators work until that context ends.
+func (t *trial) prepare(ctx, working context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, preparing, fmt.Errorf("not there after %s", preparing))
+	defer cancel()
+	var err error
+	if t.service, err = newService(); err != nil {
+		return err
+	}
+	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makeReplicas} {
+		if err := make(ctx); err != nil {
+			return err
+		}
+	}
+	for _, r := range t.replicas {
+		t.working.Go(func() { r.run(working) })
+	}
+	if err := insist(ctx, "wait for all zones", func(context.Context) error { return t.present.whole(t.plan, false) }); err != nil {
+		return err
+	}
+	return t.guard(ctx)
+}
+
+// watch lets the judge's witness see everything from the beginning.
+func (t *trial) watch(ctx context.Context) error {
+	return insist(ctx, "watch namespace", func(context.Context) error {
+		var err error
+		t.witness, err = judge.Watch(ctx, t.ground.watcher, t.present.take, t.namespace)
+		return err
+	})
+}
+
+func (t *trial) makeNamespace(ctx context.Context) error {
+	err := insist(ctx, "make namespace", func(ctx context.Context) error {
+		_, err := t.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}, metav1.CreateOptions{})
+		return unlessThere(err)
+	})
+	if err != nil {
+		return err
+	}
+	return insist(ctx, "wait for the service account of pods", func(ctx context.Context) error {
+		_, err := t.client.CoreV1().ServiceAccounts(t.namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+func (t *trial) makeZones(ctx context.Context) error {
+	for _, g := range t.plan.groups {
+		budget, err := g.disruptionBudget()
+		if err != nil {
+			return err
+		}
+		if err := insist(ctx, "make disruption budget", func(ctx context.Context) error {
+			_, err := t.ground.dynamic.Resource(budgets).Namespace(t.namespace).Create(ctx, budget, metav1.CreateOptions{})
+			return unlessThere(err)
+		}); err != nil {
+			return err
+		}
+		for i := range g.replicas {
+			if err := insist(ctx, "make zone", func(ctx context.Context) error {
+				_, err := t.client.AppsV1().StatefulSets(t.namespace).Create(ctx, g.statefulSet(i), metav1.CreateOptions{})
+				return unlessThere(err)
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeReplicas makes what operators need: the Role of single-namespace mode, a token,
+// and proxies with the faults that operators begin with.
+func (t *trial) makeReplicas(ctx context.Context) error {
+	var token string
+	err := insist(ctx, "give operators their rights", func(ctx context.Context) error {
+		if err := t.ground.cluster.ApplyIn(ctx, t.namespace, manifests+"operator/serviceaccount.yaml",
+			manifests+"rbac/namespaced/role.yaml", manifests+"rbac/home.yaml", manifests+"webhooks/certificate/role.yaml"); err != nil {
+			return err
+		}
+		var err error
+		token, err = t.ground.cluster.ServiceAccountKubeconfig(ctx, t.namespace, account)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for number := range 2 {
+		r, err := t.newReplica(number, token)
+		if err != nil {
+			return err
+		}
+		t.replicas = append(t.replicas, r)
+		r.proxy.Play(t.scriptOf(r, true))
+		for _, f := range t.plan.faults {
+			if !f.befalls(number) {
+				continue
+			}
+			for resource, d := range f.late {
+				r.proxy.DelayWatches(resource, d)
+			}
+			if f.clocks != nil && t.ground.bent != "" {
+				r.program = t.ground.bent
+				t.count("wrong clocks")
+			}
+			if f.former {
+				r.program = t.ground.former
+			}
+		}
+	}
+	return insist(ctx, "wait for the operators' rights", t.allowed)
+}
+
+// scriptOf joins the scripts of a replica's faults, all of them or the early ones.
+func (t *trial) scriptOf(r *replica, early bool) faultproxy.Script {
+	var scripts []faultproxy.Script
+	for _, f := range t.plan.faults {
+		if f.script != nil && f.befalls(r.number) && (f.early || !early) {
+			scripts = append(scripts, f.script(r))
+		}
+	}
+	return faultproxy.FirstOf(scripts...)
+}
+
+// leave gives back what the trial has used.
+func (t *trial) leave(ctx context.Context) {
+	t.working.Wait()
+	ctx, cancel := context.WithTimeout(ctx, preparing)
+	defer cancel()
+	if t.service != nil {
+		t.service.close()
+	}
+	for _, r := range t.replicas {
+		r.proxy.Close()
+	}
+	hooks := t.client.AdmissionregistrationV1()
+	for what, remove := range map[string]func(context.Context, string, metav1.DeleteOptions) error{
+		"validating webhooks": hooks.ValidatingWebhookConfigurations().Delete,
+		"mutating webhooks":   hooks.MutatingWebhookConfigurations().Delete,
+		"namespace":           t.client.CoreV1().Namespaces().Delete,
+	} {
+		_ = insist(ctx, "remove "+what, func(ctx context.Context) error { // what stays goes with the cluster
+			return unlessGone(remove(ctx, t.namespace, metav1.DeleteOptions{}))
+		})
+	}
+}

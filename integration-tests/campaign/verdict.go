@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// ownRules says which operators found that a plan of theirs broke a rule of theirs.
+func (t *trial) ownRules() []string {
+	var found []string
+	for _, r := range t.replicas {
+		for line := range strings.Lines(r.log()) {
+			if strings.Contains(line, "InvariantViolated") {
+				found = append(found, fmt.Sprintf("the %s operator found a plan of its own wrong: %s", ordinals[r.number], strings.TrimSpace(line)))
+				break
+			}
+		}
+	}
+	return found
+}
+
+// judge asks the judge, by watches and audit logs alone.
+func (t *trial) judge(missed error) (record, error) {
+	facts, err := t.witness.Facts()
+	if err != nil {
+		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+	}
+	requests, err := t.ground.requests(t.namespace, t.user())
+	if err != nil {
+		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+	}
+	rules := t.rules()
+	verdict := judge.Try(facts, requests, rules)
+	r := t.record(verdict, requests, missed)
+	r.Grace = graceOf(rules.Deaf, t.began, time.Now())
+	for _, d := range verdict.Takedowns {
+		if d.WasUp && d.Excused {
+			r.Grace.Excused++
+		}
+	}
+	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
+	if r.broken() {
+		r.story = t.story(facts, requests)
+	}
+	return r, nil
+}
+
+// user is whom the API server takes the plan's operators for.
+func (t *trial) user() string { return "system:serviceaccount:" + t.namespace + ":" + account }
+
+// whileServed leaves out what an API server refused for lack of permission before it
+// had read, after a restart, what is permitted.
+func (t *trial) whileServed(requests []judge.Request) []judge.Request {
+	absences := t.ground.absencesSince(t.began)
+	return slices.DeleteFunc(slices.Clone(requests), func(r judge.Request) bool {
+		return r.Forbidden && slices.ContainsFunc(absences, func(a absence) bool {
+			return r.At.After(a.from) && r.At.Before(ended(a.to))
+		})
+	})
+}
+
+// granted counts the evictions that had a yes.
+func granted(requests []judge.Request) int {
+	n := 0
+	for _, r := range requests {
+		if r.Resource == "pods/eviction" && !r.DryRun && r.Code == http.StatusCreated {
+			n++
+		}
+	}
+	return n
+}
+
+// rules are those of the plan: what was injected may not be known to operators.
+func (t *trial) rules() judge.Rules {
+	rules := judge.Rules{
+		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
+		Deaf:      t.windows(), Guarded: true, Evicting: true,
+	}
+	for _, g := range t.plan.groups {
+		rules.Budgets = append(rules.Budgets, g.budget())
+	}
+	return rules
+}
+
+// happened counts all faults that met this trial, by kind.
+func (t *trial) happened() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.replicas {
+		counts := r.proxy.Counts()
+		for name, n := range counts.Faults {
+			if name != stoppedAt { // which counts if it lasts long enough
+				t.faults[name] += n
+			}
+		}
+		for _, f := range t.plan.faults {
+			if !f.befalls(r.number) {
+				continue
+			}
+			for resource, d := range f.late {
+				if d > 0 && counts.Watches[resource] > 0 {
+					t.faults[lateKind(resource)]++
+				}
+			}
+		}
+	}
+	for _, a := range t.ground.absencesSince(t.began) {
+		if a.by != t {
+			t.faults[a.kind+" for another plan"]++
+		}
+	}
+	return t.faults
+}
+
+// stoppedAt is how a proxy names that an operator was stopped at a write.
+var stoppedAt = faultproxy.StoppedAt(nil).String()
+
+// story tells everything that helps to understand what came of a plan.
+func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
+	var told []string
+	told = append(told, t.plan.String())
+	told = append(told, t.remarks...)
+	told = append(told, t.failures...)
+	for _, w := range t.windows() {
+		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s live=%t", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late, w.Live))
+	}
+	slices.SortFunc(facts, func(a, b judge.Fact) int { return int(a.Version) - int(b.Version) })
+	for _, f := range facts {
+		told = append(told, f.String())
+	}
+	slices.SortStableFunc(requests, func(a, b judge.Request) int { return a.At.Compare(b.At) })
+	for _, r := range requests {
+		if r.Writes() && r.Resource != "events" {
+			told = append(told, r.At.Format("05.000")+" "+r.String())
+		}
+	}
+	for _, r := range t.replicas {
+		told = append(told, r.log())
+	}
+	return join(told)
+}
