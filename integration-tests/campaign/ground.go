@@ -32,6 +32,7 @@ type ground struct {
 	dynamic dynamic.Interface
 	watcher kubernetes.Interface // at the API server for the judge
 	stale   *localcluster.ExtraAPIServer
+	lags    kubernetes.Interface // at that one
 	pipe    *faultproxy.Pipe
 	audits  []*judge.AuditLog
 	programs
@@ -102,6 +103,9 @@ func (g *ground) furnish(ctx context.Context) error {
 	g.stale, err = g.cluster.AddAPIServer(ctx, localcluster.APIServerOptions{Name: "stale", Etcd: "http://" + g.pipe.Address()})
 	if err != nil {
 		return err
+	}
+	if g.lags, err = kubernetes.NewForConfig(unhurried(g.stale.AdminConfig())); err != nil {
+		return fmt.Errorf("make client: %w", err)
 	}
 	g.pipe.Delay(lag)
 	for _, path := range []string{g.cluster.AuditLog(), g.stale.AuditLog()} {

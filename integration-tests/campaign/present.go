@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
@@ -119,15 +121,25 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 	return nil
 }
 
-// allowed waits until the API servers have heard of the operators' roles.
+// allowed tells whether the API servers that the operators will ask have heard of their
+// roles.
 func (t *trial) allowed(ctx context.Context) error {
+	if slices.ContainsFunc(t.plan.faults, func(f fault) bool { return f.lists }) {
+		if err := t.allowedBy(ctx, t.ground.lags); err != nil {
+			return err
+		}
+	}
+	return t.allowedBy(ctx, t.client)
+}
+
+func (t *trial) allowedBy(ctx context.Context, client kubernetes.Interface) error {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: t.user(),
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: t.namespace, Verb: "update", Resource: "secrets", Name: certificate,
 		},
 	}}
-	answer, err := t.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err == nil && !answer.Status.Allowed {
 		err = errors.New("not yet allowed")
 	}
