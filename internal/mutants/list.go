@@ -347,6 +347,11 @@ var all = []Mutant{
 		Remark: "the explorer has no lengths of time",
 	},
 	{
+		Name:  "time of the API server that is fast where this machine's clock is wrong",
+		Edits: []Edit{{"internal/clock/clock.go", "r.slowBy = least", "r.slowBy = most"}},
+		Test:  "internal/clock TestAClockIsNeverAhead", Rule: "slow after",
+	},
+	{
 		Name:  "minimum time between downscales one instant longer",
 		Edits: []Edit{{admit, "b.Now.Before(until)", "!b.Now.After(until)"}},
 		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
