@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/kubectl": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api",
+		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock",
 	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},

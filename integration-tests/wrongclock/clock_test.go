@@ -29,19 +29,20 @@ func TestAProgramLivesByWrongClocks(t *testing.T) {
 		ahead       time.Duration
 	}{
 		"true clocks":          {nil, 1000, 1000, 0},
-		"ten minutes behind":   {&wrongclock.Clock{From: now, Offset: -10 * time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, -10 * time.Minute},
-		"a wall clock at half": {&wrongclock.Clock{From: now, WallPace: 500, SteadyPace: 1000}, 1000, 500, 0},
-		"a steady clock twice": {&wrongclock.Clock{From: now, WallPace: 1000, SteadyPace: 2000}, 500, 500, 0},
+		"ten minutes behind":   {&wrongclock.Clock{Offset: -10 * time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, -10 * time.Minute},
+		"a wall clock at half": {&wrongclock.Clock{WallPace: 500, SteadyPace: 1000}, 1000, 500, 0},
+		"a steady clock twice": {&wrongclock.Clock{WallPace: 1000, SteadyPace: 2000}, 500, 500, 0},
 		"an hour ago it jumped": {
-			&wrongclock.Clock{From: now, JumpAt: now.Add(-time.Hour), Jump: time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, time.Minute,
+			&wrongclock.Clock{JumpAt: now.Add(-time.Hour), Jump: time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, time.Minute,
 		},
 		"it jumps in an hour": {
-			&wrongclock.Clock{From: now, JumpAt: now.Add(time.Hour), Jump: time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, 0,
+			&wrongclock.Clock{JumpAt: now.Add(time.Hour), Jump: time.Minute, WallPace: 1000, SteadyPace: 1000}, 1000, 1000, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), program)
 			if c.clock != nil {
+				c.clock.From = time.Now()
 				cmd.Env = []string{c.clock.Variable()}
 			}
 			began := time.Now()

@@ -54,6 +54,11 @@ func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{n
 // clock. A date has no fractions, so it stands for a whole second. Earlier answers would
 // tell which part of it, if the pace of this machine's clocks could be trusted.
 func (c *Clock) learn(sent, received, date time.Time) {
+	if took := received.Sub(sent); took > time.Second && c.last.Load() != nil {
+		if now := c.Now(); !now.Before(date) && now.Before(date.Add(time.Second+took)) {
+			return // it says less than is known
+		}
+	}
 	r := reading{at: received}
 	if least, most := date.Sub(received), date.Add(time.Second).Sub(sent); least > 0 || most < 0 {
 		r.slowBy = least // rather early than late: nobody's time is over too soon
@@ -73,8 +78,11 @@ func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return answer, err
 	}
+	if answer.StatusCode >= http.StatusInternalServerError {
+		return answer, nil // who stands before the API server may say so
+	}
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		t.clock.learn(sent, time.Now(), date)
+		t.clock.learn(sent, sent.Add(time.Since(sent)), date) // this machine's date may have been set meanwhile
 	}
 	return answer, nil
 }

@@ -74,3 +74,24 @@ func TestAClockIsNeverAhead(t *testing.T) {
 		}
 	}
 }
+
+func TestASlowAnswerDoesNotUndoWhatAQuickOneTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, fast := New(), 8*time.Second
+		answer := func(took time.Duration) {
+			sent := time.Now()
+			time.Sleep(took)
+			c.learn(sent, time.Now(), time.Now().Add(-fast).Truncate(time.Second))
+		}
+		answer(0)
+		answer(10 * time.Second)
+		if got := c.Offset(); got != -fast {
+			t.Errorf("off by %v, want %v", got, -fast)
+		}
+		fast = time.Minute
+		answer(10 * time.Second)
+		if got := c.Offset(); got > -fast || got < -fast-11*time.Second {
+			t.Errorf("off by %v, want about %v: the slow answer contradicts what was known", got, -fast)
+		}
+	})
+}

@@ -65,7 +65,7 @@ func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration)
 		delete(l.groups, view.Key)
 		return "", 0
 	}
-	if e.since.IsZero() {
+	if e.since.IsZero() || view.Now.Before(e.since) { // the clock was set back
 		e.since = view.Now
 	}
 	return missing, view.Now.Sub(e.since)

@@ -68,6 +68,7 @@ type letter struct {
 	queued   bool
 	dropped  bool // it does not count any more
 	failures int  // of this message, one after the other
+	rest     time.Duration
 	arrival  int
 }
 
@@ -158,6 +159,7 @@ func (m *Messages) Fill(s plan.Snapshot) {
 		for _, pod := range z.Pods {
 			l := g.letter(z.Name, pod)
 			if l != nil && (z.Delay.Asked() || l.told.Message == plan.Stay) {
+				l.told.Again = within(l.told.Again, l.rest, s.Now)
 				z.Told[pod.UID], present[l] = l.told, true
 			}
 		}
@@ -333,14 +335,16 @@ func (m *Messages) answer(l *letter, r Result) {
 	l.told.Underway, l.told.At = false, now
 	if !heard(l.told.Message, r) {
 		l.told.Failed, l.told.Why = true, r.failure()
-		l.told.Again = now.Add(m.pause(l))
+		l.rest = m.pause(l)
+		l.told.Again = now.Add(l.rest)
 		l.failures++
 		return
 	}
 	l.failures = 0
 	l.told.Since = r.Since
 	if l.told.Message == plan.Stay {
-		l.told.Again = now.Add(m.options.StayEvery)
+		l.rest = m.options.StayEvery
+		l.told.Again = now.Add(l.rest)
 	}
 }
 

@@ -45,7 +45,7 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 
 // Fill fills zones of a group of which the hold notes nothing.
 func (f office) Fill(key plan.Key, zones []plan.Zone) {
-	f.Messages.Fill(plan.Snapshot{Key: key, Zones: zones})
+	f.Messages.Fill(plan.Snapshot{Key: key, Zones: zones, Now: time.Now()})
 }
 
 func (f *office) work(t *testing.T) {
@@ -213,6 +213,16 @@ func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 		if got := f.told(t, store, zone)["zone-a-0"]; got.Failed != fails {
 			t.Errorf("%d: got %+v, want that it failed: %t", code, got, fails)
 		}
+	}
+}
+
+func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	zone := delayed("zone-a", 0, 1)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	if rest := time.Until(f.told(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
+		t.Errorf("told again in %v, want 5 s", rest)
 	}
 }
 
@@ -503,7 +513,7 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	f.Tell(store, zone, plan.Leave, zone.Pods[2:])
 	order := []string{<-arrived}
 	zone.Delay = plan.Delay{}
-	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zone}, Hold: plan.Hold{
+	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zone}, Now: time.Now(), Hold: plan.Hold{
 		Agreed: map[string]plan.Agreement{"zone-a": {Stretches: []plan.Stretch{plan.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
 	}}
 	f.Messages.Fill(s)

@@ -183,7 +183,17 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 		g.asked = plan.Asked{}
 		return
 	}
+	g.asked.Again = within(g.asked.Again, askAgain, s.Now)
 	s.Asked = g.asked
+}
+
+// within keeps a time to ask again within a rest from now: the clock may have been set
+// back since.
+func within(again time.Time, rest time.Duration, now time.Time) time.Time {
+	if latest := now.Add(rest); again.After(latest) {
+		return latest
+	}
+	return again
 }
 
 func shows(s plan.Snapshot, uids []string) bool {

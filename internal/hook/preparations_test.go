@@ -80,7 +80,7 @@ func (d *desk) asksAbout(decrease plan.Decrease) {
 }
 
 func (d *desk) asked() plan.Asked {
-	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zoneToAsk()}}
+	s := plan.Snapshot{Key: store, Now: time.Now(), Zones: []plan.Zone{zoneToAsk()}}
 	d.Fill(&s)
 	return s.Asked
 }
@@ -243,7 +243,7 @@ func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
 	d := newDesk(t, nil)
 	d.asks()
 	d.ends()
-	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zoneToAsk()}}
+	s := plan.Snapshot{Key: store, Now: time.Now(), Zones: []plan.Zone{zoneToAsk()}}
 	s.Zones[0].Pods = s.Zones[0].Pods[:1]
 	d.Fill(&s)
 	if got := d.asked(); len(s.Asked.UIDs) > 0 || len(got.UIDs) > 0 {

@@ -25,6 +25,19 @@ func TestAFastClockDoesNotEndAHold(t *testing.T) {
 	})
 }
 
+func TestWhatIsShownGoesByTheClockOfTheServer(t *testing.T) {
+	inScene(t, []string{settled}, func(s *scene) {
+		s.succeeds("hold", "calm", "--reason", "upgrade", "--for", "1h")
+		time.Sleep(2 * time.Hour)
+		s.server.slow = 90 * time.Minute
+		for _, line := range []string{"why calm", "status"} {
+			if out := s.succeeds(strings.Fields(line)...); !strings.Contains(out, "manual/upgrade for 30m") {
+				s.Errorf("%s says %q", line, out)
+			}
+		}
+	})
+}
+
 func TestAPauseEndsByTheClockOfTheServer(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.slow = time.Hour

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	dates "github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -25,6 +27,7 @@ type cluster struct {
 	config    *rest.Config
 	http      *http.Client
 	clock     *clock
+	date      func() time.Time // by the API server, as the operator has it
 	hearing   *hearing
 	warn      func(string)
 }
@@ -41,10 +44,11 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
-	told := &clock{next: found}
+	date := dates.New()
+	told := &clock{next: date.Watch(found)}
 	heard := &hearing{next: told, of: map[string]heard{}}
 	c := &cluster{
-		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, clock: told, hearing: heard, warn: warn,
+		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, clock: told, date: date.Now, hearing: heard, warn: warn,
 	}
 	if c.client, err = kubernetes.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
@@ -64,7 +68,7 @@ type eyes struct {
 func (c *cluster) open(namespace string, scales observe.Scales, known *budgetList) (eyes, error) {
 	holds := lease.NewStore(c.client, namespace, actor)
 	seen, err := observe.New(c.client, holds, observe.Options{
-		Namespace: namespace, Selector: labels.Everything(), Scales: scales, Budgets: known,
+		Namespace: namespace, Selector: labels.Everything(), Scales: scales, Budgets: known, Now: c.date,
 	})
 	return eyes{seen, holds}, err
 }

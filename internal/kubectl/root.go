@@ -121,7 +121,11 @@ func (a *app) connect() (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure Kubernetes client: %w", err)
 	}
-	return connect(config, namespace, a.version, a.warn)
+	c, err := connect(config, namespace, a.version, a.warn)
+	if err == nil {
+		a.now = c.date
+	}
+	return c, err
 }
 
 func (a *app) warn(text string) { fmt.Fprintln(a.streams.Err, "warning: "+screen.Clean(text)) }

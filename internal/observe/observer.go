@@ -19,7 +19,6 @@ import (
 	metadataclient "k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -37,8 +36,8 @@ type Options struct {
 	Told Told
 	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
 	Asked Asked
-	// Clock is what times in API objects are compared with.
-	Clock *clock.Clock
+	// Now is what times in API objects are compared with; time.Now.
+	Now func() time.Time
 	// Budgets knows the budgets for evictions; nil: there are none.
 	Budgets Budgets
 }
@@ -96,7 +95,10 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		pods:    coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:   factory.Apps().V1().StatefulSets().Informer(),
 		scales:  opts.Scales,
-		now:     opts.Clock.Now,
+		now:     opts.Now,
+	}
+	if o.now == nil {
+		o.now = time.Now
 	}
 	if o.only == "" {
 		selected := informers.NewSharedInformerFactoryWithOptions(client, 0,

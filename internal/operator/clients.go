@@ -52,9 +52,9 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
 	clock := clock.New()
-	base.Wrap(clock.Watch)
 	chosen := rest.CopyConfig(base)
 	chosen.QPS = -1
+	base.Wrap(clock.Watch) // servers of kinds that people choose may have clocks of their own
 	base.Wrap(refused.Watch)
 
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ const decisionLoop = "decision"
 type decisions struct {
 	latest *budget.Decisions
 	loop   *loop.Loop[budget.Name]
+	now    func() time.Time
 }
 
 func (o *Operator) tellOfDecisions() *decisions {
@@ -33,19 +35,19 @@ func (o *Operator) tellOfDecisions() *decisions {
 		Observe:   panics[budget.Name](o.metrics, decisionLoop),
 	})
 	latest.Soon = l.AddAfter
-	return &decisions{latest, l}
+	return &decisions{latest, l, o.clients.clock.Now}
 }
 
 // decided hears what an eviction was answered.
 func (d *decisions) decided(ctx context.Context, e admission.Eviction, covering string, v admission.Verdict) {
 	if d != nil {
-		d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decisionOf(ctx, e.Pod, v))
+		d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decisionOf(ctx, e.Pod, v, d.now()))
 	}
 }
 
 // decisionOf is what a budget tells of a verdict, with the trace that it was made in.
-func decisionOf(ctx context.Context, pod string, v admission.Verdict) budget.Decision {
-	decision := budget.Decision{Pod: pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.Now()}
+func decisionOf(ctx context.Context, pod string, v admission.Verdict, now time.Time) budget.Decision {
+	decision := budget.Decision{Pod: pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.NewTime(now)}
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		decision.TraceID = span.TraceID().String()
 	}

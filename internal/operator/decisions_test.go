@@ -3,6 +3,7 @@ package operator
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -32,7 +33,7 @@ func TestABudgetTellsOfADecisionWithItsTrace(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := decisionOf(trace.ContextWithSpanContext(t.Context(), tc.span), "zone-a-0", tc.verdict)
+			got := decisionOf(trace.ContextWithSpanContext(t.Context(), tc.span), "zone-a-0", tc.verdict, time.Now())
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(budget.Decision{}, "Time")); diff != "" || got.Time.IsZero() {
 				t.Errorf("at %s (-want +got):\n%s", got.Time, diff)
 			}

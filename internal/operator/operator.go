@@ -117,7 +117,7 @@ func (o *Operator) assemble() error {
 		Client: o.clients.dynamic, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
 	watched := observe.Options{
-		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Clock: o.clients.clock, Budgets: o.budgets,
+		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Now: o.clients.clock.Now, Budgets: o.budgets,
 	}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata

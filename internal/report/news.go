@@ -117,7 +117,7 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 }
 
 func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing {
-	if before, known := m.stands[zone]; known && before.why.Code == why.Code && before.why.Zone == why.Zone && before.why.Pod == why.Pod {
+	if before, known := m.stands[zone]; known && !now.Before(before.since) && before.why.Code == why.Code && before.why.Zone == why.Zone && before.why.Pod == why.Pod {
 		return before
 	}
 	return standing{why, now}

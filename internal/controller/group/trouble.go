@@ -40,7 +40,7 @@ func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Ref
 		t.since = map[plan.Key]time.Time{}
 	}
 	since, known := t.since[key]
-	if !known {
+	if !known || now.Before(since) { // the clock was set back
 		since = now
 		t.since[key] = now
 	}
