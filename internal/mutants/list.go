@@ -343,7 +343,7 @@ var all = []Mutant{
 	{
 		Name:  "pod that counts as available from its first moment on",
 		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
-		Test:  walk, Rule: "WithinBudget",
+		Test:  walk, Rule: "OneZoneAtATime",
 		Remark: "the explorer has no lengths of time",
 	},
 	{

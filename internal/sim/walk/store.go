@@ -45,6 +45,7 @@ func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool
 	if !ok {
 		return plan.Hold{}, false
 	}
+	g.witness.notes(g, &stored)
 	w.show(ofLeases)
 	if p == nil {
 		return stored, true
@@ -117,7 +118,7 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 		f.ours = true
 	}
 	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeTakedown(g, n, ordinal, t, version, exact); rule != "" {
+	if rule, how := g.witness.judgeTakedown(g, n, ordinal, t, version, exact, w.wall()); rule != "" {
 		w.violate(g, rule, how)
 	}
 	return true
@@ -159,7 +160,7 @@ func (w *walk) setReplicas(g *group, n int, d decrease) bool {
 
 func (w *walk) judgeHarm(g *group, n int, d decrease) {
 	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeDecrease(g, n, d); rule != "" {
+	if rule, how := g.witness.judgeDecrease(g, n, d, w.wall()); rule != "" {
 		w.violate(g, rule, how)
 	}
 	if w.schedule.TrueClocks {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -49,16 +50,19 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// walks runs schedules on all processors, until one of them breaks a rule.
+// walks runs schedules on all processors, until one of them breaks a rule. Of several it
+// tells the first.
 func walks(first, schedules uint64) Report {
 	var next, done atomic.Uint64
 	var failed atomic.Bool
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var sum Report
+	var broken []uint64
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			var mine Report
+			var ours []uint64
 			for !failed.Load() {
 				n := next.Add(1) - 1
 				if n >= schedules {
@@ -69,15 +73,20 @@ func walks(first, schedules uint64) Report {
 				if n := done.Add(1); n%10_000 == 0 {
 					fmt.Fprintf(os.Stdout, "%d of %d schedules\n", n, schedules)
 				}
-				if len(report.Broken) > 0 && !failed.Swap(true) {
-					mine.Broken = []*Story{Retell(Draw(first + n))}
+				if len(report.Broken) > 0 {
+					failed.Store(true)
+					ours = append(ours, first+n)
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			sum.Add(mine)
+			broken = append(broken, ours...)
 		})
 	}
 	all.Wait()
+	if len(broken) > 0 {
+		sum.Broken = []*Story{Retell(Draw(slices.Min(broken)))}
+	}
 	return sum
 }

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,19 @@ type fall struct {
 	rose   plan.Version // when the pod that serves became Ready
 	served string       // its UID
 	until  time.Time    // which serves for as long as its zone asks for; it is down before
+	former earlier      // where it fell again by itself before it counted
+
+	evicted bool         // whoever is down, or served last
+	noted   plan.Version // of the Lease that notes him first
+	of      string       // his UID, while he is noted
+}
+
+// earlier is a fall that would have ended by now, for those who did not see the next one.
+type earlier struct {
+	since plan.Version
+	asked bool
+	ours  bool
+	until time.Time
 }
 
 // shrunk is when a zone shrank, as the Lease says it.
@@ -49,7 +63,7 @@ func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now ti
 	for n := range g.zones {
 		for ordinal := range w.falls[n] {
 			f, p := &w.falls[n][ordinal], g.pods[n][ordinal]
-			up := p != nil && p.Up()
+			up, served := p != nil && p.Up(), f.served != ""
 			switch {
 			case up && f.served != p.UID:
 				f.rose, f.served, f.until = version, p.UID, w.stableAt(p, g.zones[n].MinReady)
@@ -58,8 +72,11 @@ func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now ti
 			}
 			switch {
 			case !g.wanted(n, ordinal), up && !now.Before(f.until):
-				f.since, f.ours = 0, false
+				f.since, f.ours, f.former = 0, false, earlier{}
 			case up:
+			case served && f.since > 0:
+				f.former = earlier{f.since, f.asked, f.ours, f.until}
+				f.since, f.asked, f.ours = version, zoneChanged, false
 			case f.since == 0:
 				f.since, f.asked = version, zoneChanged
 			}
@@ -73,8 +90,24 @@ func (w *witness) recover(now time.Time) {
 	for n := range w.falls {
 		for ordinal := range w.falls[n] {
 			if f := &w.falls[n][ordinal]; f.since > 0 && f.served != "" && !now.Before(f.until) {
-				f.since, f.ours = 0, false
+				f.since, f.ours, f.former = 0, false, earlier{}
 			}
+		}
+	}
+}
+
+// notes brings the account of who is noted up to a Lease that was stored.
+func (w *witness) notes(g *group, lease *plan.Hold) {
+	for n, z := range g.zones {
+		for ordinal := range w.falls[n] {
+			f, uid, name := &w.falls[n][ordinal], "", plan.PodName(z.Name, ordinal)
+			if i := slices.IndexFunc(lease.Intents, func(i plan.Intent) bool { return i.Pod == name }); i >= 0 {
+				uid = lease.Intents[i].UID
+			}
+			if uid != "" && uid != f.of {
+				f.noted = lease.Version
+			}
+			f.of = uid
 		}
 	}
 }
@@ -97,16 +130,20 @@ type takedown struct {
 }
 
 // judgeTakedown looks at a pod of a zone that has just been sent away and was up.
-func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version plan.Version, exact bool) (rule, how string) {
-	rest, here, elsewhere := 0, 0, false
+func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version plan.Version, exact bool, now time.Time) (rule, how string) {
+	rest, here, joined, elsewhere := 0, 0, 0, false
+	own := &w.falls[n][ordinal]
+	own.evicted = t.evicted
 	for zone := range g.zones {
 		for o, f := range w.falls[zone] {
 			if f.since == 0 {
 				continue
 			}
-			elsewhere = elsewhere || (zone != n && f.ours)
-			counts := !f.excused(t.shown, zone) || (zone == n && o == ordinal)
+			elsewhere = elsewhere || (zone != n && f.byUs(now))
+			counts := !f.excused(t.shown, zone, now) || (zone == n && o == ordinal)
 			switch {
+			case counts && zone == n && f.evicted && f.noted > own.noted:
+				joined++
 			case counts && zone == n:
 				here++
 			case counts:
@@ -117,7 +154,10 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 	}
 	budget := g.rolloutBudget(n)
 	if t.evicted {
-		budget = g.evictionBudget(n)
+		budget, here, joined = g.evictionBudget(n), here+joined, 0
+	}
+	if here+joined > max(budget, g.evictionBudget(n)) {
+		here += joined // who joined was granted by the budget for evictions, with who was noted before
 	}
 	rule = judge.Deed{
 		Strange: !exact, Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
@@ -130,11 +170,23 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 
 // excused tells whether nobody could know that a pod is down by itself, from what was
 // shown to whoever decided.
-func (f fall) excused(shown served, zone int) bool {
-	if f.asked {
-		return !f.ours && f.since > shown.zones
+func (f fall) excused(shown served, zone int, now time.Time) bool {
+	if e := f.former; e.since > 0 && now.Before(e.until) && !unknown(e.since, e.asked, e.ours, shown, zone) {
+		return false
 	}
-	return !f.ours && f.since > shown.pods[zone]
+	return unknown(f.since, f.asked, f.ours, shown, zone)
+}
+
+func unknown(since plan.Version, asked, ours bool, shown served, zone int) bool {
+	if asked {
+		return !ours && since > shown.zones
+	}
+	return !ours && since > shown.pods[zone]
+}
+
+// byUs tells whether lockstep took the pod down that is missing.
+func (f fall) byUs(now time.Time) bool {
+	return f.ours || f.former.ours && now.Before(f.former.until)
 }
 
 // notes tells whether the Lease covers exactly this deed.
@@ -187,7 +239,7 @@ func (w *witness) harms(g *group, n int, d decrease) bool {
 }
 
 // judgeDecrease looks at a decrease that is about to take somebody down.
-func (w *witness) judgeDecrease(g *group, n int, d decrease) (rule, how string) {
+func (w *witness) judgeDecrease(g *group, n int, d decrease, now time.Time) (rule, how string) {
 	rest, elsewhere := 0, false
 	for zone := range g.zones {
 		if zone == n {
@@ -195,8 +247,8 @@ func (w *witness) judgeDecrease(g *group, n int, d decrease) (rule, how string) 
 		}
 		for _, f := range w.falls[zone] {
 			if f.since > 0 {
-				elsewhere = elsewhere || f.ours
-				if !f.excused(d.shown, zone) {
+				elsewhere = elsewhere || f.byUs(now)
+				if !f.excused(d.shown, zone, now) {
 					rest++
 				}
 			}
