@@ -142,7 +142,7 @@ monitoring: ## alerts, recording rules and every query of the dashboard, on a Pr
 	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m
 
 e2e: ## everything users do, on nodes of its own that run containers; needs root and Debian's packages, docs/e2e.md; KUBECONFIG_E2E=FILE takes a cluster of yours
-	cd $(SUITES) && $(if $(KUBECONFIG_E2E),,LOCKSTEP_E2E=run )$(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 30m $(if $(KUBECONFIG_E2E),,./debian ./enclosure ./realnode )./e2e
+	cd $(SUITES) && $(if $(KUBECONFIG_E2E),,LOCKSTEP_E2E=run )$(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 30m $(E2E_FLAGS) $(if $(KUBECONFIG_E2E),,./debian ./enclosure ./realnode )./e2e
 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)
