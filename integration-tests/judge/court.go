@@ -58,6 +58,7 @@ type court struct {
 	zones      map[string][]dated   // by UID, all states of each
 	holds      map[string]*Hold     // by group
 	taken      map[string]time.Time // by group: since when the hold names whom it names
+	notedAt    map[string]uint64    // by the pod's UID: version of the Lease that began to note it
 	homes      []heard
 	down       map[place]outage
 	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
@@ -87,6 +88,7 @@ type outage struct {
 	since time.Time
 	by    deed
 	until time.Time // when the pod there will have been Ready for long enough; zero: it is not Ready
+	noted uint64    // version of the Lease that began to note the pod that left; 0: none did
 }
 
 // deed is how a pod was taken down.
@@ -106,7 +108,7 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests,
 		departures: map[string][]Request{},
-		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{}, taken: map[string]time.Time{},
+		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{}, taken: map[string]time.Time{}, notedAt: map[string]uint64{},
 		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
 	for _, r := range requests {
@@ -155,6 +157,11 @@ func (c *court) seeHold(f Fact) {
 	group := f.Hold.Group
 	if before := c.holds[group]; before == nil || before.Gone || before.Holder != f.Hold.Holder {
 		c.taken[group] = f.At
+	}
+	for _, n := range f.Hold.Notes {
+		if before := c.holds[group]; before == nil || !slices.ContainsFunc(before.Notes, func(b Note) bool { return b.UID == n.UID }) {
+			c.notedAt[n.UID] = f.Version
+		}
 	}
 	c.holds[group] = f.Hold
 }
@@ -231,6 +238,9 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 	out, known := c.down[at]
 	if !known || out.over(now) {
 		out = outage{since: now, by: taken}
+		if p != nil {
+			out.noted = c.notedAt[p.UID]
+		}
 	}
 	out.until = until
 	c.down[at] = out

@@ -23,7 +23,7 @@ func (c *court) tryEviction(f Fact) {
 		c.tryRollouts(t)
 	} else {
 		c.tryOthers(t)
-		c.tryBudget(t, b.Limit)
+		c.tryBudget(t, b.Limit, b.Limit)
 	}
 	c.tryShrinking(t)
 	c.tryHoldOfEviction(t, b)

@@ -25,6 +25,12 @@ func unanswered(r *Request) {
 	r.Code, r.UID, r.RequiredUID, r.RequiredVersion, r.Ended = 0, "", "", 0, time.Time{}
 }
 
+// joined is an eviction that joins a rollout which has noted a pod, and comes first.
+func joined(rolled, evicted string) *story {
+	s := newStory().note("zone-1", rolled)
+	return s.hold("rollout/zone-1", s.noteOf(rolled), s.noteOf(evicted)).evict(evicted).delete(rolled)
+}
+
 var plantedEvictions = map[string]planted{
 	"an eviction under its note is not objected to": {
 		story: newStory().grants("zone-1", "zone-1-0").evict("zone-1-0").replace("zone-1-0", true).
@@ -34,6 +40,23 @@ var plantedEvictions = map[string]planted{
 	"an eviction joins a rollout of its zone": {
 		story: newStory().note("zone-1", "zone-1-0").evict("zone-1-0"),
 		rules: evicting,
+	},
+	"a pod that a rollout noted is deleted after an eviction has joined": {
+		story: joined("zone-1-0", "zone-1-1"),
+		rules: limited(2),
+	},
+	"4: an eviction and the rollout that it joined are more than evictions may be": {
+		story: joined("zone-1-0", "zone-1-1"),
+		rules: limited(1),
+		want:  []string{"4 zone-1-0 was deleted, so 2 pods of its zone were down, 1 allowed"},
+	},
+	"4: a rollout joins an eviction beyond its own budget": {
+		story: func() *story {
+			s := newStory().grants("zone-1", "zone-1-1").evict("zone-1-1").note("zone-1", "zone-1-0")
+			return s.delete("zone-1-0")
+		}(),
+		rules: limited(2),
+		want:  []string{"4 zone-1-0 was deleted, so 2 pods of its zone were down, 1 allowed"},
 	},
 	"an eviction joins a downscale of its zone": {
 		story: func() *story {

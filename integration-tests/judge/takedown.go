@@ -38,7 +38,8 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	if wasUp {
 		c.tryOthers(t)
 		c.tryShrinking(t)
-		c.tryBudget(t, c.limitOfDeletions(t))
+		limit := c.limitOfDeletions(t)
+		c.tryBudget(t, limit, max(limit, c.limitOfEvictions(t)))
 		c.tryHold(t, asked)
 	}
 }
@@ -143,17 +144,25 @@ func (c *court) downIn(z *Zone, k knowledge) iter.Seq2[string, int] {
 	}
 }
 
-// tryBudget asks whether fewer pods of the zone were down than allowed. One that
-// was not available costs nothing.
-func (c *court) tryBudget(t taking, allowed int) {
+// tryBudget asks whether fewer pods of the zone were down than allowed, apart from those
+// whose eviction joined a rollout that had noted this pod before, and than together with
+// these. One that was not available costs nothing.
+func (c *court) tryBudget(t taking, allowed, together int) {
 	if out, down := c.down[t.place()]; down && !out.over(t.now) {
 		return
 	}
-	downAfter := 1
+	downAfter, joined, own := 1, 0, c.notedAt[t.pod.UID]
 	for at, out := range c.down {
-		if at.zone == t.pod.Owner && c.counts(out, t.knowledge) {
+		switch {
+		case at.zone != t.pod.Owner || !c.counts(out, t.knowledge):
+		case t.by == deleted && out.by == evicted && own > 0 && out.noted > own:
+			joined++
+		default:
 			downAfter++
 		}
+	}
+	if downAfter+joined > together {
+		downAfter, allowed = downAfter+joined, together
 	}
 	if downAfter > allowed {
 		c.object(4, t.zone(), "%s was %s, so %d pods of its zone were down, %d allowed", t.pod.Name, t.by, downAfter, allowed)
@@ -167,6 +176,19 @@ func (c *court) limitOfDeletions(t taking) int {
 		return min(limit, b.Limit)
 	}
 	return limit
+}
+
+// limitOfEvictions is how many pods of a zone evictions may have down; 0 where they do not
+// go by zones.
+func (c *court) limitOfEvictions(t taking) int {
+	b, found := c.budget(t.zone().Group)
+	switch {
+	case !found:
+		return widest(t.states)
+	case b.Partition != nil:
+		return 0
+	}
+	return b.Limit
 }
 
 // tryHold asks whether the group was held for a deletion, and the pod noted, before.
