@@ -153,11 +153,17 @@ func (s *scene) eventsArePlain() {
 
 func (s *scene) objectIsPlain() {
 	s.t.Helper()
-	table := s.kubectl("get", "rg", "-o", "wide")
+	var table string
+	s.eventually("kubectl get rg tells of the group, and who holds it", func(present) error {
+		table = s.kubectl("get", "rg", "-o", "wide")
+		for _, part := range []string{longGroup, "manual/?[2J", "日本語"} {
+			if !strings.Contains(table, part) {
+				return fmt.Errorf("no %q in:\n%s", part, table)
+			}
+		}
+		return nil
+	})
 	s.plainly("kubectl get rg", table)
-	if !strings.Contains(table, longGroup) || !strings.Contains(table, "manual/?[2J") || !strings.Contains(table, "日本語") {
-		s.t.Errorf("kubectl get rg prints:\n%s", table)
-	}
 	s.plainly("kubectl describe rg", s.kubectl("describe", "rg"))
 	_, record := s.operator.get("/debug/groups/" + s.name + "/" + longGroup)
 	if !json.Valid([]byte(record)) {

@@ -290,6 +290,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 				return nil
 			})
 			s.setVerb(tc.resource, tc.verb, true)
+			s.patience = longPatience // what has failed for long is tried again within a minute
 			s.settled()
 			s.wantEachOnce()
 		})
