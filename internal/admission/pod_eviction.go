@@ -135,6 +135,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 	permit := plan.Permit{}
 	for range attempts {
 		var decision hold.Decision
+		var looked plan.Snapshot
 		cached := p.Observer.Cached(key)
 		permit, decision = cover(ctx, cached, e, ask)
 		if decision.Verdict == hold.Look || p.behind(cached, decision) {
@@ -143,6 +144,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 				return p.unknown(e, "the API server did not show the group", err)
 			}
 			p.Fresh.Looked(live)
+			looked = live
 			permit, decision = cover(ctx, live, e, ask)
 		}
 		switch {
@@ -156,6 +158,9 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case err == nil:
+			if looked.Live {
+				p.Fresh.Looked(looked) // which may have been forgotten meanwhile, as the end of this process does
+			}
 			p.outlooks.forget(key)
 			return p.told(ctx, e, permit)
 		case reason.ClassOf(err) != reason.Moved:

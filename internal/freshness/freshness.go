@@ -9,14 +9,16 @@
 package freshness
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Log remembers what is known of each group until a view shows it. Its methods
-// may be called concurrently.
+// Log remembers what is known of each group until a view shows it, and then how new
+// that view was: whoever took his before, and asks later, is behind. Its methods may
+// be called concurrently.
 type Log struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*entry
@@ -24,7 +26,8 @@ type Log struct {
 
 type entry struct {
 	Known
-	since time.Time // when a view was found behind first
+	since           time.Time    // when a view was found behind first
+	zonesAt, podsAt plan.Version // how new the last view was that showed all
 }
 
 // NewLog returns an empty Log.
@@ -44,7 +47,8 @@ func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.group(key).ZoneWritten(zone, version)
 }
 
-// Looked notes what a live read has shown: no later view may be older.
+// Looked notes what a live read has shown: no view that is asked about later may be
+// older.
 func (l *Log) Looked(live plan.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +56,8 @@ func (l *Log) Looked(live plan.Snapshot) {
 }
 
 // Behind returns what the view does not show yet and for how long views have
-// been behind, or "" when it shows all that is known; that is forgotten then.
+// been behind, or "" when it shows all that is known. That is forgotten then, but
+// for how new the view was.
 func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,9 +65,9 @@ func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration)
 	if !ok {
 		return "", 0
 	}
-	missing = e.Missing(view)
+	missing = e.missing(view)
 	if missing == "" {
-		delete(l.groups, view.Key)
+		*e = entry{zonesAt: view.ZonesAt, podsAt: view.PodsAt}
 		return "", 0
 	}
 	if e.since.IsZero() || view.Now.Before(e.since) { // the clock was set back
@@ -85,4 +90,14 @@ func (l *Log) group(key plan.Key) *entry {
 		l.groups[key] = e
 	}
 	return e
+}
+
+func (e *entry) missing(view plan.Snapshot) string {
+	switch {
+	case view.ZonesAt < e.zonesAt:
+		return fmt.Sprintf("StatefulSets at version %d", e.zonesAt)
+	case view.PodsAt < e.podsAt:
+		return fmt.Sprintf("pods at version %d", e.podsAt)
+	}
+	return e.Missing(view)
 }

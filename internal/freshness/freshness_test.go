@@ -144,6 +144,32 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
+func TestALookThatEndsLaterHidesNothingOfANewerOne(t *testing.T) {
+	log := freshness.NewLog()
+	log.Looked(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30"))
+	log.Looked(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30"))
+	if got, want := missing(log, fixture.MustParse("pods at 97\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")), "pod zone-a-0 at version 99"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAViewThatWasTakenBeforeOneThatShowedAllIsBehind(t *testing.T) {
+	for older, want := range map[string]string{
+		"pods at 97\n":  "pods at version 100",
+		"zones at 97\n": "StatefulSets at version 100",
+	} {
+		log := freshness.NewLog()
+		log.PodMoved(key, "zone-a-0", 90)
+		const shown = "zone-a rev=1\n zone-a-0 starting@1 version=91\n"
+		if missing := missing(log, fixture.MustParse("zones at 100\npods at 100\n"+shown)); missing != "" {
+			t.Fatalf("behind: %s", missing)
+		}
+		if got := missing(log, fixture.MustParse(older+shown)); got != want {
+			t.Errorf("%s got %q, want %q", older, got, want)
+		}
+	}
+}
+
 func TestGroupsDoNotKnowEachOther(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(plan.Key{Namespace: "other", Group: "store"}, "zone-a-0", 10)

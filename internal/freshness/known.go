@@ -13,7 +13,7 @@ import (
 type Known struct {
 	moved   map[string]plan.Version // pods that were deleted or touched at this version
 	written map[string]plan.Version // zones, with the version that the write returned
-	look    *plan.Snapshot          // the last live read
+	looks   []plan.Snapshot         // live reads, none of which another one covers
 }
 
 // PodMoved notes that a pod was deleted or touched as it stood at a version.
@@ -32,8 +32,12 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 	k.written[zone] = version
 }
 
-// Looked notes what a live read has shown, in place of the one before.
-func (k *Known) Looked(live plan.Snapshot) { k.look = &live }
+// Looked notes what a live read has shown, in place of those that it covers: the one
+// that ends last may have begun first.
+func (k *Known) Looked(live plan.Snapshot) {
+	k.looks = slices.DeleteFunc(k.looks, func(former plan.Snapshot) bool { return olderThan(live, former) == "" })
+	k.looks = append(k.looks, live)
+}
 
 // Missing says what a view does not show of what is known, or "" when it shows
 // everything.
@@ -50,10 +54,12 @@ func (k *Known) Missing(view plan.Snapshot) string {
 			return fmt.Sprintf("StatefulSet %s at version %d", name, version)
 		}
 	}
-	if k.look == nil {
-		return ""
+	for _, look := range k.looks {
+		if missing := olderThan(view, look); missing != "" {
+			return missing
+		}
 	}
-	return olderThan(view, *k.look)
+	return ""
 }
 
 // olderThan says where a view is older than a live read.
