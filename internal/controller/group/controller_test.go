@@ -101,7 +101,7 @@ const (
 	settled  = "zone-a rev=2\n zone-a-0 ready@2\n"
 	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
 	rolling  = "hold rollout/zone-a\n"
-	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=45s\n"
+	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
 	other    = "zone-b rev=2\n zone-b-0 ready@2\n"
 )
 

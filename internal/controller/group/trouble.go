@@ -13,9 +13,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// forbiddenAfter is for how long a request must be forbidden before people are
-// told: right after an opt-in, admission may hear of it later than lockstep.
-const forbiddenAfter = time.Second
+const (
+	// forbiddenAfter is for how long a request must be forbidden before people are
+	// told: right after an opt-in, admission may hear of it later than lockstep.
+	forbiddenAfter = time.Second
+	// movedAfter is for how long the world must move on under every plan.
+	movedAfter = 30 * time.Second
+)
 
 // trouble remembers since when requests for a group fail, so that people are
 // told of what lasts, and not of what the next attempt mends. The zero value is
@@ -26,8 +30,8 @@ type trouble struct {
 }
 
 // tell returns what to tell people about a round that ended at a time with an
-// error: nothing when it went well or the world had moved on, soon when
-// something is forbidden, and after a while when requests go on failing.
+// error: nothing when it went well, soon when something is forbidden, and after a
+// while when requests go on failing, or find that the world has moved on.
 func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Refusal, lasts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,9 +49,12 @@ func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Ref
 		t.since[key] = now
 	}
 	because = plan.Refusal{Code: reason.RequestFailing, Detail: answered(failure)}
-	if apierrors.IsForbidden(failure) {
+	switch {
+	case apierrors.IsForbidden(failure):
 		because.Code = reason.RequestForbidden
 		return because, now.Sub(since) >= forbiddenAfter
+	case reason.ClassOf(failure) == reason.Moved:
+		return because, now.Sub(since) >= movedAfter
 	}
 	return because, now.Sub(since) >= tellAfter
 }
@@ -59,22 +66,34 @@ func (t *trouble) forget(key plan.Key) {
 }
 
 // worst returns the error to tell of, of several that were joined: what is
-// forbidden before what failed, and nothing that only means a changed world or
-// an end of this process.
+// forbidden before what failed before what only means a changed world, and nothing
+// that means an end of this process.
 func worst(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
 		var found error
 		for _, one := range joined.Unwrap() {
-			if w := worst(one); w != nil && (found == nil || apierrors.IsForbidden(w)) {
+			if w := worst(one); weight(w) > weight(found) {
 				found = w
 			}
 		}
 		return found
 	}
-	if err == nil || reason.ClassOf(err) == reason.Moved || errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+func weight(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case apierrors.IsForbidden(err):
+		return 3
+	case reason.ClassOf(err) == reason.Moved:
+		return 1
+	}
+	return 2
 }
 
 // stalled returns a wait for each zone in which the plan wanted something that

@@ -49,8 +49,11 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 		"an API server that is away, when it lasts": {
 			errors.New("connection refused"), "RequestFailing (no answer)", 5 * time.Second,
 		},
-		"a world that has moved on, never": {
-			errors.Join(moved, moved), "", 0,
+		"a world that has moved on, when it goes on moving": {
+			errors.Join(moved, moved), "RequestFailing (Conflict)", 30 * time.Second,
+		},
+		"the end of this process, never": {
+			errors.Join(context.Canceled, fmt.Errorf("delete pod: %w", context.Canceled)), "", 0,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
