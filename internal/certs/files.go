@@ -17,13 +17,14 @@ import (
 // readEvery is how often files are read: a mounted Secret changes within a minute.
 const readEvery = 5 * time.Second
 
-// FileOptions say which files are served. The functions may be nil.
+// FileOptions say which files are served. The functions may be nil, Now is time.Now then.
 type FileOptions struct {
 	Cert, Key string // paths
 	CA        string // path of what clients should trust; empty: somebody else sees to that
 	Log       logrus.FieldLogger
-	Changed   func()          // the bundle is another one
-	Expires   func(time.Time) // another certificate is served, and until when
+	Now       func() time.Time // the API server's, whose clients judge the certificate
+	Changed   func()           // the bundle is another one
+	Expires   func(time.Time)  // another certificate is served, and until when
 }
 
 // Files serves a certificate from files and follows their content. All methods
@@ -39,6 +40,9 @@ type Files struct {
 
 // NewFiles reads the files.
 func NewFiles(o FileOptions) (*Files, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
@@ -101,7 +105,7 @@ func (f *Files) Look() {}
 func (f *Files) Ready() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if end := f.served.Leaf.NotAfter; !time.Now().Before(end) {
+	if end := f.served.Leaf.NotAfter; !f.options.Now().Before(end) {
 		return errors.Join(fmt.Errorf("the certificate in %s expired at %s", f.options.Cert, end.Format(time.RFC3339)), f.trouble)
 	}
 	return nil
@@ -129,7 +133,7 @@ func (f *Files) load() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.options.CA, err)
 		}
-		if err := signedBy(content.Serving, served.Leaf, authorities); err != nil {
+		if err := signedBy(content.Serving, served.Leaf, authorities, f.options.Now()); err != nil {
 			return fmt.Errorf("%s does not go with %s: %w", f.options.Cert, f.options.CA, err)
 		}
 	}
@@ -139,9 +143,9 @@ func (f *Files) load() error {
 
 // signedBy says why no client that trusts the authorities accepts the pair at any
 // time. That it has expired is another matter, which Ready tells.
-func signedBy(p Pair, leaf *x509.Certificate, authorities []*x509.Certificate) error {
+func signedBy(p Pair, leaf *x509.Certificate, authorities []*x509.Certificate, now time.Time) error {
 	var err error
-	for _, at := range []time.Time{leaf.NotBefore, leaf.NotAfter, time.Now()} {
+	for _, at := range []time.Time{leaf.NotBefore, leaf.NotAfter, now} {
 		if _, err = p.accepted(authorities, at); err == nil {
 			return nil
 		}

@@ -160,6 +160,9 @@ func (m *Messages) Fill(s plan.Snapshot) {
 			l := g.letter(z.Name, pod)
 			if l != nil && (z.Delay.Asked() || l.told.Message == plan.Stay) {
 				l.told.Again = within(l.told.Again, l.rest, s.Now)
+				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong: nobody would believe a note of it
+					l.told.At = s.Now
+				}
 				z.Told[pod.UID], present[l] = l.told, true
 			}
 		}

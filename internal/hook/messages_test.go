@@ -226,6 +226,17 @@ func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
+// A note of it would not be believed until that time has come.
+func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
+	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp": 1767614400}`) }, 80)
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * plan.FarAhead) }})
+	zone := delayed("zone-a", 0, 1)
+	f.Tell(store, zone, plan.Leave, zone.Pods)
+	if ahead := time.Until(f.told(t, store, zone)["zone-a-0"].At); ahead > 0 {
+		t.Errorf("answered in %v", ahead)
+	}
+}
+
 func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
 	for message, want := range map[plan.Message][]time.Duration{

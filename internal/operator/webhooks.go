@@ -71,7 +71,8 @@ func (w *webhooks) newCertificates() (certificates, error) {
 	o, c := w.operator, w.operator.config.ServerTLS
 	if c.OwnFiles() {
 		return certs.NewFiles(certs.FileOptions{
-			Cert: c.CertFile, Key: c.KeyFile, CA: c.CAFile, Log: o.log, Changed: w.bundleChanged, Expires: o.metrics.CertificateExpires,
+			Cert: c.CertFile, Key: c.KeyFile, CA: c.CAFile, Log: o.log, Now: o.clients.clock.Now,
+			Changed: w.bundleChanged, Expires: o.metrics.CertificateExpires,
 		})
 	}
 	options := certs.Options{

@@ -110,7 +110,7 @@ func (b *board) contested(m Mirror) Refusal {
 	written := m.Scale.Written
 	until := written.At.Add(ReportAgain)
 	switch {
-	case written.At.IsZero() || m.Scale.Reported == b.least(m) || !b.Now.Before(until):
+	case written.At.IsZero() || written.At.After(b.Now) || m.Scale.Reported == b.least(m) || !b.Now.Before(until):
 		return Refusal{}
 	case written.Failed:
 		return Refusal{Code: reason.ReportFailed, Until: until}

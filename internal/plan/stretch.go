@@ -103,10 +103,10 @@ func StretchOf(uid string, place int, since time.Time) Stretch {
 	return Stretch{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
 }
 
-// farAhead is how much a note may be ahead of the clock: as much as clocks of
+// FarAhead is how much a note may be ahead of the clock: as much as clocks of
 // processes that are well differ, and some. One that is further ahead is a mistake,
 // for whose end nobody waits.
-const farAhead = time.Hour
+const FarAhead = time.Hour
 
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold
 // notes it.
@@ -116,7 +116,7 @@ func (s *Snapshot) AgreedSince(z *Zone, pod Pod) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	since, known := noted.since(z, pod)
-	return since, known && !since.After(s.Now.Add(farAhead))
+	return since, known && !since.After(s.Now.Add(FarAhead))
 }
 
 func (s Stretch) notes(place int, pod Pod) bool {

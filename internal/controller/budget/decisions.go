@@ -38,6 +38,7 @@ type Decisions struct {
 	Managed func(namespace string) bool
 	Client  dynamic.Interface
 	Log     logrus.FieldLogger
+	Now     func() time.Time // the API server's
 	// Soon asks for a Reconcile after a while.
 	Soon func(Name, time.Duration)
 
@@ -68,14 +69,15 @@ func (d *Decisions) Take(n Name, decision Decision) {
 }
 
 // Reconcile writes what was kept, unless another process has answered after that. It
-// writes once: who wants to know why nothing happens sees the next decision soon.
+// writes once: who wants to know why nothing happens sees the next decision soon. What
+// is dated far ahead is from a clock that was wrong.
 func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
 	decision, waits := d.due(n)
 	o, exists := d.object(n)
 	if !waits || !exists || !d.Managed(n.Namespace) {
 		return loop.Gone(), nil
 	}
-	if shown := o.Status.LastDecision; shown != nil && decision.Time.Before(&shown.Time) {
+	if shown := o.Status.LastDecision; shown != nil && decision.Time.Before(&shown.Time) && !shown.Time.After(d.Now().Add(DecisionPace)) {
 		return loop.Gone(), nil
 	}
 	if err := d.write(ctx, n, o, decision); err != nil {

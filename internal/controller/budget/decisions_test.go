@@ -25,7 +25,7 @@ var theStore = Name{Namespace: "team", Budget: "store"}
 func answers(t *testing.T, w *world) *answering {
 	t.Helper()
 	c := w.controller(t)
-	a := &answering{t: t, Decisions: &Decisions{Book: w, Managed: w.Managed, Client: c.Client, Log: c.Log}}
+	a := &answering{t: t, Decisions: &Decisions{Book: w, Managed: w.Managed, Client: c.Client, Log: c.Log, Now: time.Now}}
 	a.Soon = func(n Name, after time.Duration) {
 		if n != theStore {
 			t.Errorf("asked for budget %s", n)
@@ -113,6 +113,19 @@ func TestWhatAnotherProcessAnsweredLaterStays(t *testing.T) {
 			t.Errorf("shown is %+v", got)
 		}
 		time.Sleep(DecisionPace)
+		a.refuse("zone-a-0")
+		a.write()
+		if got := w.objects[0].Status.LastDecision; got.Pod != "zone-a-0" {
+			t.Errorf("shown is %+v", got)
+		}
+	})
+}
+
+func TestWhatWasDatedByAClockThatWasWrongIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := limited()
+		a := answers(t, w)
+		w.objects[0].Status.LastDecision = &Decision{Pod: "zone-b-0", Allowed: true, Time: metav1.NewTime(time.Now().Add(time.Hour))}
 		a.refuse("zone-a-0")
 		a.write()
 		if got := w.objects[0].Status.LastDecision; got.Pod != "zone-a-0" {
