@@ -56,6 +56,7 @@ type Operator struct {
 	reporter   *report.Reporter
 	executor   *act.Executor
 	controller *group.Controller
+	fresh      *freshness.Log
 	webhooks   *webhooks  // nil: none are served
 	decisions  *decisions // nil: budgets are not told
 	underway   *underway
@@ -125,13 +126,13 @@ func (o *Operator) assemble() error {
 	if o.observer, err = observe.New(o.clients.work, o.holds, watched); err != nil {
 		return err
 	}
-	fresh := freshness.NewLog()
+	o.fresh = freshness.NewLog()
 	o.metrics.ObserveCaches(o.cacheVersions)
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
-		Fresh: fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
+		Fresh: o.fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
 	o.controller = &group.Controller{
 		Observer: o.observer,
@@ -141,7 +142,7 @@ func (o *Operator) assemble() error {
 		Told:     o.messages,
 		Asked:    o.asking,
 		Traces:   o.spans,
-		Fresh:    fresh,
+		Fresh:    o.fresh,
 		Log:      o.log,
 	}
 	if o.config.ServerTLS.Enabled {
@@ -393,10 +394,18 @@ func (o *Operator) waitForCaches(ctx context.Context) bool {
 func (o *Operator) enqueue(key plan.Key) {
 	if l := o.loop.Load(); l != nil {
 		l.Add(key)
-	} else if key.Rolled() && !o.observer.Has(key) {
-		o.metrics.Forget(key.Namespace, key.Group) // what replicas that do not lead have counted of it
+	} else if !o.observer.Has(key) {
+		o.forgetUnled(key)
 	}
 	o.budgetsChanged(key.Namespace)
+}
+
+// forgetUnled drops what a replica that does not lead has counted and seen of a group.
+func (o *Operator) forgetUnled(key plan.Key) {
+	o.fresh.Forget(key)
+	if key.Rolled() {
+		o.metrics.Forget(key.Namespace, key.Group)
+	}
 }
 
 // namespaceChanged looks at every group of a namespace that opted in or out.

@@ -76,6 +76,9 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 		if equality.Semantic.DeepEqual(o.Status, status) {
 			continue
 		}
+		if !c.Observer.Managed(namespace) { // any more
+			return loop.Gone(), errors.Join(errs...)
+		}
 		if c.rest(o.UID, now) <= 0 {
 			errs = append(errs, c.write(ctx, namespace, o, status))
 		}

@@ -208,7 +208,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 		o = made
 	}
 	status, changed := c.news(n, o) // which is later than before the turn
-	if !changed {
+	if !changed || !c.Observer.Managed(n.Namespace) {
 		return loop.Done()
 	}
 	version, err := c.write(ctx, n, o.uid, status)
