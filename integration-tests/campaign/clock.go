@@ -16,11 +16,11 @@ type clocks struct {
 }
 
 // Bounds of clocks. Certificates are an hour old, and nobody believes in one from the
-// future; a steady clock that is faster would end grants too early (ADR 15).
+// future; a steady clock that is much faster would end grants too early (ADR 15).
 const (
 	farthest                   = 25 * time.Minute
 	slowestWall, fastestWall   = 500, 2000
-	slowestTimer, fastestTimer = 500, 1300
+	slowestTimer, fastestTimer = 500, 2000
 )
 
 // clocksWrong lets an operator live by wrong clocks, each of both by clocks of its own.

@@ -5,7 +5,7 @@
 //	                                      │      ▲
 //	                                      └──────┘ note, settle, renew
 //
-// Exclusion never rests on a clock: an expired hold is taken over under the
+// Exclusion never rests on a date: an expired hold is taken over under the
 // same conditions as one that has not expired. Floor 2: no I/O, no clock, no
 // client; internal/lease stores what is decided here.
 package hold
@@ -259,7 +259,7 @@ func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	former := s.Hold.Decrease
 	replaced := next.Version != former.Version || next.Zone != former.Zone
 	if !former.None() && replaced && s.Shrank(former) {
-		times[former.Zone] = former.Since
+		times[former.Zone] = former.EffectiveBy(s.Now)
 	}
 	if len(times) == 0 {
 		return nil

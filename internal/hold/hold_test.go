@@ -212,7 +212,7 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	record := hold.Cover(s, plan.Group(s)).Record
-	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now().Add(-10 * time.Second)}
+	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
 	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
 		t.Errorf("times of a zone that left are dropped, the new one is added (-want +got)\n%s", diff)
 	}
@@ -222,6 +222,17 @@ zone-b rev=2
 	}
 	if diff := cmp.Diff([]string{"downscale/zone-a", "downscale/zone-b"}, queue); diff != "" {
 		t.Errorf("who was silent for too long loses the place (-want +got)\n%s", diff)
+	}
+}
+
+// Between the yes and the update lie up to 34 seconds. Counted from the yes, two zones
+// could shrink that much closer together than they ask for.
+func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
+	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
+		}
 	}
 }
 
@@ -237,7 +248,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		covered := hold.Cover(s, plan.Group(s))
 		at, is := covered.Record.Downscaled["zone-b"]
-		if covered.Verdict != hold.Write || is != kept || (kept && !at.Equal(fixture.Now().Add(-10*time.Second))) {
+		if covered.Verdict != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
 			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, covered.Verdict, at, is, kept)
 		}
 	}

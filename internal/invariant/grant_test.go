@@ -127,8 +127,8 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 		record hold.Decision
 	}{
 		"a pod as it was noted":                         {"live\n" + grant + "known=44s" + zone + "ready@1", false, writing("")},
-		"a pod as it was noted, after the time":         {"live\n" + grant + "known=45s" + zone + "ready@1", true, writing("")},
-		"a pod that has changed, after the time":        {"live\n" + grant + "known=45s" + zone + "ready@1 version=11", true, writing("")},
+		"a pod as it was noted, after the time":         {"live\n" + grant + "known=70s" + zone + "ready@1", true, writing("")},
+		"a pod that has changed, after the time":        {"live\n" + grant + "known=70s" + zone + "ready@1 version=11", true, writing("")},
 		"a pod as it was noted, on caches":              {grant + "known=1h" + zone + "ready@1", false, writing("")},
 		"a pod that is older than noted":                {"live\n" + grant + "known=1h" + zone + "ready@1 version=9", false, writing("")},
 		"a pod that leaves":                             {"live\n" + grant + "known=1h" + zone + "leaving@1 version=11", false, writing("")},

@@ -239,7 +239,7 @@ var all = []Mutant{
 	// freshness
 	{
 		Name:  "freshness ignores looks",
-		Edits: []Edit{{known, "func (k *Known) Looked(live plan.Snapshot) { k.look = &live }", "func (k *Known) Looked(plan.Snapshot) {}"}},
+		Edits: []Edit{{known, "k.looks = append(k.looks, live)", ""}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
@@ -253,6 +253,11 @@ var all = []Mutant{
 		Test:   "internal/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
 		Rule:   "pod zone-a-0 after version 10",
 		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
+	},
+	{
+		Name:  "older look in place of a newer one",
+		Edits: []Edit{{known, "return olderThan(live, former) == \"\"", "return true"}},
+		Test:  "internal/freshness TestALookThatEndsLaterHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
 	},
 	{
 		Name:  "freshness ignores own deletes and touches",
@@ -364,6 +369,13 @@ var all = []Mutant{
 		},
 		Test: walk, Rule: "TooSoon",
 		Remark: "only the walk's judge knows what time it is",
+	},
+	{
+		Name:   "downscale that counts from the yes to it",
+		Edits:  []Edit{{cover, "times[former.Zone] = former.EffectiveBy(s.Now)", "times[former.Zone] = former.Since"}},
+		Test:   walk,
+		Rule:   "TooSoon",
+		Remark: "the explorer has no lengths of time",
 	},
 	{
 		Name:  "preparation begun while another is undone",
@@ -565,7 +577,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that waits for a clock that was ahead by years",
-		Edits: []Edit{{stretch, "known && !since.After(s.Now.Add(farAhead))", "known"}},
+		Edits: []Edit{{stretch, "known && !since.After(s.Now.Add(FarAhead))", "known"}},
 		Test:  "internal/plan TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
 	},
 	{
@@ -728,8 +740,8 @@ var all = []Mutant{
 	{
 		Name: "granted eviction that ends while the API server works on it",
 		Edits: []Edit{
-			{fate, "const GrantLimit = 45 * time.Second", "const GrantLimit = 10 * time.Second"},
-			{granted, "const longestEviction = 45 * time.Second", "const longestEviction = 10 * time.Second"},
+			{fate, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
+			{granted, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
 		},
 		Test: walk, Rule: "NotedFirst",
 		Remark: "the explorer has no lengths of time",

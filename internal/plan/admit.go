@@ -226,8 +226,10 @@ func (b *board) lastDownscale(z *Zone) time.Time {
 	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
 		last = noted
 	}
-	if d := b.Hold.Decrease; d.Zone == z.Name && b.Shrank(d) && d.Since.After(last) {
-		last = d.Since // its end has not been written yet
+	if d := b.Hold.Decrease; d.Zone == z.Name && b.Shrank(d) {
+		if by := d.EffectiveBy(b.Now); by.After(last) {
+			last = by // its end has not been written yet
+		}
 	}
 	return last
 }

@@ -11,7 +11,7 @@ import (
 func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
 	const whole = outdated + " zone-b-0 ready@2\n"
-	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=45s\n"
+	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
 	for sentence, tc := range map[string]struct {
 		live, cached string
 		want         bool

@@ -28,6 +28,19 @@ type Decrease struct {
 	Trace      string    // W3C traceparent of the request
 }
 
+// EffectiveBy returns the latest time at which the update of a decrease that is in
+// effect can have come, as known at a time.
+func (d Decrease) EffectiveBy(now time.Time) time.Time {
+	by := d.Since.Add(RequestLimit)
+	switch {
+	case now.Before(d.Since):
+		return d.Since
+	case now.Before(by):
+		return now
+	}
+	return by
+}
+
 // Stage is how far a decrease has got, as far as somebody has to write it down.
 type Stage string
 

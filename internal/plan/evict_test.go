@@ -99,10 +99,10 @@ func TestEvict(t *testing.T) {
 			"hold eviction/zone-a\n noted zone-a-0 granted known=9s\n" + three, "EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
 		},
 		"until nobody can carry it out any more, which a look tells": {
-			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=45s\n" + three, "yes, noted zone-a-0",
+			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=70s\n" + three, "yes, noted zone-a-0",
 		},
 		"then who waits comes first": {
-			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=45s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
+			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=70s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
 		},
 		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
 		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},
@@ -207,7 +207,7 @@ func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
 		"while it may be carried out it counts":          {held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
 		"also for who looks live":                        {"live\n" + held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
 		"caches alone never end it":                      {held + " known=1h\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
-		"a live look ends it":                            {"live\n" + held + " known=45s\nzone-a rev=1\n zone-a-0 ready@1 version=12\n", plan.Void},
+		"a live look ends it":                            {"live\n" + held + " known=70s\nzone-a rev=1\n zone-a-0 ready@1 version=12\n", plan.Void},
 		"not where the pod is leaving":                   {"live\n" + held + " known=1h\nzone-a rev=1\n zone-a-0 leaving@1 version=12\n", plan.Open},
 		"nor where the pod is missing":                   {"live\n" + held + " known=1h\nzone-a rev=1 replicas=1\n", plan.Open},
 		"another version of the pod changes nothing":     {held + " known=1s\nzone-a rev=1\n zone-a-0 ready@1 version=50\n", plan.Open},

@@ -112,9 +112,14 @@ type Intent struct {
 // and, unlike a deletion of lockstep's own, no version.
 func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
 
+// RequestLimit is how long the API server works on a request, admission included.
+// What it was allowed to do happens by then, or never.
+const RequestLimit = 34 * time.Second
+
 // GrantLimit is for how long a process must have known of a granted eviction before
-// a live look may end it: longer than the API server works on a request (34 s).
-const GrantLimit = 45 * time.Second
+// a live look may end it: longer than RequestLimit, also by a clock that goes twice
+// as fast as it should.
+const GrantLimit = 70 * time.Second
 
 // Lapsed tells whether nobody can carry out a granted eviction any more that he has
 // not carried out yet.

@@ -15,12 +15,12 @@ type clock struct {
 	steady float64
 }
 
-// Steady clocks go at such a pace. Faster, and a process would believe that nobody can
+// Steady clocks go at such a pace. Much faster, and a process would believe that nobody can
 // carry out a granted eviction any more (plan.GrantLimit) while the API server still works
 // on it (requestLimit).
 const (
 	slowest = 0.5
-	fastest = 1.3
+	fastest = 2
 )
 
 // mostWrong is how far a wall clock gets from the time before it is set.

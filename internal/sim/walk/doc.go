@@ -37,7 +37,7 @@
 //
 //   - each plan passes invariant.Check, each yes to an eviction invariant.CheckEviction;
 //   - HandsOff: a hold that somebody took by hand is not written over before it expires, at
-//     the time of the decision as its record says it;
+//     the time of the decision; where clocks are wrong, as its record says it;
 //   - TooSoon, where all clocks are true: downscales of two zones lie as far apart as they
 //     ask for;
 //   - Progress: when faults have ended, every group gets to its goal and stays there: all

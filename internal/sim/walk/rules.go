@@ -9,5 +9,5 @@ type Rules struct {
 	Unconfirmed   bool // caches are not asked again after a look
 	Sleepy        bool // no timer rings
 	Restless      bool // whoever has no reason to look again does
-	HastyClocks   bool // steady clocks go at twice the pace
+	HastyClocks   bool // steady clocks go at three times the pace
 }

@@ -280,7 +280,7 @@ func (w *walk) elect(former *process) {
 func (w *walk) windUp(p *process) {
 	switch {
 	case w.schedule.Rules.HastyClocks:
-		p.clock.steady = 2
+		p.clock.steady = 3
 	case !w.schedule.TrueClocks:
 		p.clock.steady = slowest + (fastest-slowest)*w.chance.Float64()
 		rate := []float64{0.5, 1, 2, 0.5 + 1.5*w.chance.Float64()}[w.chance.IntN(4)]

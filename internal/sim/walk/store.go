@@ -1,6 +1,8 @@
 package walk
 
 import (
+	"time"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -52,10 +54,19 @@ func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool
 	}
 	p.wrote()
 	w.comes(aHoldIsWritten, g, p)
-	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(next.Renewed) {
+	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(w.known(next.Renewed)) {
 		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*spelled)(&next).String())
 	}
 	return stored, true
+}
+
+// known is the time that counts for who has decided at one: that one, where he cannot
+// know better, and no later one than there is.
+func (w *walk) known(decided time.Time) time.Time {
+	if w.schedule.TrueClocks && decided.After(w.wall()) {
+		return w.wall()
+	}
+	return decided
 }
 
 // dropLease removes the Lease as a process knew it, which may note nothing that is to be
@@ -67,7 +78,7 @@ func (w *walk) dropLease(p *process, g *group, record plan.Hold) bool {
 	}
 	p.wrote()
 	w.show(ofLeases)
-	if former.Holder.Foreign() && !former.Lapsed(p.wallNow()) {
+	if former.Holder.Foreign() && !former.Lapsed(w.known(p.wallNow())) {
 		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" removes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Decrease.None() {
@@ -168,8 +179,5 @@ func (w *walk) judgeHarm(g *group, n int, d decrease) {
 			w.violate(g, "TooSoon", how)
 		}
 		g.witness.shrank[n] = shrunk{w.wall(), g.zones[n].MinBetween.Duration}
-		if g.lease != nil {
-			g.witness.shrank[n].noted = g.lease.Decrease.Since
-		}
 	}
 }

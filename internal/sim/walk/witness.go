@@ -43,10 +43,10 @@ type earlier struct {
 	until time.Time
 }
 
-// shrunk is when a zone shrank, as the Lease says it.
+// shrunk is when a zone shrank.
 type shrunk struct {
-	noted time.Time
-	by    time.Duration // the minimum time that its zone asked for
+	at time.Time
+	by time.Duration // the minimum time that its zone asked for
 }
 
 func newWitness(zones int, timed bool) witness {
@@ -265,12 +265,12 @@ func (w *witness) judgeDecrease(g *group, n int, d decrease, now time.Time) (rul
 	return rule, fmt.Sprintf("%s lets %s shrink to %d; down: %s", d.by, name, d.to, w.fallen(g))
 }
 
-// tooSoon looks at the times that the Lease notes of the downscales of two zones.
+// tooSoon looks at when other zones shrank.
 func (w *witness) tooSoon(g *group, n int, now time.Time) string {
 	for zone, s := range w.shrank {
 		between := max(s.by, g.zones[n].MinBetween.Duration)
-		if zone != n && !s.noted.IsZero() && now.Before(s.noted.Add(between)) {
-			return fmt.Sprintf("%s shrinks %s after %s, and %s have to lie between", g.zones[n].Name, now.Sub(s.noted), g.zones[zone].Name, between)
+		if zone != n && !s.at.IsZero() && now.Before(s.at.Add(between)) {
+			return fmt.Sprintf("%s shrinks %s after %s, and %s have to lie between", g.zones[n].Name, now.Sub(s.at), g.zones[zone].Name, between)
 		}
 	}
 	return ""
