@@ -219,7 +219,7 @@ func (a *arena) allowAll(ctx context.Context, namespace, account string) error {
 // admit gives a racer the kubeconfig of an account, once the API server has
 // heard of what it may do.
 func (a *arena) admit(ctx context.Context, r *racer, namespace, account string) error {
-	r.user = "system:serviceaccount:" + namespace + ":" + account
+	r.user, r.home = "system:serviceaccount:"+namespace+":"+account, namespace
 	var err error
 	if r.kubeconfig, err = a.cluster.ServiceAccountKubeconfig(ctx, namespace, account); err != nil {
 		return err

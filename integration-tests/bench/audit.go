@@ -29,10 +29,6 @@ type request struct {
 // deletesPod tells whether the request took a pod down.
 func (r request) deletesPod() bool { return r.verb == "delete" && r.resource == "pods" && r.code < 300 }
 
-// renews tells whether it is, in a time in which nothing else happens, what a
-// leader does to stay leader.
-func (r request) renews() bool { return r.verb == "update" && r.resource == "leases" }
-
 // next returns what was added since the last call.
 func (l *auditLog) next() ([]request, error) {
 	fresh, err := l.read()

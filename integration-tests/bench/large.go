@@ -38,7 +38,7 @@ func (b *bench) largeCluster(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 	}
-	return largeRows(b.large, all), nil
+	return largeRows(b.large, b.idle.window, all), nil
 }
 
 func (a *arena) magnitude(ctx context.Context, r *racer) (magnitude, error) {
@@ -136,14 +136,14 @@ func (a *arena) calm(ctx context.Context, r *racer) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(requests, func(q request) bool { return q.user == r.user && !q.renews() }) {
+		if slices.ContainsFunc(requests, r.writes) {
 			wrote = time.Now()
 		}
 	}
 	return nil
 }
 
-func largeRows(sizes largeSizes, all map[string]magnitude) []row {
+func largeRows(sizes largeSizes, window time.Duration, all map[string]magnitude) []row {
 	memory, still, beside := map[string]occupied{}, map[string]stillness{}, map[string]series{}
 	full := row{
 		what:  fmt.Sprintf("%d groups, %d pods in %d namespaces: start to full caches, median of %d", sizes.groups, sizes.pods(), sizes.namespaces, sizes.starts),
@@ -159,7 +159,7 @@ func largeRows(sizes largeSizes, all map[string]magnitude) []row {
 	beside[floorName] = floors
 	own := beside[lockstepName].latencies()
 	rows := append([]row{full}, occupiedRows(sizes.pods(), sizes.rolling*largeZones*largePods, memory)...)
-	rows = append(rows, idleRows(sizes.groups, still)...)
+	rows = append(rows, idleRows(sizes.groups, window, still)...)
 	return append(rows,
 		rowOf(fmt.Sprintf("%d of these groups at once", sizes.rolling), "", unasked, beside, func(name string, s series) string {
 			if name == floorName {

@@ -40,7 +40,7 @@ func TestALargeClusterIsTakenBesideTheFloorOfTheSameTurns(t *testing.T) {
 			},
 		}
 	}
-	rows := largeRows(largeSizes{groups: 100, namespaces: 20, rolling: 10, starts: 1}, map[string]magnitude{lockstepName: m(1), "other": m(2)})
+	rows := largeRows(largeSizes{groups: 100, namespaces: 20, rolling: 10, starts: 1}, time.Minute, map[string]magnitude{lockstepName: m(1), "other": m(2)})
 	for name, want := range map[string][]string{
 		floorName:    {"1.00 s", "yes", "", "yes", "yes", "1.00 s", "1.0 / 1.0 ms"},
 		lockstepName: {"2.00 s (2.00)", "45.0 MB yes", "20.0 MB", "0.0 yes", "0.50 % yes", "3.00 s (3.00)", "5.0 / 5.0 ms"},

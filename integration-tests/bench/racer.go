@@ -13,6 +13,9 @@ const (
 	lockstepName = "lockstep"
 )
 
+// leaderLease is the Lease that says which replica works.
+const leaderLease = "lockstep-leader"
+
 // racerLabel is on the namespaces and pods of a racer.
 const racerLabel = "lockstep.test/racer"
 
@@ -22,11 +25,19 @@ type racer struct {
 	command    string // with {kubeconfig}, {namespace}, {selector}; empty: the floor
 	kubeconfig string
 	user       string // whom the API server takes it for
+	home       string // the namespace of its account, where it keeps the Lease of its leader
 	optIn      bool   // its namespaces say that lockstep manages them
 	processes  []*process
 }
 
 func (r *racer) isFloor() bool { return r.command == "" }
+
+// writes tells whether a request is a write of the racer's that is not to stay leader:
+// the Lease of a group's hold is one, the leader's is not.
+func (r *racer) writes(q request) bool {
+	leads := q.verb == "update" && q.resource == "leases" && q.namespace == r.home && q.name == leaderLease
+	return q.user == r.user && !leads
+}
 
 // start runs the operator: one process, or one for each namespace if the command
 // names it. The floor has none.

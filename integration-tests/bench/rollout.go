@@ -153,7 +153,7 @@ func (a *arena) besideIdle(ctx context.Context, groups map[string][]*group, ther
 	if err != nil {
 		return nil, err
 	}
-	rows := idleRows(count, still)
+	rows := idleRows(count, a.idle.window, still)
 	beside, err := a.inTurn(ctx, fmt.Sprintf("beside %d idle groups", count), a.racers, groups, a.settings.rollout.runs)
 	if err != nil {
 		return rows, err
@@ -216,7 +216,7 @@ func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, 
 		}
 		written := 0
 		for _, q := range requests {
-			if q.user == r.user && !q.renews() {
+			if r.writes(q) {
 				written++
 			}
 		}
@@ -225,10 +225,10 @@ func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, 
 	return all, nil
 }
 
-func idleRows(count int, all map[string]stillness) []row {
+func idleRows(count int, window time.Duration, all map[string]stillness) []row {
 	own := all[lockstepName]
 	return []row{
-		rowOf(fmt.Sprintf("writes a minute, idle with %d groups, leader's Lease apart", count), "0", verdictOf(own.written == 0), all,
+		rowOf(fmt.Sprintf("writes a minute, idle with %d groups for %.0f s, leader's Lease apart", count, window.Seconds()), "0", verdictOf(own.written == 0), all,
 			func(_ string, s stillness) string { return fmt.Sprintf("%.1f", s.perMinute()) }),
 		rowOf("share of a core meanwhile", "< 1 %", verdictOf(own.core() < mostShareOfCore), all,
 			func(_ string, s stillness) string { return fmt.Sprintf("%.2f %%", 100*s.core()) }),

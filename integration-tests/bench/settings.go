@@ -125,7 +125,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.rollout.runs, "rollout.runs", 11, 21, "counted rollouts of each, after one that is not counted")
 	count(&s.rollout.pods, "rollout.pods", 10, 10, "pods in each of three zones")
 	list(&s.idle.groups, "idle.groups", numbers{200}, "200,1000", "idle groups of six pods beside the one that rolls")
-	duration(&s.idle.window, "idle.window", 20*time.Second, time.Minute, "for how long idleness is watched")
+	duration(&s.idle.window, "idle.window", 30*time.Second, 2*time.Minute, "for how long idleness is watched: a hold is renewed every 20s")
 	count(&s.many.groups, "many.groups", 100, 100, "groups that roll at once")
 	count(&s.many.namespaces, "many.namespaces", 50, 50, "namespaces they are spread over")
 	count(&s.many.pods, "many.pods", 1, 3, "pods in each of three zones")

@@ -15,7 +15,7 @@ func TestLongChangesWhatWasNotGiven(t *testing.T) {
 	if s.rollout.runs != 3 || s.idle.groups.String() != "7,9" {
 		t.Errorf("what was given is lost: %d runs, idle groups %s", s.rollout.runs, s.idle.groups.String())
 	}
-	if s.memory.others != 20000 || s.memory.pods.String() != "1000,5000" || s.idle.window != time.Minute {
+	if s.memory.others != 20000 || s.memory.pods.String() != "1000,5000" || s.idle.window != 2*time.Minute {
 		t.Errorf("-long measures %d other pods, %s managed ones, idleness for %s", s.memory.others, s.memory.pods.String(), s.idle.window)
 	}
 }
