@@ -70,19 +70,19 @@ func granting(requests ...request) grants {
 }
 
 func TestAGrantIsComparedWithOneLeaseUpdate(t *testing.T) {
-	rows := granting().rows("granted", "1 write", 0)
-	if r := rows[0]; r.what != "granted, p50 / p99 of 2" || r.cells[floorName] != "400.0 / 400.0 ms" || r.cells[lockstepName] != "1000.0 / 1000.0 ms (2.50 / 2.50)" {
+	rows := granting().rows("granted", 0, 2)
+	if r := rows[0]; r.what != "granted, p50 / p99 of 2" || r.cells[floorName] != "400.0 / 400.0 ms" || r.cells[lockstepName] != "1000.0 / 1000.0 ms (2.50, 2.50 to 2.50) / (2.50, 2.50 to 2.50)" {
 		t.Errorf("got %+v", r)
 	}
-	if r := rows[1]; r.cells[floorName] != "300.0 ms" || r.cells[lockstepName] != "600.0 ms (2.00)" || r.met != met {
+	if r := rows[1]; r.cells[floorName] != "300.0 ms" || r.cells[lockstepName] != "600.0 ms (2.00, 2.00 to 2.00)" || r.met != met {
 		t.Errorf("got %+v", r)
 	}
 	slow := granting()
 	slow.took[lockstepName] = []time.Duration{1001 * time.Millisecond, 1001 * time.Millisecond}
-	if r := slow.beyondRow(true); r.met != missed {
+	if r := slow.beyondRow(true, 1); r.met != missed {
 		t.Errorf("got %+v", r)
 	}
-	if r := slow.beyondRow(false); r.met != unasked || r.goal != "" {
+	if r := slow.beyondRow(false, 1); r.met != unasked || r.goal != "" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -107,12 +107,12 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		"what is told of a budget":   {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
 		"a second write":             {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
 	} {
-		r := granting(slices.Concat(writes, tc.more)...).requestsRow("1 write", tc.reads)
+		r := granting(slices.Concat(writes, tc.more)...).requestsRow(tc.reads)
 		if r.cells[lockstepName] != tc.cell || r.met != tc.want {
 			t.Errorf("%s: %s %q, want %s %q", sentence, r.cells[lockstepName], r.met, tc.cell, tc.want)
 		}
 	}
-	if r := granting().requestsRow("1 write", 0); r.met != missed {
+	if r := granting().requestsRow(0); r.met != missed {
 		t.Errorf("no write at all: %+v", r)
 	}
 }

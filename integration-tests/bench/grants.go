@@ -54,8 +54,8 @@ func (a *arena) grantEvictions(ctx context.Context, s *evictionStage) ([]row, er
 	if err != nil {
 		return nil, fmt.Errorf("evict under a hold: %w", err)
 	}
-	rows := joined.rows("eviction granted under the hold of its zone", "1 write", 0)
-	return append(rows, taken.rows("eviction granted that takes the hold", "1 write and the look", mostLooks)...), nil
+	rows := joined.rows("eviction granted under the hold of its zone", 0, a.evict.runs)
+	return append(rows, taken.rows("eviction granted that takes the hold", mostLooks, a.evict.runs)...), nil
 }
 
 // evictee is a pod that is to go.

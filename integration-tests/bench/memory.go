@@ -68,8 +68,8 @@ func memoryRows(all map[string]footprint) []row {
 		}))
 	}
 	if own.others.pods > 0 {
-		what := fmt.Sprintf("memory with %d other pods on top (each of these)", own.others.pods)
 		managed := own.managed[len(own.managed)-1].pods
+		what := fmt.Sprintf("memory with %d other pods on top of %d (each of these)", own.others.pods, managed)
 		rows = append(rows, memoryRow(what, own.others.kilobytes, mostMemory(managed, own.others.pods), all, func(f footprint) string {
 			return fmt.Sprintf("%s (%.2f KB)", megabytes(f.others.kilobytes), f.perOther())
 		}))

@@ -233,7 +233,7 @@ func takeoverRow(what string, most time.Duration, all map[string]takeovers, up b
 		took := t.of(up, figure)
 		r.cells[name] = milliseconds(median(took), quantile(took, 0.99))
 		if name != floorName {
-			r.cells[name] += fmt.Sprintf(" (%.2f)", median(ratios(took, floors)))
+			r.cells[name] += " " + spread(ratios(took, floors))
 		}
 	}
 	if most > 0 {

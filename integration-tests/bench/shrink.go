@@ -61,6 +61,9 @@ func (a *arena) patchInTurn(ctx context.Context, groups map[string]*group, code 
 			}
 		}
 	}
+	for name, one := range took {
+		took[name] = parts(one[0], a.webhooks.runs)
+	}
 	return took, nil
 }
 

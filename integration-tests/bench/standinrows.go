@@ -20,7 +20,8 @@ func standInRows(world standin.World, all, first map[string]reaction) []row {
 	goal, same := "", unasked
 	own := all[lockstepName].writes
 	if first != nil {
-		goal, same = "as with fewest", verdictOf(median(own) <= times(mostTimesAlone, median(first[lockstepName].writes)))
+		goal = fmt.Sprintf("p50 ≤ %.2f × with fewest", mostTimesAlone)
+		same = verdictOf(median(own) <= times(mostTimesAlone, median(first[lockstepName].writes)))
 	}
 	rows := append([]row{full}, occupiedRows(groups*each, groupsPerNamespace*each, memory)...)
 	return append(rows, rowOf(fmt.Sprintf("one group changed to first write, p50 / p99 of %d", len(own)), goal, same, all, func(name string, r reaction) string {

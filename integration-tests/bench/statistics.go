@@ -47,6 +47,12 @@ func spread(all []float64) string {
 	return fmt.Sprintf("(%.2f, %.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))
 }
 
+// parts cuts what was taken turn by turn into so many runs of equal length; the last
+// one may be shorter.
+func parts[T any](turns []T, runs int) [][]T {
+	return slices.Collect(slices.Chunk(turns, max((len(turns)+runs-1)/runs, 1)))
+}
+
 func times(factor float64, d time.Duration) time.Duration {
 	return time.Duration(factor * float64(d))
 }

@@ -93,8 +93,8 @@ func statusRows(groups, pods int, shown, unshown series) []row {
 	return []row{
 		{what: fmt.Sprintf("%d groups of %d pods at once, not shown", groups, pods), cells: cell(seconds(median(unshown.totals())))},
 		{
-			what: "the same, shown in RolloutGroups (times not shown)", goal: "< 1.10", met: verdictOf(median(slower) < mostTimesUnshown),
-			cells: cell(fmt.Sprintf("%s (%.2f)", seconds(median(shown.totals())), median(slower))),
+			what: "the same, shown in RolloutGroups (times not shown)", goal: fmt.Sprintf("< %.2f", mostTimesUnshown), met: verdictOf(median(slower) < mostTimesUnshown),
+			cells: cell(seconds(median(shown.totals())) + " " + spread(slower)),
 		},
 		{
 			what: "statuses written for a group in a second, mean / most", goal: "≤ 1", met: verdictOf(most <= mostShownPerSecond),

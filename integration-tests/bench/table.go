@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,8 +29,23 @@ func verdictOf(ok bool) verdict {
 	return missed
 }
 
-// table prints rows in Markdown that also reads well in a terminal.
+// verdictOfBoth says of a goal for p50 and one for p99 which of them is missed.
+func verdictOfBoth(p50, p99 bool) verdict {
+	switch {
+	case p50 && !p99:
+		return missed + " (p99)"
+	case p99 && !p50:
+		return missed + " (p50)"
+	}
+	return verdictOf(p50)
+}
+
+// table prints rows in Markdown that also reads well in a terminal. Who was not
+// measured has no column.
 func table(names []string, rows []row) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !slices.ContainsFunc(rows, func(r row) bool { return r.cells[name] != "" })
+	})
 	head := append(append([]string{"what", "goal"}, names...), "met")
 	lines := [][]string{head, nil}
 	for _, r := range rows {

@@ -209,11 +209,12 @@ func (l load) judged(ctx context.Context, to listener, q question, uid types.UID
 // at the median and at p99. A goal of 0 is none.
 func decisionRow(what string, goal time.Duration, took map[string][][]time.Duration) row {
 	r := row{what: what, cells: map[string]string{}}
+	floors := took[floorName]
 	for name, runs := range took {
 		all := pooled(runs)
 		r.cells[name] = milliseconds(median(all), quantile(all, 0.99))
 		if name != floorName {
-			r.cells[name] += fmt.Sprintf(" (%.2f / %.2f)", timesFloor(runs, took[floorName], 0.5), timesFloor(runs, took[floorName], 0.99))
+			r.cells[name] += " " + spread(timesFloor(runs, floors, 0.5)) + " / " + spread(timesFloor(runs, floors, 0.99))
 		}
 	}
 	if goal > 0 {
@@ -231,10 +232,10 @@ func pooled(runs [][]time.Duration) []time.Duration {
 	return all
 }
 
-// timesFloor is the median of the runs' ratios of one quantile.
-func timesFloor(runs, floors [][]time.Duration, q float64) float64 {
+// timesFloor are the runs' ratios of one quantile.
+func timesFloor(runs, floors [][]time.Duration, q float64) []float64 {
 	of := func(took []time.Duration) time.Duration { return quantile(took, q) }
-	return median(ratios(durations(runs, of), durations(floors, of)))
+	return ratios(durations(runs, of), durations(floors, of))
 }
 
 // requestsRow is about what lockstep asked the API server while it refused.
@@ -242,7 +243,7 @@ func requestsRow(l load, v *verdicts) row {
 	r := row{what: "requests to the API server for these", goal: "0", cells: map[string]string{}}
 	most := 0
 	if l.notes {
-		r.goal = fmt.Sprintf("0, a note every %.0f s", notesEvery.Seconds())
+		r.goal = fmt.Sprintf("0, a note a run and every %.0f s", notesEvery.Seconds())
 		most = len(v.took[lockstepName]) + int(v.under/notesEvery) // the first one of a run may be due at once
 	}
 	r.cells[lockstepName] = fmt.Sprintf("%d reads, %d writes", v.reads, v.writes)

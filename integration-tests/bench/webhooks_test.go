@@ -74,14 +74,13 @@ func TestTheFloorAnswersEveryReviewWithYes(t *testing.T) {
 }
 
 func TestDecisionsAreComparedWithTheFloorRunByRun(t *testing.T) {
-	const ms = time.Millisecond
 	r := decisionRow("x", 10*ms, map[string][][]time.Duration{
 		floorName: {{1 * ms, 1 * ms}, {4 * ms, 4 * ms}}, lockstepName: {{2 * ms, 2 * ms}, {8 * ms, 12 * ms}},
 	})
 	if got := r.cells[floorName]; got != "4.0 / 4.0 ms" {
 		t.Errorf("the floor: %s", got)
 	}
-	if got := r.cells[lockstepName]; got != "8.0 / 12.0 ms (3.00 / 3.00)" || r.met != missed || r.goal != "p99 ≤ 10 ms" {
+	if got := r.cells[lockstepName]; got != "8.0 / 12.0 ms (3.00, 2.00 to 3.00) / (3.00, 2.00 to 3.00)" || r.met != missed || r.goal != "p99 ≤ 10 ms" {
 		t.Errorf("lockstep: %s, goal %s %s", got, r.goal, r.met)
 	}
 }
