@@ -125,7 +125,7 @@ func (c *Cluster) begin(from command) (*process, error) {
 func (c *Cluster) etcdFlags() []string {
 	client := c.EtcdURL()
 	peer := fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdPeer)
-	return []string{
+	flags := []string{
 		"--name=local",
 		"--data-dir=" + c.room.path("etcd"),
 		"--listen-client-urls=" + client,
@@ -133,9 +133,12 @@ func (c *Cluster) etcdFlags() []string {
 		"--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=local=" + peer,
-		"--unsafe-no-fsync",
 		"--log-level=warn",
 	}
+	if !c.options.EtcdSyncs {
+		flags = append(flags, "--unsafe-no-fsync")
+	}
+	return flags
 }
 
 func (c *Cluster) apiserverFlags() []string {

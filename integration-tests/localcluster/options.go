@@ -41,6 +41,10 @@ type Options struct {
 	// service accounts.
 	AuditPolicy string
 
+	// EtcdSyncs lets every write wait until it is on the disk with etcd's data, as etcd does
+	// by itself. Without, etcd never waits for a disk, which is faster and enough for tests.
+	EtcdSyncs bool
+
 	// Detached leaves the cluster running when this process ends. StopDetached ends
 	// it then.
 	Detached bool
