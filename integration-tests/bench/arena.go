@@ -67,7 +67,7 @@ func (b *bench) inArena(ctx context.Context, name string, measure func(context.C
 func (b *bench) inAuditedArena(ctx context.Context, name, policy string, measure func(context.Context, *arena) ([]row, error)) (rows []row, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: b.progress, Nodes: nodes, AuditPolicy: policy})
+	cluster, err := localcluster.Start(ctx, localcluster.Options{Progress: b.progress, Nodes: nodes, AuditPolicy: policy, EtcdSyncs: b.etcdSyncs})
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,12 @@ func (b *bench) inAuditedArena(ctx context.Context, name, policy string, measure
 	a := &arena{bench: b, cluster: cluster, audit: &auditLog{path: cluster.AuditLog()}, logs: logs, fail: fail}
 	defer a.endProcesses()
 	if err := a.enlist(ctx); err != nil {
+		return nil, err
+	}
+	if b.etcdSyncs && inMemory(cluster.Dir()) {
+		return nil, errors.New("-etcd.syncs: etcd's folder is in memory, so there is no disk to wait for: let TMPDIR be on one")
+	}
+	if err := b.conditions.look(ctx, cluster, a.client); err != nil {
 		return nil, err
 	}
 	rows, err = measure(ctx, a)

@@ -1,6 +1,6 @@
 // Command bench measures lockstep on a local cluster against the goals for its
 // speed and size, beside the floor and beside other operators, and prints one
-// table.
+// table below what it was measured on: both can go into docs/performance.md as they are.
 //
 //	go run ./bench [-only rollout,memory] [-long] [-contender 'NAME=COMMAND ...']
 //
@@ -62,9 +62,10 @@ func main() {
 	if b.wants("scaling") {
 		b.noNetwork = enterNetwork(ctx)
 	}
+	b.conditions = conditionsOf(ctx, b.began, os.Args[1:])
 	rows, err := b.run(ctx)
 	if len(rows) > 0 {
-		fmt.Print(table(b.names(), rows))
+		fmt.Print(b.conditions.heading(), table(b.names(), rows))
 	}
 	fail(err)
 }
@@ -82,6 +83,8 @@ type bench struct {
 	progress io.Writer
 	began    time.Time
 	program  string // lockstep, once it is built
+
+	conditions conditions
 
 	noNetwork error // why pods cannot be called at their addresses
 }

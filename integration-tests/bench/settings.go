@@ -17,6 +17,7 @@ import (
 type settings struct {
 	only       string
 	long       bool
+	etcdSyncs  bool
 	logs       string
 	operator   string
 	contenders contenders
@@ -118,6 +119,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	}
 	set.StringVar(&s.only, "only", "", "measure only these, comma-separated: "+strings.Join(scenarioNames(), ", "))
 	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes more than an hour")
+	set.BoolVar(&s.etcdSyncs, "etcd.syncs", false, "let etcd wait for the disk with every write; it never does otherwise")
 	set.StringVar(&s.logs, "logs", "", "folder to keep what operators and API server log, one for each scenario in it")
 	set.StringVar(&s.operator, "operator", "", "command line measured instead of lockstep of this source tree")
 	set.Var(&s.contenders, "contender", "command line of another operator measured in the same run, as NAME=COMMAND; may be given again")
