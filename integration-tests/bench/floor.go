@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -46,6 +47,10 @@ func replaced(seen <-chan sighting, pod, image string) error {
 	return errors.New("the watch of pods has ended")
 }
 
+// askAgain is short beside a rollout, and lets a thousand loops at once leave the API
+// server to the controller that they wait for.
+const askAgain = 5 * time.Millisecond
+
 // observed waits until the StatefulSet controller knows the new template.
 func (a *arena) observed(ctx context.Context, g *group, zone string) error {
 	for {
@@ -55,6 +60,9 @@ func (a *arena) observed(ctx context.Context, g *group, zone string) error {
 		}
 		if set.Status.ObservedGeneration == set.Generation {
 			return nil
+		}
+		if err := pause(ctx, askAgain); err != nil {
+			return err
 		}
 	}
 }

@@ -32,6 +32,7 @@ type footprint struct {
 	base    point   // one group, after a rollout: what is needed in any case is there
 	managed []point // in order of their number
 	others  point   // on top of the last one
+	daily   daily   // with all of these; lockstep's alone
 }
 
 // point is a number of pods and what the operator occupies then.
@@ -73,6 +74,9 @@ func memoryRows(all map[string]footprint) []row {
 		rows = append(rows, memoryRow(what, own.others.kilobytes, mostMemory(managed, own.others.pods), all, func(f footprint) string {
 			return fmt.Sprintf("%s (%.2f KB)", megabytes(f.others.kilobytes), f.perOther())
 		}))
+	}
+	if len(own.daily.samples) > 0 {
+		rows = append(rows, own.daily.row(own.managed[len(own.managed)-1].pods, own.others.pods))
 	}
 	return rows
 }
@@ -126,13 +130,17 @@ func (a *arena) footprint(ctx context.Context, r *racer) (footprint, error) {
 		}
 		f.managed = append(f.managed, now)
 	}
-	if f.others.pods = a.memory.others; f.others.pods == 0 {
-		return f, nil
+	if f.others.pods = a.memory.others; f.others.pods > 0 {
+		if err := a.makeOthers(ctx, f.others.pods); err != nil {
+			return f, err
+		}
+		if f.others.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.others.pods, " other pods on top"), a.memory.settle); err != nil {
+			return f, err
+		}
 	}
-	if err := a.makeOthers(ctx, f.others.pods); err != nil {
-		return f, err
+	if r.name == lockstepName {
+		f.daily, err = a.dailyUse(ctx, r, first)
 	}
-	f.others.kilobytes, err = a.settled(ctx, r, fmt.Sprint(f.others.pods, " other pods on top"), a.memory.settle)
 	return f, err
 }
 
@@ -154,10 +162,11 @@ func (b *bench) settled(ctx context.Context, r *racer, what string, within time.
 	}
 	var lows []int
 	for {
-		low, err := lowest(ctx, r, third)
+		samples, err := sample(ctx, r, third)
 		if err != nil {
 			return 0, err
 		}
+		low := slices.Min(samples)
 		lows = append(lows, low)
 		level := len(lows) > 1 && float64(lows[len(lows)-2]-low) <= levelWithin*float64(low)
 		if level || len(lows) >= mostParts {
@@ -167,15 +176,16 @@ func (b *bench) settled(ctx context.Context, r *racer, what string, within time.
 	}
 }
 
-func lowest(ctx context.Context, r *racer, during time.Duration) (int, error) {
-	low := r.memory()
+// sample returns what a racer occupies, again and again, at least once.
+func sample(ctx context.Context, r *racer, during time.Duration) ([]int, error) {
+	all := []int{r.memory()}
 	for began := time.Now(); time.Since(began) < during; {
 		if err := pause(ctx, sampleEvery); err != nil {
-			return 0, err
+			return nil, err
 		}
-		low = min(low, r.memory())
+		all = append(all, r.memory())
 	}
-	return low, nil
+	return all, nil
 }
 
 // makeOthers makes pods of somebody else: of ReplicaSets, in a namespace that

@@ -19,6 +19,11 @@ type said struct {
 
 // get asks the listener of the process for metrics and profiles.
 func (p *process) get(ctx context.Context, path string) (said, error) {
+	return p.getAs(ctx, path, "*/*")
+}
+
+// getAs asks for an answer of some kind.
+func (p *process) getAs(ctx context.Context, path, accept string) (said, error) {
 	address, err := addressIn(p.log, listening)
 	if err != nil {
 		return said{}, err
@@ -30,6 +35,7 @@ func (p *process) get(ctx context.Context, path string) (said, error) {
 	if err != nil {
 		return said{}, err
 	}
+	r.Header.Set("Accept", accept)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return said{}, fmt.Errorf("read %s: %w", path, err)

@@ -51,6 +51,7 @@ type memorySizes struct {
 	pods   numbers
 	others int
 	settle time.Duration
+	scrape time.Duration
 }
 
 type fairnessSizes struct{ runs, groups, rate int }
@@ -128,13 +129,14 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.rollout.pods, "rollout.pods", 10, 10, "pods in each of three zones")
 	list(&s.idle.groups, "idle.groups", numbers{200}, "200,1000", "idle groups of six pods beside the one that rolls")
 	duration(&s.idle.window, "idle.window", 30*time.Second, 2*time.Minute, "for how long idleness is watched: a hold is renewed every 20s")
-	count(&s.many.groups, "many.groups", 100, 100, "groups that roll at once")
-	count(&s.many.namespaces, "many.namespaces", 50, 50, "namespaces they are spread over")
-	count(&s.many.pods, "many.pods", 1, 3, "pods in each of three zones")
-	count(&s.many.runs, "many.runs", 1, 5, "counted rollouts of all of them, after one that is not counted")
+	count(&s.many.groups, "many.groups", 100, 1000, "groups that roll at once; the goal is about 1000")
+	count(&s.many.namespaces, "many.namespaces", 50, 200, "namespaces they are spread over")
+	count(&s.many.pods, "many.pods", 1, 1, "pods in each of three zones")
+	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all of them, after one that is not counted")
 	list(&s.memory.pods, "memory.pods", numbers{1000}, "1000,5000", "managed pods")
 	count(&s.memory.others, "memory.others", 2000, 20000, "other pods on top")
 	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
+	duration(&s.memory.scrape, "memory.scrape", 15*time.Second, 15*time.Second, "how often metrics are scraped where memory is that of daily use: whole seconds")
 	count(&s.fairness.runs, "fairness.runs", 2, 11, "counted rollouts of the quiet group in each state")
 	count(&s.fairness.groups, "fairness.groups", 200, 1000, "groups of one namespace that change all the time")
 	count(&s.fairness.rate, "fairness.rate", 30, 30, "changes a second of theirs")
@@ -211,6 +213,7 @@ func (s *settings) check() error {
 	for name, n := range map[string]int{
 		"rollout.runs": s.rollout.runs, "rollout.pods": s.rollout.pods,
 		"many.runs": s.many.runs, "many.groups": s.many.groups, "many.namespaces": s.many.namespaces, "many.pods": s.many.pods,
+		"memory.scrape": int(s.memory.scrape.Seconds()),
 		"fairness.runs": s.fairness.runs, "fairness.groups": s.fairness.groups, "fairness.rate": s.fairness.rate,
 		"webhooks.runs": s.webhooks.runs, "webhooks.rate": s.webhooks.rate, "webhooks.patches": s.webhooks.patches,
 		"evictions.pods": s.evict.pods, "evictions.runs": s.evict.runs, "evictions.rate": s.evict.rate, "evictions.joins": s.evict.joins, "evictions.takes": s.evict.takes,

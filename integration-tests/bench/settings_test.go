@@ -29,7 +29,7 @@ func TestLongIsLonger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.many.runs <= short.many.runs || s.fairness.groups <= short.fairness.groups || s.failover.kills <= short.failover.kills || s.evict.pods <= short.evict.pods {
+	if s.many.runs <= short.many.runs || s.many.groups != 1000 || s.fairness.groups <= short.fairness.groups || s.failover.kills <= short.failover.kills || s.evict.pods <= short.evict.pods {
 		t.Errorf("-long is not longer: %+v, %+v", s, short)
 	}
 }
@@ -52,17 +52,18 @@ func TestOtherOperatorsHaveNames(t *testing.T) {
 
 func TestUnusableFlagsAreRefused(t *testing.T) {
 	for sentence, arguments := range map[string][]string{
-		"a scenario that is not there":         {"-only", "rollout,speed"},
-		"no runs":                              {"-rollout.runs", "0"},
-		"no reviews of evictions":              {"-evictions.rate", "0"},
-		"more groups that roll than there are": {"-large.groups", "5"},
-		"a soak without a pace":                {"-soak.every", "0s"},
-		"a soak that is all warm-up":           {"-soak.minutes", "12"},
-		"a number that is none":                {"-memory.pods", "many"},
-		"two operators of one name":            {"-contender", "a=x", "-contender", "a=y"},
-		"an operator of the name of another":   {"-contender", "lockstep=x"},
-		"an operator without a command":        {"-contender", ""},
-		"something that is no flag":            {"rollout"},
+		"a scenario that is not there":          {"-only", "rollout,speed"},
+		"no runs":                               {"-rollout.runs", "0"},
+		"no reviews of evictions":               {"-evictions.rate", "0"},
+		"more groups that roll than there are":  {"-large.groups", "5"},
+		"metrics that are scraped all the time": {"-memory.scrape", "500ms"},
+		"a soak without a pace":                 {"-soak.every", "0s"},
+		"a soak that is all warm-up":            {"-soak.minutes", "12"},
+		"a number that is none":                 {"-memory.pods", "many"},
+		"two operators of one name":             {"-contender", "a=x", "-contender", "a=y"},
+		"an operator of the name of another":    {"-contender", "lockstep=x"},
+		"an operator without a command":         {"-contender", ""},
+		"something that is no flag":             {"rollout"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if _, err := parse(arguments, io.Discard); err == nil {
