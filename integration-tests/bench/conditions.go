@@ -29,6 +29,7 @@ type conditions struct {
 	commit   string // of this source tree, with a plus where a file differs
 	command  string // that prints the same table
 	machine  string
+	load     string // of the machine when the run began
 	versions []string
 	tuning   []tuned // nothing where there was no cluster
 }
@@ -39,7 +40,7 @@ type tuned struct{ who, flags string }
 // conditionsOf takes in what is known before anything is measured.
 func conditionsOf(ctx context.Context, began time.Time, arguments []string) conditions {
 	c := conditions{
-		on: began.UTC().Format(time.DateOnly), commit: commitOf(ctx, ".."), command: commandOf(arguments), machine: machine(),
+		on: began.UTC().Format(time.DateOnly), commit: commitOf(ctx, ".."), command: commandOf(arguments), machine: machine(), load: busy(),
 		versions: []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -82,7 +83,7 @@ func commandOf(arguments []string) string {
 	return "make bench BENCH_FLAGS='" + strings.Join(words, " ") + "'"
 }
 
-// machine says what this one is, and how much it had to do when the run began.
+// machine says what this one is.
 func machine() string {
 	var all strings.Builder
 	fmt.Fprintf(&all, "%d cores", runtime.NumCPU())
@@ -93,7 +94,6 @@ func machine() string {
 		{"/proc/cpuinfo", `model name\s*: (.+)`, func(name string) string { return " (" + name + ")" }},
 		{"/proc/meminfo", `MemTotal:\s*(\d+) kB`, func(size string) string { return ", " + gigabytes(size) + " GB" }},
 		{"/proc/sys/kernel/osrelease", `(\d+\.\d+)`, func(version string) string { return "; Linux " + version }},
-		{"/proc/loadavg", `(\S+)`, func(load string) string { return "; load average " + load + " when it began" }},
 	} {
 		text, err := os.ReadFile(one.file)
 		if err != nil {
@@ -104,6 +104,16 @@ func machine() string {
 		}
 	}
 	return all.String()
+}
+
+// busy is the load average of the machine, of one minute.
+func busy() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }
 
 func gigabytes(kilobytes string) string {

@@ -60,7 +60,7 @@ func TestFlagsAreFoundByTheirWholeName(t *testing.T) {
 
 func TestATableSaysWhereItIsFrom(t *testing.T) {
 	c := conditions{
-		on: "2030-01-01", commit: "abc1234+", command: "make bench", machine: "2 cores", versions: []string{"etcd 1.2.3", "Go 4.5"},
+		on: "2030-01-01", commit: "abc1234+", command: "make bench", machine: "2 cores", load: "0.07", versions: []string{"etcd 1.2.3", "Go 4.5"},
 		tuning: []tuned{{"etcd", unsynced}, {"API server", "--max-requests-inflight=2000"}},
 	}
 	got := c.heading()
@@ -68,7 +68,7 @@ func TestATableSaysWhereItIsFrom(t *testing.T) {
 		"| machine | 2 cores |\n", "| versions | etcd 1.2.3, Go 4.5 |\n",
 		"| etcd | never waits for the disk (`--unsafe-no-fsync`): writes are faster than on a usual cluster |\n",
 		"| API server | more at a time than usual (`--max-requests-inflight=2000`) |\n",
-		"\n\nMeasured on 2030-01-01 at abc1234+ with `make bench`:\n\n",
+		"\n\nMeasured on 2030-01-01 at abc1234+, load average 0.07 before, with `make bench`:\n\n",
 	} {
 		if !strings.Contains(got, line) {
 			t.Errorf("%q is not in\n%s", line, got)

@@ -8,7 +8,8 @@ import (
 // spreadMeaning is what cells leave unsaid.
 const spreadMeaning = "in brackets behind a time is its ratio to the floor's, where both take turns: the median of runs or turns, the least and the largest; where two times stand, two brackets"
 
-// heading says in Markdown what the table below was measured on, and at which commit.
+// heading says in Markdown what figures are measured on, which is the same for all runs,
+// and then when, at which commit and how those of this run were.
 func (c conditions) heading() string {
 	var b strings.Builder
 	line := func(what, is string) { fmt.Fprintf(&b, "| %s | %s |\n", what, is) }
@@ -24,7 +25,7 @@ func (c conditions) heading() string {
 		line(t.who, t.meaning())
 	}
 	line("spread", spreadMeaning)
-	fmt.Fprintf(&b, "\nMeasured on %s at %s with `%s`:\n\n", c.on, c.commit, c.command)
+	fmt.Fprintf(&b, "\nMeasured on %s at %s, load average %s before, with `%s`:\n\n", c.on, c.commit, c.load, c.command)
 	return b.String()
 }
 

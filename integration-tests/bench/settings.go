@@ -119,7 +119,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 		long[name] = longer
 	}
 	set.StringVar(&s.only, "only", "", "measure only these, comma-separated: "+strings.Join(scenarioNames(), ", "))
-	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes more than an hour")
+	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes hours")
 	set.BoolVar(&s.etcdSyncs, "etcd.syncs", false, "let etcd wait for the disk with every write; it never does otherwise")
 	set.StringVar(&s.logs, "logs", "", "folder to keep what operators and API server log, one for each scenario in it")
 	set.StringVar(&s.operator, "operator", "", "command line measured instead of lockstep of this source tree")
