@@ -94,6 +94,8 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 	writes := []request{at(500*time.Millisecond, "update"), at(2500*time.Millisecond, "update")}
 	status := at(time.Second, "patch")
 	status.resource = "zoneawarepoddisruptionbudgets/status"
+	shown := status
+	shown.resource = "rolloutgroups/status"
 	for sentence, tc := range map[string]struct {
 		more  []request
 		reads int
@@ -105,6 +107,7 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		"a read that nobody expects": {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
 		"a look":                     {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
 		"what is told of a budget":   {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
+		"what is told of a group":    {[]request{shown}, 0, "0.00 reads, 1.00 writes", met},
 		"a second write":             {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
 	} {
 		r := granting(slices.Concat(writes, tc.more)...).requestsRow(tc.reads)

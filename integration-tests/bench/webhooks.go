@@ -181,7 +181,8 @@ func (a *arena) underLoad(ctx context.Context, t trial, name string) error {
 func (v *verdicts) count(requests []request, user string) {
 	for _, q := range requests {
 		switch {
-		case q.user != user || q.namespace == lockstepHome || q.resource == "selfsubjectaccessreviews", q.resource == "events", q.resource == disruptionBudgets.Resource+"/status":
+		case q.user != user || q.namespace == lockstepHome || q.resource == "selfsubjectaccessreviews", q.resource == "events",
+			q.resource == disruptionBudgets.Resource+"/status", q.resource == "rolloutgroups", q.resource == "rolloutgroups/status":
 		case q.verb == "get" || q.verb == "list":
 			v.reads++
 		default:
