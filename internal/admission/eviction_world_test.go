@@ -111,14 +111,14 @@ type ledger struct {
 	slow     func()
 }
 
-// Cached implements admission.Holds.
+// Cached implements admission.Store.
 func (l *ledger) Cached(plan.Key) plan.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
 }
 
-// Write implements admission.Holds.
+// Write implements admission.Store.
 func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	if l.slow != nil {
 		l.slow()
@@ -145,7 +145,7 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 
 // webhook judges evictions there.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: c.ledger, Fresh: freshness.NewLog(), Turns: &admission.Turns{}, Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.Turns{}, Log: silent()}
 }
 
 // pinned is the eviction of a pod, bound to it as it is shown.

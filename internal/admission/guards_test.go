@@ -43,7 +43,7 @@ func barring(strict bool) http.Handler {
 
 func preparing(group plan.Snapshot) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: onlyGroup{group}, Holds: forgetful{group.Hold}, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+		Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
 	}})
 }
 
@@ -53,6 +53,19 @@ func atRest() plan.Snapshot {
 		fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1"), func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }),
 		fixture.Zone("zone-b", "1", fixture.Pods("1", "1", "1")),
 	)
+}
+
+// askingAtRest is the same group where who leaves is asked first.
+func askingAtRest() plan.Snapshot {
+	group := atRest()
+	for i := range group.Zones {
+		z := &group.Zones[i]
+		z.Prepares, z.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+		for j := range z.Pods {
+			z.Pods[j].IP = "10.0.0.1"
+		}
+	}
+	return group
 }
 
 func rolling() plan.Snapshot {
@@ -82,6 +95,11 @@ func (o onlyGroup) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) 
 	live := o.Cached(key)
 	live.Live = true
 	return live, nil
+}
+
+// kept are holds of namespaces that all opted in.
+func kept(store admission.Store) admission.Holds {
+	return admission.Holds{Store: store, Managed: func(string) bool { return true }}
 }
 
 // forgetful takes every write of a hold and shows what it showed before.

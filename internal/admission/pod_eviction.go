@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -153,10 +154,10 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 			return p.told(ctx, e, permit)
 		case !permit.Noted() || e.DryRun:
 			return p.told(ctx, e, permit)
-		case !p.Observer.Managed(e.Namespace): // any more
-			return Allow(NotGuarded)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
+		case errors.Is(err, errOptedOut):
+			return Allow(NotGuarded)
 		case err == nil:
 			if looked.Live {
 				p.Fresh.Looked(looked) // which may have been forgotten meanwhile, as the end of this process does
@@ -219,7 +220,7 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
 // queue keeps the place of who has to wait.
 func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.Permit) {
 	waits := queueing[permit.Because.Code] && permit.Place.Zone != ""
-	if waits && !e.DryRun && p.Observer.Managed(e.Namespace) {
+	if waits && !e.DryRun {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
 	}
 }

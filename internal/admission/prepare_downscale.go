@@ -42,12 +42,6 @@ type Observer interface {
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
 
-// Holds stores the holds of groups.
-type Holds interface {
-	Cached(plan.Key) plan.Hold
-	Write(context.Context, plan.Key, plan.Hold) error
-}
-
 // Pods answer calls. An error says which of them did not.
 type Pods interface {
 	// Prepare tells also whether any of them may have heard the call.
@@ -144,6 +138,8 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		record := hold.Admit(live, v.Note)
 		record.Own = false // whoever rolls the group looks before he goes on
 		switch err := p.Holds.Write(ctx, key, record); {
+		case errors.Is(err, errOptedOut):
+			return Allow(NotGuarded)
 		case reason.ClassOf(err) == reason.Moved:
 			continue
 		case err != nil:
@@ -183,6 +179,10 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal 
 
 // prepare asks who leaves, and says yes when all have answered and the hold says
 // so. What goes wrong is written down, and undone by whoever leads.
+//
+// In a namespace that opted out meanwhile nothing is written down and nobody is
+// called any more. It gets no yes, since the hold cannot say so: a note at the stage
+// Preparing stays, which is undone if the namespace opts in again.
 func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.Verdict) Verdict {
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)

@@ -47,7 +47,7 @@ func shrinking() admission.Change {
 func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds := &slow{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: holds, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
@@ -65,7 +65,7 @@ func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
 		group := rolling()
 		group.Hold.Exists = true
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
 		began := time.Now()
 		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
@@ -103,16 +103,9 @@ func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error 
 // What was begun is undone although nobody waits for the answer any more.
 func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		group := atRest()
-		for i := range group.Zones {
-			z := &group.Zones[i]
-			z.Prepares, z.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
-			for j := range z.Pods {
-				z.Pods[j].IP = "10.0.0.1"
-			}
-		}
+		group := askingAtRest()
 		holds := &strict{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: holds, Pods: silentPods{}, Turns: &admission.Turns{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.Turns{}, Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed {

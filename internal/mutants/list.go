@@ -670,6 +670,11 @@ var all = []Mutant{
 		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
 	},
 	{
+		Name:  "webhook that writes to a namespace which opted out while it judged",
+		Edits: []Edit{{"internal/admission/holds.go", "if !h.Managed(key.Namespace) {", "if false {"}},
+		Test:  "internal/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
+	},
+	{
 		Name:  "turn of a group that every request makes anew",
 		Edits: []Edit{{"internal/admission/turns.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
 		Test:  "internal/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",

@@ -55,16 +55,17 @@ func (o *Operator) askPods() *hook.Preparations {
 // admission answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	turns := &admission.Turns{}
+	holds := admission.Holds{Store: o.holds, Managed: o.observer.Managed}
 	return admission.New(admission.Options{
 		NoDownscale: admission.NoDownscale{
 			Parents: admission.ScaleParents{Cached: o.observer.Scaled, Client: o.clients.work},
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
 		PrepareDownscale: &admission.PrepareDownscale{
-			Observer: o.observer, Holds: o.holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+			Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 		},
 		PodEviction: &admission.PodEviction{
-			Observer: o.observer, Holds: o.holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
 		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},
