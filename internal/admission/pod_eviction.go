@@ -118,7 +118,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
-		permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
+		permit.Because = noTurn
 		return p.told(ctx, e, permit)
 	}
 	defer leave()
@@ -168,7 +168,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 			return p.unknown(e, "the hold could not be written", err)
 		}
 	}
-	permit.Because = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
+	permit.Because = overtaken
 	return p.told(ctx, e, permit)
 }
 
@@ -267,12 +267,11 @@ func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
 	if where == "" {
 		where = e.Namespace
 	}
-	entry, _ := reason.Explain(because.Code)
 	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, inWords(because, p.Clock.Now()))
 	if down := formerWords(permit); down != "" {
 		text = down + "; " + text
 	}
-	return Deny(refusalOfEviction(entry), because.Code, shortened(text, mostMessage))
+	return Deny(statusOf(because.Code), because.Code, shortened(text, mostMessage))
 }
 
 // formerWords are those of the predecessor, which people and programs look for.
@@ -281,16 +280,4 @@ func formerWords(permit plan.Permit) string {
 		return "max unavailable = 0"
 	}
 	return permit.Tally.String()
-}
-
-// refusalOfEviction is the HTTP status of a refusal. Drains ask again after 429 and
-// nothing else; a pod that does not exist they take for evicted.
-func refusalOfEviction(entry reason.Entry) int {
-	switch {
-	case entry.Code == PodIsGone:
-		return http.StatusNotFound
-	case entry.Kind == reason.Attention && entry.Code != reason.StaleHold: // which somebody may renew yet
-		return http.StatusForbidden
-	}
-	return http.StatusTooManyRequests
 }

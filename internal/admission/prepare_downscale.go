@@ -117,7 +117,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	ask := plan.Request{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
-		return p.Doubt(CacheEmpty, "too many requests for this group at a time")
+		return p.refused(c, noTurn)
 	}
 	defer leave()
 	if because := p.refusal(key, ask); !because.None() {
@@ -149,7 +149,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		leave()
 		return p.prepare(ctx, key, c, live, v)
 	}
-	return p.refused(c, plan.Refusal{Code: reason.GroupHeld})
+	return p.refused(c, overtaken)
 }
 
 // forgo takes back a note that nobody rests on: its write was not answered, and may
@@ -304,13 +304,9 @@ func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, bec
 
 // refused says what stands in the way, and for how long if that is known.
 func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
-	entry, _ := reason.Explain(because.Code)
-	code := http.StatusTooManyRequests
-	switch {
-	case because.Code == reason.ObjectMoved:
-		code = http.StatusConflict
-	case entry.Kind == reason.Attention:
-		code = http.StatusForbidden
+	code := statusOf(because.Code)
+	if because.Code == reason.ObjectMoved {
+		code = http.StatusConflict // it cannot succeed as it is
 	}
 	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now %s",
 		c.Name, c.Namespace, *c.From, *c.To, inWords(because, p.Clock.Now())))

@@ -3,13 +3,16 @@ package admission_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // slow stores holds, and answers when the deadline of who writes is over.
@@ -115,4 +118,42 @@ func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
 			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 		}
 	})
+}
+
+// shrinker judges decreases in a group whose hold is the ledger's.
+func shrinker(group plan.Snapshot, holds *ledger) *admission.PrepareDownscale {
+	holds.record = group.Hold
+	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
+}
+
+func TestAHoldThatIsOverdueRefusesForNow(t *testing.T) {
+	group := atRest()
+	fixture.Held(plan.Eviction.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
+	fixture.Later(time.Hour)(&group)
+	says(t, shrinker(group, &ledger{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
+}
+
+func TestADownscaleWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		webhook := shrinker(atRest(), &ledger{slow: func() { time.Sleep(time.Minute) }})
+		admitted := make(chan admission.Verdict, 1)
+		go func() { admitted <- webhook.Judge(t.Context(), shrinking()) }()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		v := webhook.Judge(ctx, shrinking())
+		says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
+		if !strings.Contains(v.Message, "too many requests") {
+			t.Errorf("it says %q", v.Message)
+		}
+		says(t, <-admitted, http.StatusOK, reason.DownscaleAdmitted)
+	})
+}
+
+func TestADownscaleThatOthersKeepOvertakingIsRefusedForNow(t *testing.T) {
+	v := shrinker(atRest(), &ledger{overtake: 100}).Judge(t.Context(), shrinking())
+	says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
+	if !strings.Contains(v.Message, "others keep writing") {
+		t.Errorf("it says %q", v.Message)
+	}
 }

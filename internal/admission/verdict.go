@@ -91,6 +91,25 @@ func inWords(because plan.Refusal, now time.Time) string {
 	return text
 }
 
+// Refusals of who did not get as far as the hold.
+var (
+	noTurn    = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
+	overtaken = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
+)
+
+// statusOf is the HTTP status of a refusal. Who drains asks again after 429 and nothing
+// else; a pod that does not exist he takes for evicted.
+func statusOf(why Reason) int {
+	entry, _ := reason.Explain(why)
+	switch {
+	case why == PodIsGone:
+		return http.StatusNotFound
+	case entry.Kind == reason.Attention && why != reason.StaleHold: // which somebody may renew yet
+		return http.StatusForbidden
+	}
+	return http.StatusTooManyRequests
+}
+
 // status is the verdict as the caller of the API server gets to see it.
 // Details stay unset: retryAfterSeconds would make clients repeat the call.
 func (v Verdict) status() *metav1.Status {
