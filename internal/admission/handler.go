@@ -61,7 +61,8 @@ const (
 
 const usualLimit = 9 * time.Second
 
-// New returns the handler of all webhooks.
+// New returns the handler of all webhooks. Whoever serves it bounds what a request may
+// bring along.
 func New(o Options) http.Handler {
 	if o.Limit <= 0 {
 		o.Limit = usualLimit
@@ -113,7 +114,7 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		told.Took = time.Since(began)
 		h.options.Observe(told)
 	}()
-	asked, err := readReview(w, r)
+	asked, err := readReview(r)
 	if err != nil {
 		told.Verdict = Malformed
 		h.malformed(w, err)
@@ -207,7 +208,7 @@ func limit(r *http.Request, configured time.Duration) time.Duration {
 	if err != nil || patience <= 0 {
 		return configured
 	}
-	const most = 200 * time.Millisecond
-	margin := min(max(patience/10, most), patience/2)
+	const least = 200 * time.Millisecond
+	margin := min(max(patience/10, least), patience/2)
 	return min(configured, patience-margin)
 }

@@ -15,10 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostBody bounds a review, which carries an object twice. The API server takes
-// objects of 3 MiB at most.
-const mostBody = 8 << 20
-
 // reviewVersions are the versions of AdmissionReview that are understood. Each
 // is answered in the version asked; what is read of them is the same in both.
 var reviewVersions = []string{"admission.k8s.io/v1", "admission.k8s.io/v1beta1"}
@@ -63,24 +59,25 @@ func malformed(why string, args ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Sprintf(why, args...)}
 }
 
-// readReview reads the review that a POST brings along.
-func readReview(w http.ResponseWriter, r *http.Request) (*review, error) {
+// readReview reads the review that a POST brings along. How large one may be is up to
+// whoever listens.
+func readReview(r *http.Request) (*review, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
 		return nil, malformed("Content-Type %.80q is not application/json", r.Header.Get("Content-Type"))
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
 	return parseReview(body)
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readBody(r *http.Request) ([]byte, error) {
 	const usual = 64 << 10
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), usual)) + bytes.MinRead)
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+	_, err := body.ReadFrom(r.Body)
 	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
 		return nil, refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d bytes", tooLarge.Limit)}
 	}
