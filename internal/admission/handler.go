@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -18,14 +19,29 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Options say which webhooks there are. Log is required; a webhook without a
-// judge is not served. /admission/zpdb-validation needs none and always is.
-type Options struct {
-	NoDownscale      Judge // /admission/no-downscale
-	PrepareDownscale Judge // /admission/prepare-downscale
+// Paths of the webhooks: a root, and the name of each.
+const (
+	NoDownscalePath      = root + "no-downscale"
+	PrepareDownscalePath = root + "prepare-downscale"
+	PodEvictionPath      = root + "pod-eviction"
+	PodEvictionPinPath   = root + "pod-eviction-pin"
+	ZPDBValidationPath   = root + "zpdb-validation"
 
-	PodEviction    *PodEviction    // /admission/pod-eviction
-	PodEvictionPin *PodEvictionPin // /admission/pod-eviction-pin
+	root = "/admission/"
+)
+
+// Paths returns the paths of all webhooks.
+func Paths() []string {
+	return []string{NoDownscalePath, PrepareDownscalePath, PodEvictionPath, PodEvictionPinPath, ZPDBValidationPath}
+}
+
+// Options say which webhooks there are. Log is required; a webhook without a
+// judge is not served. The one at ZPDBValidationPath needs none and always is.
+type Options struct {
+	NoDownscale      Judge
+	PrepareDownscale Judge
+	PodEviction      *PodEviction
+	PodEvictionPin   *PodEvictionPin
 
 	// Limit is how long a decision may take at most; 9 s when zero. What the API
 	// server waits, less a margin, limits it further.
@@ -39,7 +55,7 @@ type Options struct {
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string   // no-downscale, prepare-downscale, pod-eviction, pod-eviction-pin, zpdb-validation
+	Webhook string   // its name, as in its path
 	Verdict Outcome  // what the API server was told
 	Reason  Reason   // why; empty when there was no verdict
 	Group   plan.Key // that was judged, where one was
@@ -74,24 +90,21 @@ func New(o Options) http.Handler {
 		o.Observe = func(Observation) {}
 	}
 	mux := http.NewServeMux()
-	serve := func(name string, judged func(context.Context, *review) Verdict) {
-		mux.Handle("POST /admission/"+name, &webhook{name: name, judged: judged, options: o})
+	serve := func(path string, judged func(context.Context, *review) Verdict) {
+		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), judged: judged, options: o})
 	}
-	for name, judge := range map[string]Judge{
-		"no-downscale":      o.NoDownscale,
-		"prepare-downscale": o.PrepareDownscale,
-	} {
+	for path, judge := range map[string]Judge{NoDownscalePath: o.NoDownscale, PrepareDownscalePath: o.PrepareDownscale} {
 		if judge != nil {
-			serve(name, changes(judge))
+			serve(path, changes(judge))
 		}
 	}
 	if o.PodEviction != nil {
-		serve("pod-eviction", evictions(o.PodEviction))
+		serve(PodEvictionPath, evictions(o.PodEviction))
 	}
 	if o.PodEvictionPin != nil {
-		serve("pod-eviction-pin", evictions(o.PodEvictionPin))
+		serve(PodEvictionPinPath, evictions(o.PodEvictionPin))
 	}
-	serve("zpdb-validation", func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
+	serve(ZPDBValidationPath, func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
 	return mux
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 )
 
@@ -41,7 +42,7 @@ func newFaultFinder(w *webhooks) *faultFinder {
 	o := w.operator
 	f := &faultFinder{
 		injector: w.injector,
-		endpoint: cabundle.Endpoint{Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admissionPaths},
+		endpoint: cabundle.Endpoint{Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths()},
 		log:      o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
 	}
 	if !o.config.DryRun {

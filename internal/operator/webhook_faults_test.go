@@ -97,7 +97,7 @@ func TestEveryPathThatMayBeConfiguredIsServed(t *testing.T) {
 		NoDownscale: admission.NoDownscale{}, PrepareDownscale: &admission.PrepareDownscale{},
 		PodEviction: &admission.PodEviction{}, PodEvictionPin: &admission.PodEvictionPin{}, Log: log,
 	})
-	for _, path := range append(admissionPaths, "/admission/other") {
+	for _, path := range append(admission.Paths(), "/admission/other") {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}")))
 		if served := answer.Code != http.StatusNotFound; served != (path != "/admission/other") {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -38,24 +39,13 @@ type triedSet struct {
 	replicas        int
 }
 
-const (
-	noDownscalePath      = "/admission/no-downscale"
-	prepareDownscalePath = "/admission/prepare-downscale"
-	podEvictionPath      = "/admission/pod-eviction"
-	podEvictionPinPath   = "/admission/pod-eviction-pin"
-	zpdbValidationPath   = "/admission/zpdb-validation"
-)
-
-// admissionPaths are where admission answers.
-var admissionPaths = []string{noDownscalePath, prepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
-
 // run returns what is wrong; nothing where nobody can tell.
 func (t trial) run(ctx context.Context) []cabundle.Fault {
 	return slices.Concat(
-		t.try(ctx, cabundle.Validating, noDownscalePath, `{"spec":{"replicas":%d}}`),
+		t.try(ctx, cabundle.Validating, admission.NoDownscalePath, `{"spec":{"replicas":%d}}`),
 		// The version is an old one: such a decrease never succeeds, and those who
 		// change objects are asked before the API server compares.
-		t.try(ctx, cabundle.Mutating, prepareDownscalePath, `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":%d}}`),
+		t.try(ctx, cabundle.Mutating, admission.PrepareDownscalePath, `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":%d}}`),
 	)
 }
 
@@ -91,7 +81,7 @@ func (w *webhooks) guarded(path string) (triedSet, bool) {
 	for _, key := range groups {
 		for _, zone := range observer.Cached(key).Zones {
 			set, known := observer.Set(key.Namespace, zone.Name)
-			if known && zone.Replicas > 0 && (path == prepareDownscalePath || set.NoDownscale) {
+			if known && zone.Replicas > 0 && (path == admission.PrepareDownscalePath || set.NoDownscale) {
 				return triedSet{key.Namespace, zone.Name, zone.Replicas}, true
 			}
 		}

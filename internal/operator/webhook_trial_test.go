@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 )
@@ -42,9 +43,9 @@ func tried(t *testing.T, server http.RoundTripper) trial {
 		client: apitest.Client(t, server),
 		hooks: func(kind cabundle.Kind, path string) []cabundle.Hook {
 			switch {
-			case kind == cabundle.Validating && path == noDownscalePath:
+			case kind == cabundle.Validating && path == admission.NoDownscalePath:
 				return []cabundle.Hook{{Key: cabundle.Key{Kind: kind, Name: "no"}, Name: "no.lockstep.dev"}}
-			case kind == cabundle.Mutating && path == prepareDownscalePath:
+			case kind == cabundle.Mutating && path == admission.PrepareDownscalePath:
 				return []cabundle.Hook{{Key: cabundle.Key{Kind: kind, Name: "prepare"}, Name: "prepare.lockstep.dev"}}
 			}
 			return nil
