@@ -658,7 +658,7 @@ var all = []Mutant{
 	{
 		Name: "downscale and rollout of another zone at once",
 		Edits: []Edit{
-			{guards, "if d := b.Hold.Decrease; !d.None() && !b.ended && d.Zone != zone {", "if d := b.Hold.Decrease; false {"},
+			{guards, "if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.decreaseElsewhere(zone); false {"},
 			{shrink, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
 		},
 		Test: explore + "a downscale beside a rollout", Rule: "NoLostIntent",

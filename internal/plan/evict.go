@@ -153,7 +153,7 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 		e.partition, _ = e.budget.PartitionOf(pod.Name)
 	}
 	e.intent, e.noted = b.counting[pod.Name]
-	e.counted = !z.Owns(pod.Ordinal) || !b.unavailable(z.Zone, pod, e.intent, e.noted).None()
+	e.counted = !z.Owns(pod.Ordinal) || b.isDown(z, pod)
 	return e
 }
 
@@ -212,10 +212,7 @@ func alreadyNoted(b *board, e eviction) Refusal {
 }
 
 func zoneHeldElsewhere(b *board, e eviction) Refusal {
-	if d := b.Hold.Decrease; !d.None() && d.Zone != e.zone.Name {
-		return b.held(d.Zone, "")
-	}
-	return heldElsewhere(b, disruption{zone: e.zone})
+	return firstOf(b.decreaseElsewhere(e.zone.Name), heldElsewhere(b, disruption{zone: e.zone}))
 }
 
 func evictionsTurn(b *board, e eviction) Refusal {

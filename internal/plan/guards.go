@@ -103,13 +103,23 @@ func heldElsewhere(b *board, d disruption) Refusal {
 // holds. An eviction that goes by partitions is of no zone: nothing joins it but others
 // of its kind.
 func (b *board) notedElsewhere(zone string) Refusal {
-	if d := b.Hold.Decrease; !d.None() && !b.ended && d.Zone != zone {
-		return b.held(d.Zone, "")
+	if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {
+		return stands
 	}
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.counting[intent.Pod]; counts && (intent.Zone != zone || intent.Partition != "") {
 			return b.held(intent.Zone, intent.Pod)
 		}
+	}
+	return Refusal{}
+}
+
+// decreaseElsewhere objects while a decrease of another zone stands in the Lease; where
+// no zone is named, of any. One that is over stands, too: evictions wait until whoever
+// leads has taken it off.
+func (b *board) decreaseElsewhere(zone string) Refusal {
+	if d := b.Hold.Decrease; !d.None() && d.Zone != zone {
+		return b.held(d.Zone, "")
 	}
 	return Refusal{}
 }

@@ -18,8 +18,8 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
-	if d := h.Decrease; !d.None() { // whoever leads takes it off when it is over
-		return b.held(d.Zone, "")
+	if stands := b.decreaseElsewhere(""); !stands.None() {
+		return stands
 	}
 	for _, intent := range h.Intents {
 		if _, counts := b.counting[intent.Pod]; counts && intent.Partition == "" {
@@ -93,8 +93,7 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 // inPartition tells whether a pod of a partition is down or, if it only has to be
 // Ready for longer, until when.
 func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
-	intent, noted := b.counting[pod.Name]
-	if !z.Owns(pod.Ordinal) || !b.unavailable(z.Zone, pod, intent, noted).None() {
+	if !z.Owns(pod.Ordinal) || b.isDown(z, pod) {
 		return time.Time{}, true
 	}
 	if stable := pod.StableAt(delay); delay > 0 && b.Now.Before(stable) {
