@@ -112,7 +112,7 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 	ctx := p.working
 	wanted, stop := context.WithCancel(ctx)
 	next := &preparation{noted: g.noted, asked: asked, stop: stop, ended: make(chan struct{})}
-	heard := !sameDecrease(g.noted, d) || (sameDecrease(g.asked.Decrease, d) && g.asked.Heard)
+	heard := !g.noted.Same(d) || (g.asked.Decrease.Same(d) && g.asked.Heard)
 	p.groups[key] = next
 	p.rounds.Go(func() {
 		defer close(next.ended)
@@ -125,11 +125,6 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 		}
 		p.round(ctx, wanted, key, zone, next, pods, limit, heard)
 	})
-}
-
-// sameDecrease tells whether two are one but for how far it has got.
-func sameDecrease(a, b plan.Decrease) bool {
-	return a.Zone == b.Zone && a.UID == b.UID && a.Version == b.Version && a.From == b.From && a.To == b.To
 }
 
 // round calls pods and takes down what came of it.

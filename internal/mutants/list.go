@@ -461,7 +461,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "own downscale known to the webhook whatever is asked for",
-		Edits: []Edit{{admit, "noted.From == d.From && noted.To == d.To", "noted.From == d.From"}},
+		Edits: []Edit{{decrease, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
 		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
 	},
 	{

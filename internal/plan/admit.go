@@ -15,6 +15,11 @@ type Request struct {
 	To      int
 }
 
+// decrease returns what is asked for.
+func (r Request) decrease() Decrease {
+	return Decrease{Zone: r.Zone, UID: r.UID, Version: r.Version, From: r.From, To: r.To}
+}
+
 // Verdict is the answer to a Request.
 type Verdict struct {
 	Because Refusal  // none: it is allowed
@@ -82,9 +87,8 @@ func Admit(s Snapshot, r Request) Verdict {
 
 // note is how the hold notes a decrease that may happen.
 func (b *board) note(d departure) Decrease {
-	note := Decrease{
-		Zone: d.Zone, UID: d.UID, Version: d.Version, Generation: d.zone.Generation, From: d.From, To: d.To, Stage: Admitted, Since: b.Now,
-	}
+	note := d.decrease()
+	note.Generation, note.Stage, note.Since = d.zone.Generation, Admitted, b.Now
 	if len(d.ask) > 0 {
 		note.Stage, note.Call = Preparing, d.zone.Call
 	} else if former := b.Hold.Decrease; former.Zone == d.Zone && b.Course(former) == Overtaken {
@@ -98,8 +102,7 @@ func (b *board) note(d departure) Decrease {
 // long ago is no matter: what is noted can still happen until it is taken back.
 func (b *board) inOurName(d departure) bool {
 	noted := b.Hold.Decrease
-	same := noted.Zone == d.Zone && noted.UID == d.UID && noted.Version == d.Version && noted.From == d.From && noted.To == d.To
-	if !same || !noted.Ours || noted.Stage != Admitted {
+	if !noted.Same(d.decrease()) || !noted.Ours || noted.Stage != Admitted {
 		return false
 	}
 	_, because := b.stillDue(noted)
@@ -112,7 +115,7 @@ func (b *board) inOurName(d departure) bool {
 func (b *board) departure(z *standing, r Request) departure {
 	d := departure{Request: r, zone: z}
 	for _, pod := range z.Pods {
-		if !(Decrease{From: r.From, To: r.To}).Leaves(*z.Zone, pod.Ordinal) {
+		if !r.decrease().Leaves(*z.Zone, pod.Ordinal) {
 			continue
 		}
 		d.harms = d.harms || pod.Up()

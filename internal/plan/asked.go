@@ -28,9 +28,7 @@ func (a Asked) about(d Decrease, pods []Pod) bool {
 // ofThe tells whether pods were asked about that decrease since it got to its
 // stage: the same one may be tried again, by whomever.
 func (a Asked) ofThe(d Decrease) bool {
-	b := a.Decrease
-	return b.Zone == d.Zone && b.UID == d.UID && b.Version == d.Version && b.From == d.From && b.To == d.To &&
-		b.Stage == d.Stage && b.Since.Equal(d.Since)
+	return a.Decrease.Same(d) && a.Decrease.Stage == d.Stage && a.Decrease.Since.Equal(d.Since)
 }
 
 // prepare asks who leaves by a decrease of lockstep's own, once that is noted, and

@@ -11,12 +11,16 @@ type Budget struct {
 }
 
 // Of returns the budget as a number of pods of a zone with that many replicas.
-// A percentage is rounded down and never less than one pod.
 func (b Budget) Of(replicas int) int {
 	if b.Percent > 0 {
-		return max(1, int(int64(b.Percent)*int64(replicas)/100))
+		return partOf(replicas, b.Percent)
 	}
 	return max(1, b.Pods)
+}
+
+// partOf returns a percentage of so many replicas, rounded down and never less than one.
+func partOf(replicas, percent int) int {
+	return max(1, int(int64(percent)*int64(replicas)/100))
 }
 
 // String returns the budget as a user would write it.

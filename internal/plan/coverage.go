@@ -123,10 +123,10 @@ func (c coverage) budgetOf(zone *Zone) int {
 }
 
 // Of returns how many pods of a zone with that many replicas may be down; 0 allows
-// no eviction. A percentage is rounded down and never less than one pod.
+// no eviction.
 func (b DisruptionBudget) Of(replicas int) int {
 	if b.Percentage > 0 {
-		return max(1, int(int64(b.Percentage)*int64(replicas)/100))
+		return partOf(replicas, b.Percentage)
 	}
 	return b.Limit
 }

@@ -74,6 +74,11 @@ const (
 // None tells whether nothing is noted.
 func (d Decrease) None() bool { return d.Zone == "" }
 
+// Same tells whether two are one decrease, however far it has got.
+func (d Decrease) Same(other Decrease) bool {
+	return d.Zone == other.Zone && d.UID == other.UID && d.Version == other.Version && d.From == other.From && d.To == other.To
+}
+
 // Leaves tells whether a pod of that ordinal leaves by the decrease.
 func (d Decrease) Leaves(z Zone, ordinal int) bool {
 	return ordinal >= z.Start+d.To && ordinal < z.Start+d.From
