@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -89,28 +88,17 @@ func (e Eviction) pin(pod observe.Pod) []byte {
 	if e.Version == 0 && !pod.Up && !pod.Leaving && (e.UID == "" || e.UID == pod.UID) {
 		wanted["resourceVersion"] = pod.Version.String()
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
-	var patch []operation
 	switch {
+	case len(wanted) == 0:
+		return nil
 	case !e.hasOptions:
-		patch = []operation{{"add", "/deleteOptions", map[string]any{"preconditions": wanted}}}
+		return patch(operation{"add", "/deleteOptions", map[string]any{"preconditions": wanted}})
 	case !e.hasPreconditions:
-		patch = []operation{{"add", "/deleteOptions/preconditions", wanted}}
-	default:
-		for _, key := range slices.Sorted(maps.Keys(wanted)) {
-			patch = append(patch, operation{"add", "/deleteOptions/preconditions/" + key, wanted[key]})
-		}
+		return patch(operation{"add", "/deleteOptions/preconditions", wanted})
 	}
-	encoded, err := json.Marshal(patch)
-	if err != nil {
-		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
+	var operations []operation
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		operations = append(operations, operation{"add", "/deleteOptions/preconditions/" + key, wanted[key]})
 	}
-	return encoded
+	return patch(operations...)
 }

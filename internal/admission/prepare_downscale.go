@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -276,21 +275,11 @@ func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
 
 // stamp is a JSON patch that notes the time of a downscale.
 func stamp(annotations map[string]string, at time.Time) []byte {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
 	text := contract.FormatDownscaled(at)
-	patch := []operation{{"add", "/metadata/annotations/" + strings.ReplaceAll(contract.DownscaledAnnotation, "/", "~1"), text}}
 	if annotations == nil {
-		patch = []operation{{"add", "/metadata/annotations", map[string]string{contract.DownscaledAnnotation: text}}}
+		return patch(operation{"add", "/metadata/annotations", map[string]string{contract.DownscaledAnnotation: text}})
 	}
-	encoded, err := json.Marshal(patch)
-	if err != nil {
-		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
-	}
-	return encoded
+	return patch(operation{"add", "/metadata/annotations/" + strings.ReplaceAll(contract.DownscaledAnnotation, "/", "~1"), text})
 }
 
 // wait refuses for now, and keeps the place in the queue.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
@@ -65,7 +66,7 @@ func escaped(document string) string {
 		case r < 1<<16:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			high, low := (r-1<<16)>>10+0xd800, (r-1<<16)&0x3ff+0xdc00
+			high, low := utf16.EncodeRune(r)
 			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		}
 	}

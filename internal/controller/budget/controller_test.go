@@ -191,6 +191,10 @@ func TestConditionsOfABudget(t *testing.T) {
 			plan.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
 		},
+		"what is wrong with it would steer a terminal": {
+			plan.DisruptionBudget{Invalid: "odd \x1b[2J\nlimit"}, map[string]string{"ingester": one}, 0,
+			[]string{"Valid False BudgetInvalid: odd ?[2J?limit", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+		},
 		"it covers nothing": {
 			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NothingCovered: no pod of a StatefulSet has the labels that it selects", "Alone True BudgetAlone: "},

@@ -89,10 +89,7 @@ func alone(r plan.BudgetReport) metav1.Condition {
 }
 
 func condition(kind string, status metav1.ConditionStatus, because reason.Code, message string) metav1.Condition {
-	if len(message) > longestMessage {
-		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
-	}
-	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: message}
+	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: plan.Plain(message, longestMessage)}
 }
 
 // few names the first of some.

@@ -1,0 +1,22 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// patch is the JSON patch of these operations.
+func patch(operations ...operation) []byte {
+	encoded, err := json.Marshal(operations)
+	if err != nil {
+		panic(fmt.Sprintf("encode patch: %v", err)) // strings always encode
+	}
+	return encoded
+}
