@@ -7,9 +7,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Holds are the holds of groups, for judges: all that a webhook writes goes through
-// them. A request takes its time, so whether a namespace may be written to is asked
-// again before every single write.
+// Holds are the holds of groups, for judges, who write nothing else. A request takes
+// its time, so whether its namespace may be written to is asked again before every
+// single write.
 type Holds struct {
 	Store   Store
 	Managed func(namespace string) bool // whether a namespace opted in
