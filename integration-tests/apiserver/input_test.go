@@ -209,6 +209,7 @@ func (s *scene) awaitWaiting(reason, zone string) {
 func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
+	s.rules.unasked, s.rules.contested = true, true
 	s.create(zone("zone-a", 3, goneAfter(time.Second)), zone("zone-b", 3, goneAfter(time.Second)))
 	s.changeAll(version(2), readyAfter(short))
 	s.awaitDeletion("zone-a-0")

@@ -1,6 +1,9 @@
 package apiserver_test
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +23,8 @@ type rules struct {
 	unordered bool          // the test itself upsets the order of zones or pods
 	guarded   bool          // downscales go through admission
 	evicting  bool          // evictions too
+	unasked   bool          // pods leave for whom nobody asks one by one: their namespace is deleted
+	contested bool          // others take down what an operator has noted
 	budgets   []judge.Budget
 }
 
@@ -37,14 +42,21 @@ func (s *scene) operators() []judge.Operator {
 	}
 }
 
-// judge objects to whatever may never happen and did. It does so once the test
-// is over, so the whole history is known.
+// judge objects to whatever may never happen and did, and to what it should have seen
+// and did not. It does so once the test is over, so the whole history is known.
 func (s *scene) judge() {
 	s.t.Helper()
-	verdict, err := s.verdict()
+	history, requests, err := s.evidence()
 	if err != nil {
 		s.t.Errorf("the judge cannot judge: %v", err)
 	}
+	if wrong := append(s.objections(history, requests), s.strangers()...); len(wrong) > 0 {
+		s.t.Errorf("what may never happen did:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
+	}
+}
+
+func (s *scene) objections(history []judge.Fact, requests []judge.Request) []string {
+	verdict := s.try(history, requests)
 	var wrong []string
 	for _, v := range verdict.Violations {
 		wrong = append(wrong, v.String())
@@ -52,10 +64,39 @@ func (s *scene) judge() {
 	if !s.rules.unordered {
 		wrong = append(wrong, judge.Order(verdict.Takedowns)...)
 	}
-	wrong = append(wrong, s.strangers()...)
-	if len(wrong) > 0 {
-		s.t.Errorf("what may never happen did:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
+	if !s.rules.unasked {
+		wrong = append(wrong, verdict.Unexplained...)
 	}
+	if !s.rules.contested {
+		wrong = append(wrong, unattributed(history, verdict.Takedowns)...)
+	}
+	return wrong
+}
+
+// unattributed names the pods that left while the Lease of a rollout noted them and
+// that no operator has taken down, as the judge has it: it does not know then who
+// takes down what, and finds nothing wrong with any of it.
+func unattributed(history []judge.Fact, takedowns []judge.Takedown) []string {
+	byVersion := func(a, b judge.Fact) int { return cmp.Compare(a.Version, b.Version) }
+	notes, left := map[string][]judge.Note{}, map[string]bool{} // by group, by UID
+	for _, d := range takedowns {
+		left[d.UID] = true
+	}
+	var wrong []string
+	for _, f := range slices.SortedStableFunc(slices.Values(history), byVersion) {
+		switch p := f.Pod; {
+		case f.Hold != nil && !f.Hold.Gone && strings.HasPrefix(f.Hold.Holder, "rollout/"):
+			notes[f.Hold.Group] = f.Hold.Notes
+		case f.Hold != nil:
+			delete(notes, f.Hold.Group)
+		case p != nil && (p.Leaving || p.Gone) && !left[p.UID]:
+			left[p.UID] = true
+			if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(notes))...), func(n judge.Note) bool { return n.UID == p.UID }) {
+				wrong = append(wrong, fmt.Sprintf("%s: %s left as an operator had noted, and no operator took it down", f.Namespace, p.Name))
+			}
+		}
+	}
+	return wrong
 }
 
 // strangers says which operator wrote here that is none of the scene's.
@@ -71,18 +112,27 @@ func (s *scene) strangers() []string {
 }
 
 func (s *scene) verdict() (judge.Verdict, error) {
-	requests, err := s.world.audit.RequestsIn(s.name)
+	history, requests, err := s.evidence()
 	if err != nil {
 		return judge.Verdict{}, err
 	}
-	history, err := s.witness.Facts()
-	if err != nil {
-		return judge.Verdict{}, err
+	return s.try(history, requests), nil
+}
+
+// evidence is all that was told so far, and whatever was asked for until then.
+func (s *scene) evidence() (history []judge.Fact, requests []judge.Request, err error) {
+	if history, err = s.witness.Facts(); err != nil {
+		return nil, nil, err
 	}
+	requests, err = s.world.audit.RequestsIn(s.name)
+	return history, requests, err
+}
+
+func (s *scene) try(history []judge.Fact, requests []judge.Request) judge.Verdict {
 	return judge.Try(history, requests, judge.Rules{
 		Operators: s.operators(), Grace: s.rules.grace,
 		Guarded: s.rules.guarded, Evicting: s.rules.evicting, Budgets: s.rules.budgets,
-	}), nil
+	})
 }
 
 // takedowns returns what operators deleted so far, in order.
@@ -169,6 +219,17 @@ func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
 	strict := judge.Try(facts, s.requests(), elsewhere).Violations
 	if len(strict) < len(verdict.Takedowns) || strict[0].Guarantee != 8 {
 		t.Errorf("for an operator of another namespace: %v", strict)
+	}
+	// What nobody has asked for, or somebody else, is nothing that the judge may pass over.
+	if got := s.objections(facts, nil); len(got) != 8 { // not explained, and not taken down by whom it was noted
+		t.Errorf("without requests: %q", got)
+	}
+	elses := s.requests()
+	for i := range elses {
+		elses[i].User = "somebody"
+	}
+	if got := s.objections(facts, elses); len(got) != 4 {
+		t.Errorf("of somebody else's requests: %q", got)
 	}
 	unheld := slices.DeleteFunc(facts, func(f judge.Fact) bool { return f.Hold != nil })
 	found := judge.Try(unheld, s.requests(), judge.Rules{Operators: s.operators()}).Violations
