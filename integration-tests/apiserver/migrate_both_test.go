@@ -76,7 +76,7 @@ func (p *predecessor) nextPod() string {
 func TestPodsThatAnotherOperatorTakesDownCountAndNoneIsTakenTwice(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.rules.unordered = true // of every pod either may be first
+	s.rules.unordered, s.rules.contested = true, true // of every pod either may be first
 	p := s.predecessor()
 	s.create(zone("zone-a", 3, formerly), zone("zone-b", 3, formerly), zone("zone-c", 3, formerly))
 	defer p.rolls()()

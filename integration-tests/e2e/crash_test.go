@@ -15,7 +15,7 @@ import (
 // it takes a while to come back. Meanwhile nobody is taken down.
 func (w *world) holdsStill(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "holds-still")
+	s := w.scene(t, "holds-still", 3)
 	const crashing = "store-zone-b-1"
 	s.create(zone("a", 3), zone("b", 2, variable("MEMBER_START", "15s")))
 	s.changeOnly([]string{"store-zone-a"}, revision("2"), variable("MEMBER_START", "1s"))
@@ -65,7 +65,7 @@ func (s *scene) wantHeldStill(pod string, history []judge.Fact) {
 
 func (w *world) repairsMembersThatEnd(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "repairs-members")
+	s := w.scene(t, "repairs-members", 5)
 	s.create(zone("a", 2), zone("b", 2))
 	s.change(revision("2"), variable("MEMBER_BROKEN", "true"))
 	eventually(t, "a pod ends again and again", func() error { return s.restarted("store-zone-a-0") })

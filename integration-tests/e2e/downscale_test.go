@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,13 +12,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 const wasPrepared = "POST /prepare-shutdown"
 
 func (w *world) preparesDownscales(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "shrinks")
+	s := w.scene(t, "shrinks", 0)
 	slowly := variable("MEMBER_STOP", "8s")
 	s.create(zone("a", 2, prepared, slowly), zone("b", 2, prepared, slowly))
 	eventually(t, "a member is asked by its name", func() error {
@@ -69,10 +73,9 @@ const delay = 10 * time.Second
 
 func (w *world) delaysDownscales(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "delays")
+	s := w.scene(t, "delays", 0)
 	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/replicatemplate.yaml")
 	s.create(zone("a", 2, delayed), zone("b", 2))
-	began := time.Now()
 	w.run(t, "scale", "--namespace="+s.name, "replicatemplate/store", "--replicas=1")
 	eventually(t, "the member was told", func() error {
 		log, err := s.ask("store-zone-a-1", "/log", nil)
@@ -81,11 +84,37 @@ func (w *world) delaysDownscales(t *testing.T) {
 		}
 		return err
 	})
+	answered := s.readyToLeave("store-zone-a-1")
 	s.isGone("store-zone-a-1")
-	if waited := time.Since(began); waited < delay {
-		t.Errorf("the member left after %s, %s wanted", waited, delay)
+	if waited := s.beganToLeave("store-zone-a-1").Sub(answered); waited < delay {
+		t.Errorf("the member began to leave %s after it was ready to, %s wanted", waited, delay)
 	}
 	s.settled()
+}
+
+// readyToLeave is since when a member is, as it answers itself.
+func (s *scene) readyToLeave(pod string) time.Time {
+	s.t.Helper()
+	text, err := s.ask(pod, "/prepare-delayed-downscale", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var answer struct{ Timestamp int64 }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Timestamp == 0 {
+		s.t.Fatalf("%s answers %q, %v", pod, text, err)
+	}
+	return time.Unix(answer.Timestamp, 0)
+}
+
+// beganToLeave is when the witness saw that a pod which is gone began to leave.
+func (s *scene) beganToLeave(pod string) time.Time {
+	s.t.Helper()
+	history := s.history()
+	i := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == pod && (f.Pod.Leaving || f.Pod.Gone) })
+	if i < 0 {
+		s.t.Fatalf("%s left, and no watch has told", pod)
+	}
+	return history[i].At
 }
 
 // delayed zones take their replicas from a ReplicaTemplate, and shrink after a delay.

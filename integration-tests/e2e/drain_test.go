@@ -16,7 +16,7 @@ func (w *world) drains(t *testing.T) {
 	if w.isYours() {
 		t.Skip("LEFT OUT, NOT PROVED: who drains nodes of yours sends away pods of others")
 	}
-	s := w.scene(t, "drains")
+	s := w.scene(t, "drains", 2)
 	s.budgets = []judge.Budget{{Group: group, Limit: 1}}
 	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml")
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
@@ -37,6 +37,7 @@ func (w *world) drains(t *testing.T) {
 	if before < 2 {
 		t.Fatalf("the nodes %q carry %d pods", drained, before)
 	}
+	s.takedowns = before
 	if err := w.drain(t.Context(), drained...); err != nil {
 		t.Fatal(err)
 	}

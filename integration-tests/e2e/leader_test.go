@@ -39,7 +39,7 @@ func (w *world) replacesTheLeader(t *testing.T) {
 // rollsWithout wants a rollout to end although the leader ends in the middle of it.
 func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.Pod) error) {
 	t.Helper()
-	s := w.scene(t, name)
+	s := w.scene(t, name, 6)
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
 	s.change(revision("2"), variable("MEMBER_START", "6s"))
 	s.awaitDepartures(2)

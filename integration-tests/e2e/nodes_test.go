@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -29,6 +30,11 @@ func startCluster(t *testing.T) *localcluster.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	versions, err := programs.Versions(t.Context(), coredns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("nodes of %s", strings.Join(versions, ", "))
 	dns, err := realnode.StartDNS(t.Context(), coredns, cluster.AdminKubeconfig())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 func (w *world) rolls(t *testing.T) {
 	t.Parallel()
-	scenes := []*scene{w.scene(t, "rolls-north"), w.scene(t, "rolls-south")}
+	scenes := []*scene{w.scene(t, "rolls-north", 6), w.scene(t, "rolls-south", 6)}
 	for _, s := range scenes {
 		s.create(zone("a", 2), zone("b", 2), zone("c", 2))
 	}
@@ -27,7 +27,7 @@ func (w *world) rolls(t *testing.T) {
 
 func (w *world) repairsABadImage(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "repairs")
+	s := w.scene(t, "repairs", 5)
 	s.create(zone("a", 2), zone("b", 2))
 	s.change(runs(missingImage))
 	eventually(t, "a pod lacks its image", func() error { return s.lacksImage("store-zone-a-0") })

@@ -19,7 +19,7 @@ import (
 // uninstalls types the command of docs/installation.md, part by part: what lockstep is
 // made of, the Leases of groups, which go only with this, and the definitions.
 func (w *world) uninstalls(t *testing.T) {
-	free, held := w.scene(t, "uninstalls"), w.scene(t, "uninstalls-held")
+	free, held := w.scene(t, "uninstalls", 2), w.scene(t, "uninstalls-held", 1)
 	scenes := map[*scene]string{free: "", held: "rollout/store-zone-a"}
 	for s := range scenes {
 		w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml", "-f", "testdata/replicatemplate.yaml")

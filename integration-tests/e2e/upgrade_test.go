@@ -14,7 +14,7 @@ func (w *world) upgrades(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.install(t, filepath.Join(source, "manifests"), images.Former)
-	s := w.scene(t, "upgrades")
+	s := w.scene(t, "upgrades", 12)
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
 	s.change(revision("2"), variable("MEMBER_START", "15s"))
 	s.awaitDepartures(1)

@@ -1,0 +1,87 @@
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// guarding says whether decreases and evictions go through admission.
+type guarding bool
+
+const guarded, unguarded guarding = true, false
+
+// objections says what may never happen and did. A judge that does not know who took
+// down what finds nothing: so every pod that left was asked to, and there were so many
+// takedowns at least.
+func objections(history []judge.Fact, requests []judge.Request, by guarding, takedowns int, budgets ...judge.Budget) []string {
+	verdict := judge.Try(history, requests, judge.Rules{
+		Operators: operators(), Grace: grace, Guarded: bool(by), Evicting: bool(by), Budgets: budgets,
+	})
+	var wrong []string
+	for _, v := range verdict.Violations {
+		wrong = append(wrong, "what may never happen did: "+v.String())
+	}
+	for _, departure := range verdict.Unexplained {
+		wrong = append(wrong, "the judge has not seen all that was asked: "+departure)
+	}
+	if n := len(verdict.Takedowns); n < takedowns {
+		wrong = append(wrong, fmt.Sprintf("the judge saw %d takedowns, %d wanted", n, takedowns))
+	}
+	return wrong
+}
+
+func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change    func(*judge.Request)
+		takedowns int
+		want      []string
+	}{
+		"what is all there":       {func(*judge.Request) {}, 1, nil},
+		"a takedown is missing":   {func(*judge.Request) {}, 2, []string{"the judge saw 1 takedowns, 2 wanted"}},
+		"it is taken for another": {func(r *judge.Request) { r.User = "somebody" }, 1, []string{"the judge saw 0 takedowns, 1 wanted"}},
+		"nobody asked for it": {func(r *judge.Request) { r.Name = "" }, 1, []string{
+			"the judge has not seen all that was asked", "the judge saw 0 takedowns, 1 wanted",
+		}},
+		"it was not allowed": {func(r *judge.Request) { r.RequiredVersion-- }, 1, []string{"what may never happen did: guarantee 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			history, request := aTakedown()
+			test.change(&request)
+			got := objections(history, []judge.Request{request}, guarded, test.takedowns)
+			if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// aTakedown is a step of a rollout as it should be.
+func aTakedown() ([]judge.Fact, judge.Request) {
+	began := time.Unix(0, 0)
+	pod := judge.Pod{Name: "store-zone-a-0", UID: "p", Owner: "a", Revision: "1", Ready: true, ReadySince: began}
+	leaving := pod
+	leaving.Leaving = true
+	history := []judge.Fact{
+		{Home: &judge.Home{Labels: map[string]string{optIn: "true"}}},
+		{Zone: &judge.Zone{Name: "store-zone-a", UID: "a", Group: group, Grouped: true, Replicas: 1, Budget: 1, OnDelete: true, Revision: "2"}},
+		{Pod: &pod},
+		{Hold: &judge.Hold{Group: group, Holder: "rollout/store-zone-a", Notes: []judge.Note{{Pod: pod.Name, UID: pod.UID, Version: 3}}}},
+		{Pod: &leaving},
+	}
+	for i := range history {
+		history[i].Version, history[i].Namespace = uint64(i+1), namePrefix+"planted"
+		history[i].At = began.Add(time.Duration(i) * time.Minute)
+	}
+	asked := history[4].At.Add(-time.Millisecond)
+	return history, judge.Request{
+		At: asked, Ended: asked.Add(2 * time.Millisecond), User: user, Verb: "delete", Resource: "pods", Namespace: namePrefix + "planted", Name: pod.Name,
+		Code: 200, UID: pod.UID, RequiredUID: pod.UID, RequiredVersion: 3,
+	}
+}
