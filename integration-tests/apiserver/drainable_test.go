@@ -68,9 +68,12 @@ var byPartition = regexp.MustCompile(`^zone-[a-c]-([0-9]+)$`)
 func inBudget(s *appsv1.StatefulSet) { s.Spec.Template.Labels[groupLabel] = s.Labels[groupLabel] }
 
 // guard starts two operators and lets the API server ask them.
-func (e *drainable) guard() {
+func (e *drainable) guard() { e.t.Helper(); e.guardBy(e.startReplica(), e.startReplica()) }
+
+// guardBy lets the API server ask these operators.
+func (e *drainable) guardBy(replicas ...*operator) {
 	e.t.Helper()
-	e.replicas = []*operator{e.startReplica(), e.startReplica()}
+	e.replicas = replicas
 	e.wantOneCA(e.replicas)
 	e.service = newBalancer(e.t, e.secret().Data["ca"])
 	e.leads()

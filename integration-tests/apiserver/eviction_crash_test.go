@@ -1,0 +1,279 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// exodus is pods that leave one after the other, each as soon as its eviction is granted.
+type exodus struct {
+	name    string
+	budget  *judge.Budget // nil: none
+	zones   func() []*appsv1.StatefulSet
+	pods    []string
+	vetoed  bool     // after the first yes a PodDisruptionBudget says no
+	holders []string // that the Lease of the group names while it notes evictions
+	waiting string   // the zone that has a place in the queue meanwhile; none: nobody waits
+}
+
+var exoduses = []exodus{
+	{
+		name: "of two zones",
+		zones: func() []*appsv1.StatefulSet {
+			return []*appsv1.StatefulSet{zone("zone-a", 2, readyAfter(2*short)), zone("zone-b", 2)}
+		},
+		pods:    []string{"zone-a-0", "zone-b-0"},
+		holders: []string{"eviction/zone-a", "eviction/zone-b"},
+		waiting: "zone-b",
+	},
+	{
+		name:   "by partitions",
+		budget: &judge.Budget{Limit: 1, Partition: byPartition},
+		zones: func() []*appsv1.StatefulSet {
+			return []*appsv1.StatefulSet{zone("zone-a", 2, inBudget, readyAfter(2*short)), zone("zone-b", 2, inBudget)}
+		},
+		pods:    []string{"zone-a-0", "zone-b-1", "zone-b-0"},
+		holders: []string{"eviction/partitions"},
+	},
+	{
+		name:    "after a yes that came to nothing",
+		zones:   func() []*appsv1.StatefulSet { return []*appsv1.StatefulSet{zone("zone-a", 2), zone("zone-b", 2)} },
+		pods:    []string{"zone-a-0"},
+		vetoed:  true,
+		holders: []string{"eviction/zone-a"},
+	},
+}
+
+// leavable is a scene with one operator behind a proxy, whom the API server asks about
+// evictions. What starts the operator again comes along.
+func leavable(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
+	t.Helper()
+	e := newDrainable(t)
+	if of.budget != nil {
+		e.limits(*of.budget)
+	}
+	proxy, kubeconfig := e.proxied()
+	start := func() *operator {
+		return e.startOperatorWith(kubeconfig, append(serveWebhooks(), withoutElection, "-webhooks.update-ca-bundle=false")...)
+	}
+	e.guardBy(start())
+	e.create(of.zones()...)
+	return e, proxy, func() {
+		e.replicas = []*operator{start()}
+		e.leads()
+	}
+}
+
+func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	for _, of := range exoduses {
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			random, _ := seeded(t)
+			const few = 2
+			var points []crashPoint
+			for _, write := range writesOfAnExodus(t, of) {
+				points = append(points, crashPoint{write, false}, crashPoint{write, true})
+			}
+			chosen := someOf(random, few, points)
+			t.Logf("evictions %s have %d crash points; %d of them are tried", of.name, len(points), len(chosen))
+			var missed atomic.Int64
+			for _, point := range chosen {
+				t.Run(point.String(), func(t *testing.T) {
+					t.Parallel()
+					if !of.survives(t, point) {
+						missed.Add(1)
+					}
+				})
+			}
+			t.Cleanup(func() { // one history may need a write more than another
+				if n := missed.Load(); n > 2 {
+					t.Errorf("%d of %d crash points were not reached", n, len(chosen))
+				}
+			})
+		})
+	}
+}
+
+// writesOfAnExodus are those of one without a crash. Each is numbered among those of its
+// resource, since a status is written when its time has come.
+func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
+	t.Helper()
+	e, proxy, _ := leavable(t, of)
+	before := len(proxy.Writes())
+	all := e.leave(of)
+	if of.waiting != "" {
+		e.eventually(of.waiting+" waits in the queue", func(now present) error {
+			lease := now.leases["lockstep-group-"+defaultGroup]
+			if lease == nil || !strings.Contains(lease.Annotations["lockstep.dev/waiting"], of.waiting) {
+				return errors.New("it does not")
+			}
+			return nil
+		})
+	}
+	all.haveLeft()
+	e.settled()
+	e.wantEvicted(of.pods...)
+	e.wantHolders(of.holders...)
+	writes, count := proxy.Writes()[before:], map[string]int{}
+	for i := range writes {
+		count[writes[i].Resource]++
+		writes[i].Number = count[writes[i].Resource]
+	}
+	return writes
+}
+
+// fromNowOn plays a fault on a write that is numbered among those of its resource.
+func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
+	count := 0
+	return func(r faultproxy.Request) faultproxy.Fault {
+		if r.Kind != faultproxy.Write || r.Resource != write.Resource {
+			return faultproxy.Fault{}
+		}
+		if count++; count != write.Number {
+			return faultproxy.Fault{}
+		}
+		return f
+	}
+}
+
+// survives tells whether the point was reached at all.
+func (of exodus) survives(t *testing.T, point crashPoint) bool {
+	t.Helper()
+	e, proxy, start := leavable(t, of)
+	op, crashed := e.operator, make(chan struct{})
+	crash := func() {
+		op.Kill()
+		close(crashed)
+	}
+	fault := faultproxy.CrashBefore(crash)
+	if point.after {
+		fault = faultproxy.CrashAfter(crash)
+	}
+	proxy.Play(fromNowOn(point.write, fault))
+	all := e.leave(of)
+	select {
+	case <-crashed:
+	case <-all.over:
+	}
+	e.crashes(crashed)
+	proxy.Play(nil)
+	reached := len(proxy.Counts().Faults) > 0 // by its last write it has nothing left to do before it is dead
+	op.Kill()
+	start()
+	all.haveLeft()
+	e.settled()
+	e.wantEvicted(of.pods...)
+	e.wantHolders(of.holders...)
+	e.changeAll(version(2)) // nobody is kept from going on
+	e.settled()
+	e.wantEachOnce()
+	return reached
+}
+
+// leavers are pods that somebody evicts.
+type leavers struct {
+	t    *testing.T
+	over chan struct{} // closed when they have left, or never will
+	err  error         // set by then
+}
+
+// leave lets somebody evict the pods of an exodus.
+func (e *drainable) leave(of exodus) *leavers {
+	e.t.Helper()
+	if of.vetoed {
+		e.forbidsEvictions()
+	}
+	all := &leavers{t: e.t, over: make(chan struct{})}
+	go func() {
+		defer close(all.over)
+		if of.vetoed {
+			all.err = e.meetsTheVeto(of.pods[0])
+		}
+		for _, pod := range of.pods {
+			all.err = errors.Join(all.err, e.asksUntilGranted(pod))
+		}
+	}()
+	return all
+}
+
+// haveLeft waits until all of them have left.
+func (l *leavers) haveLeft() {
+	l.t.Helper()
+	<-l.over
+	if l.err != nil {
+		l.t.Fatal(l.err)
+	}
+}
+
+// asksUntilGranted asks for an eviction until it is granted, as a drain does, which does
+// not end because of an operator that is away.
+func (e *drainable) asksUntilGranted(pod string) error {
+	return e.asksUntil(pod, func(err error) bool { return err == nil })
+}
+
+// forbidsEvictions lets a PodDisruptionBudget refuse every eviction, after the webhooks.
+func (e *drainable) forbidsEvictions() {
+	e.t.Helper()
+	_, err := e.world.admin.PolicyV1().PodDisruptionBudgets(e.name).Create(e.t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "veto"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}, MaxUnavailable: new(intstr.FromInt32(0))},
+	}, createOptions)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// meetsTheVeto asks until the PodDisruptionBudget is what refuses, and removes it.
+func (e *drainable) meetsTheVeto(pod string) error {
+	if err := e.asksUntil(pod, func(err error) bool {
+		return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "disruption budget")
+	}); err != nil {
+		return err
+	}
+	return e.world.admin.PolicyV1().PodDisruptionBudgets(e.name).Delete(e.t.Context(), "veto", deleteOptions)
+}
+
+func (e *drainable) asksUntil(pod string, answered func(error) bool) error {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		err := e.evicts(e.t.Context(), pod, nil)
+		switch {
+		case answered(err):
+			return nil
+		case time.Since(began) > e.patience:
+			return fmt.Errorf("eviction of %s was answered in vain for %s: %w", pod, e.patience, err)
+		}
+	}
+}
+
+// wantHolders asks that the Lease of the group noted pods for exactly these holders.
+func (s *scene) wantHolders(holders ...string) {
+	s.t.Helper()
+	history, err := s.witness.Facts()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var got []string
+	for _, f := range history {
+		if f.Hold != nil && len(f.Hold.Notes) > 0 && !slices.Contains(got, f.Hold.Holder) {
+			got = append(got, f.Hold.Holder)
+		}
+	}
+	if !slices.Equal(got, holders) {
+		s.t.Errorf("pods were noted for %q, %q wanted", got, holders)
+	}
+}
