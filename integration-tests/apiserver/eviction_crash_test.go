@@ -96,12 +96,13 @@ func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 				t.Run(point.String(), func(t *testing.T) {
 					t.Parallel()
 					if !of.survives(t, point) {
+						t.Log("there was no such write")
 						missed.Add(1)
 					}
 				})
 			}
 			t.Cleanup(func() { // one history may need a write more than another
-				if n := missed.Load(); n > 2 {
+				if n := int(missed.Load()); n > min(2, len(chosen)-1) {
 					t.Errorf("%d of %d crash points were not reached", n, len(chosen))
 				}
 			})
