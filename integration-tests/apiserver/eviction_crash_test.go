@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,23 +90,26 @@ func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 			}
 			chosen := someOf(random, few, points)
 			t.Logf("evictions %s have %d crash points; %d of them are tried", of.name, len(points), len(chosen))
-			var missed atomic.Int64
 			for _, point := range chosen {
 				t.Run(point.String(), func(t *testing.T) {
 					t.Parallel()
-					if !of.survives(t, point) {
-						t.Log("there was no such write")
-						missed.Add(1)
+					switch reached := of.survives(t, point); {
+					case !reached && of.needs(point.write):
+						t.Error("it was not killed there")
+					case !reached:
+						t.Log("killed at the end of its history, which has no such write")
 					}
 				})
 			}
-			t.Cleanup(func() { // one history may need a write more than another
-				if n := int(missed.Load()); n > min(2, len(chosen)-1) {
-					t.Errorf("%d of %d crash points were not reached", n, len(chosen))
-				}
-			})
 		})
 	}
+}
+
+// needs tells whether there is such a write in every history: each eviction is noted, and
+// so is that the last is over. How often else the Lease is written, and statuses, depends
+// on time.
+func (of exodus) needs(write faultproxy.Request) bool {
+	return write.Resource == "leases" && write.Number <= len(of.pods)+1
 }
 
 // writesOfAnExodus are those of one without a crash. Each is numbered among those of its
