@@ -67,7 +67,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 // whether they were carried out now or are recorded for this code.
 func (c *campaign) fine(done []record) bool {
 	if c.only == 0 {
-		for seed, r := range c.results.of(c.code) {
+		for seed, r := range decided(c.results.of(c.code)) {
 			if c.seed <= seed && seed-c.seed < uint64(c.plans) {
 				done = append(done, r)
 			}
@@ -81,7 +81,7 @@ func (c *campaign) seeds() []uint64 {
 	if c.only > 0 {
 		return []uint64{c.only}
 	}
-	known := c.results.of(c.code)
+	known := decided(c.results.of(c.code))
 	var seeds []uint64
 	for i := range uint64(c.plans) {
 		if _, recorded := known[c.seed+i]; !recorded {
@@ -141,13 +141,15 @@ func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []
 		workers.Go(func() {
 			for seed := range next {
 				r, err := c.try(ctx, g, seed)
+				if r.Code != "" {
+					mu.Lock()
+					done = append(done, r)
+					mu.Unlock()
+				}
 				if err != nil {
 					cancel(err)
 					return
 				}
-				mu.Lock()
-				done = append(done, r)
-				mu.Unlock()
 			}
 		})
 	}
@@ -158,12 +160,17 @@ func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []
 	return done, nil
 }
 
-// try carries out the plan of a seed and records what came of it.
+// try carries out the plan of a seed and records what came of it, also where it could not
+// be carried out. The error says that no other can be, or that somebody has interrupted it.
 func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, error) {
 	c.show.begin()
 	r, err := g.carryOut(ctx, newPlan(seed))
-	if err = errors.Join(err, g.failed()); err != nil {
-		return r, err
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	lost := g.failed()
+	if err = errors.Join(err, lost); err != nil {
+		r.Undone = err.Error()
 	}
 	r.Code = c.code
 	c.show.over(r)
@@ -171,9 +178,9 @@ func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, err
 		c.tell(r)
 	}
 	if c.only > 0 {
-		return r, nil
+		return r, lost
 	}
-	return r, c.results.add(r)
+	return r, errors.Join(lost, c.results.add(r))
 }
 
 // tell prints what went wrong in a plan, and writes its whole story beside the results.
@@ -188,6 +195,9 @@ func (c *campaign) tell(r record) {
 	}
 	for _, u := range r.Unjudged {
 		fmt.Fprintf(&b, "  unjudged  %s\n", u)
+	}
+	if r.Undone != "" {
+		fmt.Fprintf(&b, "  undone    %s\n", r.Undone)
 	}
 	if r.Missed != "" {
 		fmt.Fprintf(&b, "  missed    %s\n", r.Missed)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/wrongclock"
@@ -45,6 +46,21 @@ func clocksWrong(random *rand.Rand) fault {
 		}
 	}
 	return f
+}
+
+// clockJumped tells whether the clock of one of its processes jumped while it worked.
+func (r *replica) clockJumped() bool {
+	for _, f := range r.trial.plan.faults {
+		if f.clocks == nil || !f.befalls(r.number) || f.clocks[r.number].jump == 0 {
+			continue
+		}
+		at := r.trial.began.Add(f.clocks[r.number].jumpAfter)
+		worked := func(l life) bool { return l.bent && l.from.Before(at) && (l.to.IsZero() || l.to.After(at)) }
+		if at.After(r.trial.played) && at.Before(r.trial.over) && slices.ContainsFunc(r.processes(), worked) {
+			return true
+		}
+	}
+	return false
 }
 
 // String says it for people.

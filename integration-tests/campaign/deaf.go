@@ -1,35 +1,26 @@
 package main
 
 import (
-	"slices"
+	"strings"
 	"time"
 
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// recovering is how long an API server, or its caches, may need to go on where they
-// were when a part of the control plane is back.
-const recovering = 5 * time.Second
-
-// excuse keeps a time in which operators could not know in time.
-func (t *trial) excuse(w judge.Window) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.deaf = append(t.deaf, w)
-}
-
-// windows are all times in which operators could not know in time: for each of them
-// as its proxy has seen them, and for both while the control plane was away.
+// windows are all times in which caches could not show in time what others did: for each
+// process as its proxy has seen it, and for all while the control plane was away and until
+// its own caches showed again what was written.
 func (t *trial) windows() []judge.Window {
-	t.mu.Lock()
-	all := slices.Clone(t.deaf)
-	t.mu.Unlock()
+	var all []judge.Window
 	for _, r := range t.replicas {
 		all = append(all, r.windows()...)
-	}
-	for _, a := range t.ground.absencesSince(t.began) {
-		for _, r := range t.replicas {
-			all = append(all, judge.Window{From: a.from, To: ended(a.to).Add(recovering + 3*r.lag(a.to)), Agent: r.agent()})
+		for _, a := range t.ground.absencesSince(t.began) {
+			heard := ended(a.heard)
+			if late := ended(a.heardLate); r.lag(late) > 0 {
+				heard = late
+			}
+			all = append(all, judge.Window{From: a.from, To: heard, Agent: r.agent()})
 		}
 	}
 	return all
@@ -43,33 +34,90 @@ func ended(at time.Time) time.Time {
 }
 
 // agent is how audit logs tell one replica's requests from the other's.
-func (r *replica) agent() string { return "(" + ordinals[r.number] + ")" }
+func (r *replica) agent() string { return "(" + ordinals[r.number] + " " }
 
-// windows are the times in which a replica could not know in time: while it had no
-// watch of pods or StatefulSets, as far as what watches tell is late, and while a
-// request of its was on its way, which rests on what was read before.
+// windows are the times in which a replica's caches could not show in time what others
+// did: while it had no watch of pods or StatefulSets, and as far as what watches tell is
+// late. A process begins with what it lists then.
 func (r *replica) windows() []judge.Window {
 	var all []judge.Window
-	add := func(w judge.Window) {
-		w.Agent = r.agent()
-		all = append(all, w)
-	}
 	late := r.late()
 	if late > 0 {
-		add(judge.Window{From: r.trial.began, To: time.Now(), Late: late})
+		all = append(all, judge.Window{From: r.trial.began, To: time.Now(), Late: late, Agent: r.agent()})
 	}
 	if since := r.lagsSince(); !since.IsZero() {
-		add(judge.Window{From: since.Add(-lag), To: time.Now(), Late: lag + late})
+		all = append(all, judge.Window{From: since.Add(-lag), To: time.Now(), Late: lag + late, Agent: r.agent()})
 	}
 	for _, g := range r.proxy.Unheard() {
 		if g.Resource == "pods" || g.Resource == "statefulsets" {
-			add(judge.Window{From: g.From.Add(-late), To: g.To.Add(late + r.lag(g.To))})
+			all = append(all, r.unheard(judge.Window{From: g.From.Add(-late), To: g.To.Add(late + r.lag(g.To))})...)
 		}
 	}
-	for _, g := range r.proxy.Held() {
-		add(judge.Window{From: g.From, To: g.To, Live: true})
+	return all
+}
+
+// unheard divides a window among the processes that lived in it.
+func (r *replica) unheard(w judge.Window) []judge.Window {
+	var all []judge.Window
+	for _, l := range r.processes() {
+		part := w
+		part.Agent = l.agent()
+		if l.from.After(w.From) {
+			part.From = l.from
+		}
+		if !l.to.IsZero() && l.to.Before(w.To) {
+			part.To = l.to
+		}
+		if part.From.Before(part.To) {
+			all = append(all, part)
+		}
 	}
 	return all
+}
+
+// delays are the requests of all operators that were on their way for long, and the times
+// in which an operator itself was stopped.
+func (t *trial) delays() []judge.Delay {
+	t.mu.Lock()
+	all := append([]judge.Delay(nil), t.stopped...)
+	t.mu.Unlock()
+	for _, r := range t.replicas {
+		for _, d := range r.proxy.Delays() {
+			all = append(all, judge.Delay{
+				Of:    judge.Request{Agent: "(" + d.Agent + ")", Verb: verbOf(d.Request), Resource: d.Resource, Name: d.Name},
+				Group: t.plan.groupOf(d.Request), From: d.From, To: d.To, GivenUp: d.From.Add(r.patience()),
+			})
+		}
+	}
+	return all
+}
+
+// patience is for how long a replica waits for an answer, by its own timers.
+func (r *replica) patience() time.Duration {
+	for _, f := range r.trial.plan.faults {
+		if f.clocks != nil && f.befalls(r.number) {
+			return faultproxy.Patience * 1000 / time.Duration(f.clocks[r.number].steady)
+		}
+	}
+	return faultproxy.Patience
+}
+
+// verbOf says it as audit logs do.
+func verbOf(q faultproxy.Request) string {
+	if q.Method == "GET" && q.Name == "" {
+		return "list"
+	}
+	return map[string]string{"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}[q.Method]
+}
+
+// groupOf is the group that a request is about; empty: that cannot be told.
+func (p plan) groupOf(q faultproxy.Request) string {
+	for _, g := range p.groups {
+		if strings.Contains(q.Name, g.name) || strings.Contains(q.Selector, g.name) {
+			return g.name
+		}
+	}
+	return ""
 }
 
 // late is how late a replica's watches of what is judged tell.
@@ -102,47 +150,4 @@ func (r *replica) lag(at time.Time) time.Duration {
 		return 0
 	}
 	return lag
-}
-
-// grace says at how much grace a plan was judged.
-type grace struct {
-	Usual   float64 `json:"usual"`   // seconds, at all times
-	Longer  float64 `json:"longer"`  // seconds of the plan with more, for one operator at least
-	Longest float64 `json:"longest"` // seconds, of one disturbance
-	Excused int     `json:"excused"` // pods that served and were taken down at more, out of all
-}
-
-func graceOf(windows []judge.Window, from, to time.Time) grace {
-	g := grace{Usual: judge.DefaultGrace.Seconds()}
-	slices.SortFunc(windows, func(a, b judge.Window) int { return a.From.Compare(b.From) })
-	longer, reached := time.Duration(0), from
-	for _, w := range windows {
-		long := w.Late
-		if long == 0 {
-			long = w.To.Sub(w.From)
-		}
-		g.Longest = max(g.Longest, (long + judge.DefaultGrace).Seconds())
-		begins, ends := later(w.From, reached), earlier(w.To, to)
-		if ends.After(begins) {
-			longer += ends.Sub(begins)
-			reached = ends
-		}
-	}
-	g.Longer = longer.Round(100 * time.Millisecond).Seconds()
-	g.Longest = time.Duration(g.Longest * float64(time.Second)).Round(100 * time.Millisecond).Seconds()
-	return g
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

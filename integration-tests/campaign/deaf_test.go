@@ -1,8 +1,12 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -10,21 +14,21 @@ import (
 
 func TestTheGraceOfAPlanIsTold(t *testing.T) {
 	t.Parallel()
-	began := time.Unix(1000, 0)
-	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	took := func(seconds float64, wasUp bool) judge.Takedown {
+		return judge.Takedown{WasUp: wasUp, Grace: time.Duration(seconds * float64(time.Second))}
+	}
 	for name, test := range map[string]struct {
-		windows []judge.Window
-		want    grace
+		takedowns []judge.Takedown
+		objected  []judge.Violation
+		want      grace
 	}{
-		"none":                     {nil, grace{Usual: 1}},
-		"one":                      {[]judge.Window{{From: at(2), To: at(5)}}, grace{Usual: 1, Longer: 3, Longest: 4}},
-		"two that overlap":         {[]judge.Window{{From: at(4), To: at(9)}, {From: at(2), To: at(5)}}, grace{Usual: 1, Longer: 7, Longest: 6}},
-		"one within another":       {[]judge.Window{{From: at(2), To: at(9)}, {From: at(3), To: at(4)}}, grace{Usual: 1, Longer: 7, Longest: 8}},
-		"one before and after":     {[]judge.Window{{From: at(-5), To: at(30)}}, grace{Usual: 1, Longer: 20, Longest: 36}},
-		"late all the time":        {[]judge.Window{{From: at(0), To: at(20), Late: 2 * time.Second}}, grace{Usual: 1, Longer: 20, Longest: 3}},
-		"of two operators at once": {[]judge.Window{{From: at(2), To: at(5), Agent: "a"}, {From: at(2), To: at(5), Agent: "b"}}, grace{Usual: 1, Longer: 3, Longest: 4}},
+		"nobody was taken down":          {nil, nil, grace{Longest: 1}},
+		"as always":                      {[]judge.Takedown{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
+		"some at more":                   {[]judge.Takedown{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
+		"who was down already":           {[]judge.Takedown{took(9, false)}, nil, grace{Longest: 1}},
+		"what only an excuse has spared": {[]judge.Takedown{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
 	} {
-		if got := graceOf(test.windows, began, at(20)); got != test.want {
+		if got := graceOf(test.takedowns, test.objected); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}
@@ -49,17 +53,91 @@ func TestAnOperatorIsExcusedByWhatBefellItAlone(t *testing.T) {
 	late := fault{replica: -1, late: map[string]time.Duration{"pods": 2 * time.Second, "leases": 9 * time.Second}}
 	ofTheOther := fault{replica: 1, late: map[string]time.Duration{"pods": 5 * time.Second}}
 	trial, r := onTrial(t, late, ofTheOther)
-	if got := trial.windows(); len(got) != 1 || got[0].Late != 2*time.Second || got[0].Agent != "(first)" || got[0].Live {
+	if got := trial.windows(); len(got) != 1 || got[0].Late != 2*time.Second || got[0].Agent != "(first " {
 		t.Fatalf("late watches excuse by %+v", got)
 	}
 	r.lags()
 	if got := trial.windows(); len(got) != 2 || got[1].Late != lag+2*time.Second || got[1].From.Before(trial.began) {
 		t.Fatalf("and an API server that lags by %+v", got)
 	}
-	away := absence{from: time.Now().Add(-10 * time.Second), to: time.Now().Add(-9 * time.Second)}
-	trial.ground.gone = []absence{away}
-	if got := trial.windows(); len(got) != 3 || got[2].From != away.from || got[2].To != away.to.Add(recovering) {
-		t.Errorf("and the control plane that was away by %+v", got)
+}
+
+func TestAnAbsenceExcusesUntilCachesHaveHeardAgain(t *testing.T) {
+	t.Parallel()
+	trial, r := onTrial(t)
+	from := time.Now().Add(-20 * time.Second)
+	at := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
+	trial.ground.gone = []absence{{from: from, to: at(1), heard: at(2), heardLate: at(8)}}
+	if got := trial.windows(); len(got) != 1 || got[0].From != from || got[0].To != at(2) {
+		t.Errorf("it excuses by %+v", got)
+	}
+	r.stale = at(3)
+	if got := trial.windows(); len(got) != 2 || got[1].To != at(8) {
+		t.Errorf("whose caches are filled by the API server that lags is excused by %+v", got)
+	}
+	trial.ground.gone[0].heardLate = time.Time{}
+	if got := trial.windows(); time.Since(got[1].To) > time.Second {
+		t.Errorf("before it has heard it is excused by %+v", got)
+	}
+}
+
+func TestAProcessIsExcusedByWhatItDidNotHearItself(t *testing.T) {
+	t.Parallel()
+	_, r := onTrial(t)
+	from := time.Now().Add(-time.Minute)
+	at := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
+	r.lives = []life{{signature: "first 1", from: at(0), to: at(10)}, {signature: "first 2", from: at(11)}}
+	got := r.unheard(judge.Window{From: at(8), To: at(13)})
+	want := []judge.Window{{From: at(8), To: at(10), Agent: "(first 1)"}, {From: at(11), To: at(13), Agent: "(first 2)"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("they are excused by %+v, want %+v", got, want)
+	}
+	if got := r.unheard(judge.Window{From: at(20), To: at(21)}); len(got) != 1 || got[0].Agent != "(first 2)" {
+		t.Errorf("what the second did not hear excuses %+v", got)
+	}
+}
+
+func TestARequestIsAboutAGroup(t *testing.T) {
+	t.Parallel()
+	p := plan{groups: []group{{name: "store"}, {name: "index"}}}
+	for want, q := range map[string]faultproxy.Request{
+		"store": {Name: "store-zone-a-0"}, "index": {Selector: "rollout-group=index"}, "": {Name: "lockstep-webhooks"},
+	} {
+		if got := p.groupOf(q); got != want {
+			t.Errorf("%+v is about %q, want %q", q, got, want)
+		}
+	}
+}
+
+func TestAPauseCountsIfALeaseDidNotOutlastIt(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	lease := func(holder, version string, ago time.Duration) *coordinationv1.Lease {
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "lockstep-group-store", ResourceVersion: version,
+				Labels: map[string]string{"lockstep.dev/hold": "group"}, Annotations: map[string]string{"lockstep.dev/group": "store"},
+			},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: new(holder), LeaseDurationSeconds: new(int32(60)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
+			},
+		}
+	}
+	held := lease("rollout/store-zone-a", "7", 61*time.Second)
+	for name, test := range map[string]struct {
+		before, after *coordinationv1.Lease
+		want          bool
+	}{
+		"nobody had it":     {nil, held, false},
+		"it was free":       {lease("", "7", time.Hour), held, false},
+		"it still counts":   {lease("rollout/store-zone-a", "7", 8*time.Second), lease("rollout/store-zone-a", "7", 8*time.Second), false},
+		"it has run out":    {held, held, true},
+		"somebody wrote it": {held, lease("", "8", time.Second), true},
+		"it is gone":        {held, nil, true},
+	} {
+		if got := outlived(test.before, test.after, now); got != test.want {
+			t.Errorf("%s: counts %t, want %t", name, got, test.want)
+		}
 	}
 }
 

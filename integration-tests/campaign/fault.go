@@ -66,6 +66,9 @@ var sources = []struct {
 	{1, etcdRestarts},
 }
 
+// mostFaults is how many a plan may have.
+const mostFaults = 4
+
 // newFaults draws one to four faults.
 func newFaults(random *rand.Rand) []fault {
 	shares := 0
@@ -73,7 +76,7 @@ func newFaults(random *rand.Rand) []fault {
 		shares += s.share
 	}
 	var faults []fault
-	for wanted := 1 + random.IntN(4); len(faults) < wanted; {
+	for wanted := 1 + random.IntN(mostFaults); len(faults) < wanted; {
 		drawn := random.IntN(shares)
 		for _, s := range sources {
 			if drawn -= s.share; drawn < 0 {
@@ -252,7 +255,7 @@ func formerVersion(random *rand.Rand) fault {
 	if random.IntN(2) == 0 {
 		f.words += fmt.Sprintf(" and replaced after %s", f.at)
 		f.deed = func(ctx context.Context, t *trial, r *replica) error {
-			upgraded, err := r.upgrade(ctx, t.ground.program)
+			upgraded, err := r.upgrade(ctx)
 			if upgraded {
 				t.count("upgraded")
 			}

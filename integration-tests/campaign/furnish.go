@@ -102,6 +102,7 @@ func (t *trial) makeReplicas(ctx context.Context) error {
 			return err
 		}
 		t.replicas = append(t.replicas, r)
+		former := false
 		r.proxy.Play(t.scriptOf(r, true))
 		for _, f := range t.plan.faults {
 			if !f.befalls(number) {
@@ -110,13 +111,11 @@ func (t *trial) makeReplicas(ctx context.Context) error {
 			for resource, d := range f.late {
 				r.proxy.DelayWatches(resource, d)
 			}
-			if f.clocks != nil && t.ground.bent != "" {
-				r.program = t.ground.bent
-				t.count("wrong clocks")
-			}
-			if f.former {
-				r.program = t.ground.former
-			}
+			former = former || f.former
+		}
+		r.program = r.newest()
+		if former {
+			r.program = t.ground.former
 		}
 	}
 	return insist(ctx, "wait for the operators' rights", t.allowed)

@@ -38,7 +38,11 @@ type ground struct {
 	programs
 
 	interrupted chan struct{} // a part of the control plane is back
+	returned    chan int      // which absence is over
 	end         func()        // ends what goes on beside the trials
+
+	calling sync.Mutex
+	calls   int // that were to be heard
 
 	mu    sync.Mutex
 	gone  []absence
@@ -51,6 +55,8 @@ type absence struct {
 	by       *trial
 	from, to time.Time
 	away     time.Duration
+
+	heard, heardLate time.Time // when caches showed again what was written, at once and by the API server that lags; zero: not yet
 }
 
 // lag is how late the stale API server hears of what is written: later than an operator
@@ -64,7 +70,7 @@ const manifests = "../manifests/"
 const account = "lockstep"
 
 func prepareGround(ctx context.Context, programs programs, progress io.Writer) (_ *ground, err error) {
-	g := &ground{programs: programs, interrupted: make(chan struct{}, 1)}
+	g := &ground{programs: programs, interrupted: make(chan struct{}, 1), returned: make(chan int, mostFaults*plansOfACluster)}
 	if g.cluster, err = localcluster.Start(ctx, localcluster.Options{Progress: progress}); err != nil {
 		return nil, err
 	}
@@ -75,6 +81,7 @@ func prepareGround(ctx context.Context, programs programs, progress io.Writer) (
 		return nil, errors.Join(err, g.leave())
 	}
 	reminders.Go(func() { g.remindKubelets(ctx) })
+	reminders.Go(func() { g.listen(ctx) })
 	return g, nil
 }
 
@@ -106,6 +113,9 @@ func (g *ground) furnish(ctx context.Context) error {
 	}
 	if g.lags, err = kubernetes.NewForConfig(unhurried(g.stale.AdminConfig())); err != nil {
 		return fmt.Errorf("make client: %w", err)
+	}
+	if err := g.makeEchoes(ctx); err != nil {
+		return err
 	}
 	g.pipe.Delay(lag)
 	for _, path := range []string{g.cluster.AuditLog(), g.stale.AuditLog()} {
@@ -144,12 +154,14 @@ func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string,
 	g.gone[i].to = time.Now()
 	if err != nil {
 		g.fails = err
+		return err
 	}
+	g.returned <- i
 	select {
 	case g.interrupted <- struct{}{}:
 	default: // somebody has said so already
 	}
-	return err
+	return nil
 }
 
 // failed says why the cluster is of no use any more.

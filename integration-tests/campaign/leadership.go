@@ -24,6 +24,9 @@ func leadershipDeleted(random *rand.Rand) fault {
 	return f
 }
 
+// stranger is who takes leadership and is no operator.
+const stranger = "a stranger"
+
 // leadershipTaken gives it to a stranger, who gives no more sign of life.
 func leadershipTaken(random *rand.Rand) fault {
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
@@ -37,7 +40,7 @@ func leadershipTaken(random *rand.Rand) fault {
 				return err
 			}
 			now := metav1.NowMicro()
-			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("a stranger"), new(int32(5))
+			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new(stranger), new(int32(5))
 			lease.Spec.AcquireTime, lease.Spec.RenewTime = &now, &now
 			_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 			return err

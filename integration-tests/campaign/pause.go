@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -92,7 +92,9 @@ func (t *trap) closes(r *replica) bool {
 // stopped is an operator that is stopped at a write of a Lease.
 type stopped struct {
 	replica   *replica
+	agent     string // of the process
 	lease     string
+	led       bool
 	from      time.Time
 	continues func() error
 }
@@ -106,7 +108,7 @@ func (r *replica) stopAt(lease string) stopped {
 	r.mu.Lock()
 	process := r.process
 	r.mu.Unlock()
-	s := stopped{replica: r, lease: lease, from: time.Now()}
+	s := stopped{replica: r, agent: r.present().agent(), lease: lease, led: r.leads(), from: time.Now()}
 	if process == nil || process.Signal(syscall.SIGSTOP) != nil {
 		return s
 	}
@@ -114,29 +116,35 @@ func (r *replica) stopAt(lease string) stopped {
 	return s
 }
 
-// pauses lets an operator go on after a time. It counts if another one led then, or
-// if it was stopped while it held a group.
+// pauses lets an operator go on after a time. It counts if another operator led in its
+// place, or if the Lease that it held a group by ran out or was written by somebody else.
 func (t *trial) pauses(ctx context.Context, s stopped, long time.Duration) error {
 	if s.continues == nil {
 		return nil
 	}
-	leader := t.leader(ctx)
 	wait(ctx, settling)
-	held := t.present.held(s.lease)
+	leader, hold := t.present.leader(), t.present.lease(s.lease)
 	wait(ctx, long-settling)
-	if t.leader(ctx) != leader || held {
-		t.count("paused past its Lease")
+	if s.led && t.present.ledByAnother(leader) {
+		t.count("paused past its leadership")
+	}
+	if outlived(hold, t.present.lease(s.lease), time.Now()) {
+		t.count("paused past a group's Lease")
 	}
 	err := s.continues()
-	t.excuse(judge.Window{From: s.from, To: time.Now(), Live: true, Agent: s.replica.agent()})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = append(t.stopped, judge.Delay{Of: judge.Request{Agent: s.agent}, From: s.from, To: time.Now()})
 	return err
 }
 
-// leader is who leads, and "" where nobody says.
-func (t *trial) leader(ctx context.Context) string {
-	lease, err := t.client.CoordinationV1().Leases(t.namespace).Get(ctx, judge.LeaderLease, metav1.GetOptions{})
-	if err != nil || lease.Spec.HolderIdentity == nil {
-		return ""
+// outlived tells whether a Lease that named a holder has run out, or was written since.
+func outlived(before, after *coordinationv1.Lease, now time.Time) bool {
+	switch {
+	case before == nil || judge.HoldOf(before).Holder == "":
+		return false
+	case after == nil || after.ResourceVersion != before.ResourceVersion:
+		return true
 	}
-	return *lease.Spec.HolderIdentity
+	return now.After(before.Spec.RenewTime.Add(time.Duration(*before.Spec.LeaseDurationSeconds) * time.Second))
 }

@@ -26,6 +26,7 @@ type present struct {
 	pods   map[string]*corev1.Pod
 	sets   map[string]*appsv1.StatefulSet
 	leases map[string]*coordinationv1.Lease // of groups
+	leads  string                           // who leads, as far as anybody has said
 }
 
 func newPresent() *present {
@@ -46,6 +47,9 @@ func (p *present) take(event watch.Event) {
 	case *coordinationv1.Lease:
 		if judge.HoldOf(o) != nil {
 			keep(p.leases, o.Name, o, gone)
+		}
+		if o.Name == judge.LeaderLease && !gone && o.Spec.HolderIdentity != nil {
+			p.leads = *o.Spec.HolderIdentity
 		}
 	}
 }
@@ -85,12 +89,24 @@ func (p *present) whole(plan plan, end bool) error {
 	return nil
 }
 
-// held tells whether the Lease of a group names a holder.
-func (p *present) held(lease string) bool {
+// lease is the Lease of a group; nil: there is none.
+func (p *present) lease(name string) *coordinationv1.Lease {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.leases[lease]
-	return l != nil && judge.HoldOf(l).Holder != ""
+	return p.leases[name]
+}
+
+// leader is who leads, and "" before anybody does.
+func (p *present) leader() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.leads
+}
+
+// ledByAnother tells whether an operator leads now that did not lead then.
+func (p *present) ledByAnother(then string) bool {
+	now := p.leader()
+	return then != "" && now != "" && now != then && now != stranger
 }
 
 func (p *present) finished(zone string, replicas int32, newest bool) error {

@@ -28,9 +28,10 @@ type record struct {
 	Violations []string       `json:"violations,omitempty"`
 	Failures   []string       `json:"failures,omitempty"` // of operators, whatever the judge says
 	Unjudged   []string       `json:"unjudged,omitempty"` // why the judge cannot judge
+	Undone     string         `json:"undone,omitempty"`   // why it could not be carried out
 	Missed     string         `json:"missed,omitempty"`   // what of the goal was not reached
 	Granted    int            `json:"granted"`            // evictions, by the audit log
-	Grace      grace          `json:"grace"`              // at which it was judged
+	Grace      grace          `json:"graces"`             // at which it was judged
 	Remarks    []string       `json:"remarks,omitempty"`
 
 	story string
@@ -38,7 +39,24 @@ type record struct {
 
 // broken tells whether a plan did not end as it must.
 func (r record) broken() bool {
-	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Missed != ""
+	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Undone != "" || r.Missed != ""
+}
+
+// decides tells whether what came of a plan is known, so that it is not tried again. A
+// violation is known whatever else is not, and so is an operator that failed.
+func (r record) decides() bool {
+	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) == 0 && r.Undone == ""
+}
+
+// undone is the record of a plan that could not be carried out, or not be judged.
+func (t *trial) undone() record {
+	own := t.ownRules()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return record{
+		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
+		Failures: slices.Concat(t.failures, own), Remarks: t.remarks,
+	}
 }
 
 func (t *trial) record(verdict judge.Verdict, requests []judge.Request, missed error) record {
@@ -106,14 +124,25 @@ func openResults(path string) (*results, error) {
 	}
 }
 
-// of returns the records of a state of the code, by seed. One that could not be judged
-// is none.
-func (r *results) of(code string) map[uint64]record {
+// of returns all records of a state of the code.
+func (r *results) of(code string) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	found := map[uint64]record{}
+	var found []record
 	for _, one := range r.all {
-		if one.Code == code && len(one.Unjudged) == 0 {
+		if one.Code == code {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// decided returns the records that decide about a seed. One with something wrong stays,
+// whatever came of the seed later.
+func decided(records []record) map[uint64]record {
+	found := map[uint64]record{}
+	for _, one := range records {
+		if before, known := found[one.Seed]; one.decides() && (!known || !before.broken()) {
 			found[one.Seed] = one
 		}
 	}

@@ -96,12 +96,29 @@ func TestAViolationThatIsRecordedStaysOne(t *testing.T) {
 	}
 }
 
-func TestAPlanThatCouldNotBeJudgedIsTriedAgain(t *testing.T) {
+func TestAPlanOfWhichNothingIsKnownIsTriedAgainAndCounted(t *testing.T) {
 	t.Parallel()
-	r := resultsWith(t, `{"seed":1,"code":"now","unjudged":["nobody asked"]}`+"\n")
-	c := campaign{settings: settings{plans: 1, seed: 1}, code: "now", results: r}
-	if got := c.seeds(); !slices.Equal(got, []uint64{1}) {
+	r := resultsWith(t, `{"seed":1,"code":"now","unjudged":["nobody asked"]}
+{"seed":2,"code":"now","undone":"no zones"}
+{"seed":3,"code":"now","unjudged":["nobody asked"],"violations":["v"]}
+{"seed":3,"code":"now"}
+{"seed":4,"code":"now","undone":"no operator","failures":["f"]}
+{"seed":5,"code":"now","missed":"m"}
+{"seed":5,"code":"now"}
+`)
+	c := campaign{settings: settings{plans: 6, seed: 1}, code: "now", results: r}
+	if got := c.seeds(); !slices.Equal(got, []uint64{1, 2, 6}) {
 		t.Errorf("seeds %v are tried", got)
+	}
+	s := tally(r.of("now"))
+	if s.attempts != 7 || s.plans != 3 || s.unjudged != 2 || s.undone != 2 || s.violations != 1 || s.failures != 1 || s.reached != 2 {
+		t.Errorf("added up to %+v", s)
+	}
+	for seed := uint64(3); seed < 6; seed++ {
+		c.settings = settings{plans: 1, seed: seed}
+		if c.fine(nil) {
+			t.Errorf("what was wrong with seed %d is forgotten", seed)
+		}
 	}
 }
 
@@ -134,14 +151,14 @@ func TestResultsAreAddedTogether(t *testing.T) {
 	}
 	adding.Wait()
 	again, err := openResults(r.path)
-	if err != nil || len(again.of("now")) != workers*each || len(r.of("now")) != workers*each {
+	if err != nil || len(decided(again.of("now"))) != workers*each || len(r.of("now")) != workers*each {
 		t.Errorf("%d are known and %d are read, %v", len(r.of("now")), len(again.of("now")), err)
 	}
 }
 
 func TestAPlanIsBrokenByWhateverDidNotGoAsItMust(t *testing.T) {
 	t.Parallel()
-	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}, {Failures: []string{"f"}}, {Unjudged: []string{"u"}}} {
+	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}, {Failures: []string{"f"}}, {Unjudged: []string{"u"}}, {Undone: "u"}} {
 		if !r.broken() {
 			t.Errorf("%+v is not", r)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,10 +30,22 @@ type replica struct {
 	process *localcluster.Operator // nil while there is none that is ready
 	ends    bool                   // somebody wants it to
 	logs    []string               // paths, of all that have run
+	lives   []life                 // of all processes, those that did not start as well
 	stale   time.Time              // since when caches are filled by the API server that lags; zero: they are not
 
 	led atomic.Int64 // when it renewed its leadership last, as far as anybody looked
 }
+
+// life is the time of one process. Its number is in how its requests are signed: what
+// befell one excuses no other.
+type life struct {
+	signature string
+	from, to  time.Time // zero: it lasts
+	bent      bool      // its clocks were wrong
+}
+
+// agent is how audit logs tell its requests from all others.
+func (l life) agent() string { return "(" + l.signature + ")" }
 
 // pastHold is longer than a Lease of a group counts.
 const pastHold = 70 * time.Second
@@ -48,7 +61,6 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 	if r.proxy, err = faultproxy.Start(direct.Host, direct.CAData); err != nil {
 		return nil, err
 	}
-	r.proxy.Sign(ordinals[number])
 	config, err := clientcmd.LoadFromFile(token)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
@@ -66,6 +78,7 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 // run keeps the operator running until ctx ends.
 func (r *replica) run(ctx context.Context) {
 	for ctx.Err() == nil {
+		r.isBorn()
 		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
 			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(), Env: r.env(),
 		})
@@ -73,6 +86,7 @@ func (r *replica) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				r.trial.failed(time.Now(), "the %s operator does not start: %v", ordinals[r.number], err)
 			}
+			r.dies()
 			wait(ctx, restart)
 			continue
 		}
@@ -80,12 +94,42 @@ func (r *replica) run(ctx context.Context) {
 		select {
 		case <-process.Exited():
 			r.over(process)
+			r.dies()
 			wait(ctx, restart)
 		case <-ctx.Done():
 			process.Kill()
 		}
 	}
 	r.trial.service.leads(r.number, "")
+}
+
+// isBorn notes that there will be another process.
+func (r *replica) isBorn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := life{signature: fmt.Sprintf("%s %d", ordinals[r.number], len(r.lives)+1), from: time.Now()}
+	r.lives = append(r.lives, l)
+	r.proxy.Sign(l.signature)
+}
+
+// dies notes that the last process is no more.
+func (r *replica) dies() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lives[len(r.lives)-1].to = time.Now()
+}
+
+func (r *replica) processes() []life {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lives)
+}
+
+// present is the process that there is, or was last.
+func (r *replica) present() life {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lives[len(r.lives)-1]
 }
 
 func (r *replica) args() []string {
@@ -129,6 +173,12 @@ func (r *replica) begins(process *localcluster.Operator) {
 	if r.program == r.trial.ground.former && len(r.logs) == 0 {
 		r.trial.count("former version")
 	}
+	if r.program == r.trial.ground.bent {
+		if !slices.ContainsFunc(r.lives, func(l life) bool { return l.bent }) {
+			r.trial.count("wrong clocks")
+		}
+		r.lives[len(r.lives)-1].bent = true
+	}
 	r.logs = append(r.logs, process.LogPath())
 	r.trial.service.leads(r.number, webhooksOf(process.Logs()))
 }
@@ -162,13 +212,24 @@ func (r *replica) kill() {
 	}
 }
 
-// upgrade lets another program run from now on, if it is another one. It tells whether
+// newest is the program that is tried, the one whose clocks can be wrong where they are to be.
+func (r *replica) newest() string {
+	g := r.trial.ground
+	wrong := func(f fault) bool { return f.clocks != nil && f.befalls(r.number) }
+	if g.bent != "" && slices.ContainsFunc(r.trial.plan.faults, wrong) {
+		return g.bent
+	}
+	return g.program
+}
+
+// upgrade lets the newest program run from now on, if another one does. It tells whether
 // one was at work.
-func (r *replica) upgrade(ctx context.Context, program string) (bool, error) {
+func (r *replica) upgrade(ctx context.Context) (bool, error) {
+	newest := r.newest()
 	r.mu.Lock()
-	process, same := r.process, r.program == program
+	process, same := r.process, r.program == newest
 	if !same {
-		r.program, r.ends = program, true
+		r.program, r.ends = newest, true
 	}
 	r.mu.Unlock()
 	if same || process == nil {
@@ -188,7 +249,7 @@ func (r *replica) replaceFormer(ctx context.Context) error {
 	if !former {
 		return nil
 	}
-	_, err := r.upgrade(ctx, r.trial.ground.program)
+	_, err := r.upgrade(ctx)
 	return err
 }
 

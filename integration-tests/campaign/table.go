@@ -14,8 +14,7 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 		fmt.Fprint(c.out, table(tally(done), tally(done)))
 		return
 	}
-	all := slices.Collect(maps.Values(c.results.of(c.code)))
-	fmt.Fprint(c.out, table(tally(done), tally(all)))
+	fmt.Fprint(c.out, table(tally(done), tally(c.results.of(c.code))))
 	fmt.Fprintf(c.out, "\nseeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
 	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed)
@@ -23,24 +22,34 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 
 // sums are what many plans add up to.
 type sums struct {
-	plans, groups, takedowns, excused, granted, violations, failures, unjudged, reached int
+	plans, groups, takedowns, granted, violations, failures, reached int
 
-	seconds, longer, longest float64 // of all plans; with more than the usual grace; the longest
-	steps, faults            map[string]int
+	attempts, unjudged, undone int     // all; that could not be judged; that could not be carried out
+	longer, much, needed       int     // pods at more than the usual grace, at much more; objections without any
+	longest                    float64 // grace, in seconds
+	steps, faults              map[string]int
 }
 
+// tally adds up what came of plans: each attempt is counted as one, and violations and
+// failures of all of them; the rest is that of the attempts that decide.
 func tally(records []record) sums {
-	s := sums{steps: map[string]int{}, faults: map[string]int{}}
+	s := sums{attempts: len(records), steps: map[string]int{}, faults: map[string]int{}}
 	for _, r := range records {
+		s.violations += len(r.Violations)
+		s.failures += len(r.Failures)
+		if len(r.Unjudged) > 0 {
+			s.unjudged++
+		}
+		if r.Undone != "" {
+			s.undone++
+		}
+	}
+	for _, r := range decided(records) {
 		s.plans++
 		s.groups += r.Groups
 		s.takedowns += r.Takedowns
-		s.excused += r.Grace.Excused
 		s.granted += r.Granted
-		s.violations += len(r.Violations)
-		s.failures += len(r.Failures)
-		s.unjudged += len(r.Unjudged)
-		s.seconds, s.longer, s.longest = s.seconds+r.Seconds, s.longer+r.Grace.Longer, max(s.longest, r.Grace.Longest)
+		s.longer, s.much, s.needed, s.longest = s.longer+r.Grace.Longer, s.much+r.Grace.Much, s.needed+r.Grace.Needed, max(s.longest, r.Grace.Longest)
 		if r.Missed == "" {
 			s.reached++
 		}
@@ -54,16 +63,13 @@ func tally(records []record) sums {
 	return s
 }
 
-// usual is the part of the time in which nobody was excused for longer than usual.
-func (s sums) usual() string { return fmt.Sprintf("%.0f %%", 100*(1-s.longer/max(s.seconds, 1))) }
-
 // table prints sums in Markdown that also reads well in a terminal.
 func table(run, all sums) string {
 	var b strings.Builder
 	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-48s | %9v | %9v |\n", what, run, all) }
 	row("", "this run", "added up")
 	fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Repeat("-", 50), strings.Repeat("-", 10)+":", strings.Repeat("-", 10)+":")
-	row("plans", run.plans, all.plans)
+	row("plans that were judged", run.plans, all.plans)
 	row("groups of three zones", run.groups, all.groups)
 	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {
 		row("asked: "+kind, run.steps[kind], all.steps[kind])
@@ -74,13 +80,16 @@ func table(run, all sums) string {
 	}
 	row("faults", sum(run.faults), sum(all.faults))
 	row("evictions granted, by the audit log", run.granted, all.granted)
-	row("pods judged at 1 s of grace, as always", run.takedowns-run.excused, all.takedowns-all.excused)
-	row("pods judged at more, by whom could not know", run.excused, all.excused)
-	row("time at 1 s of grace for both operators", run.usual(), all.usual())
-	row("longest grace of a disturbance", fmt.Sprintf("%.1f s", run.longest), fmt.Sprintf("%.1f s", all.longest))
+	row("pods judged at 1 s of grace, as always", run.takedowns-run.longer, all.takedowns-all.longer)
+	row("pods judged at 1 to 3 s, by whom could not know", run.longer-run.much, all.longer-all.much)
+	row("pods judged at more", run.much, all.much)
+	row("longest grace", fmt.Sprintf("%.1f s", run.longest), fmt.Sprintf("%.1f s", all.longest))
+	row("objections if 1 s were all the grace there is", run.needed, all.needed)
 	row("violations", run.violations, all.violations)
 	row("operators that failed", run.failures, all.failures)
-	row("plans that cannot be judged", run.unjudged, all.unjudged)
+	row("attempts", run.attempts, all.attempts)
+	row("attempts that could not be judged", run.unjudged, all.unjudged)
+	row("attempts that could not be carried out", run.undone, all.undone)
 	row("goals reached", fmt.Sprintf("%d/%d", run.reached, run.plans), fmt.Sprintf("%d/%d", all.reached, all.plans))
 	return b.String()
 }

@@ -33,18 +33,24 @@ type trial struct {
 	mu       sync.Mutex
 	faults   map[string]int
 	remarks  []string
-	failures []string       // of operators, which break the plan
-	deaf     []judge.Window // in which operators could not know in time
+	failures []string      // of operators, which break the plan
+	stopped  []judge.Delay // of operators that stood still
+	played   time.Time     // when the first steps began
+	over     time.Time     // when the last was done
 }
 
 const (
 	// preparing is how long zones, operators and webhooks may take to be there.
 	preparing = 3 * time.Minute
+	// recovering is how long operators may end by themselves, or not start, when a part of
+	// the control plane is back.
+	recovering = 5 * time.Second
 	// patience is how long after the last fault the goal may take.
 	patience = 4 * time.Minute
 )
 
-// carryOut tries a plan and judges it. The error says that it could not.
+// carryOut tries a plan and judges it. The error says that it could not; what operators
+// did wrong until then is in the record.
 func (g *ground) carryOut(ctx context.Context, p plan) (record, error) {
 	t := &trial{
 		ground: g, plan: p, namespace: fmt.Sprintf("plan-%d", p.seed), client: g.client,
@@ -55,16 +61,17 @@ func (g *ground) carryOut(ctx context.Context, p plan) (record, error) {
 	defer stop()
 	defer t.leave(context.WithoutCancel(ctx))
 	if err := t.watch(ctx); err != nil {
-		return record{}, err
+		return t.undone(), err
 	}
 	working, end := context.WithCancel(ctx)
 	defer end()
 	if err := t.prepare(ctx, working); err != nil {
-		return record{}, fmt.Errorf("plan %d: %w", p.seed, err)
+		return t.undone(), fmt.Errorf("plan %d: %w", p.seed, err)
 	}
 	missed := t.play(ctx)
+	t.over = time.Now()
 	if err := ctx.Err(); err != nil {
-		return record{}, err
+		return t.undone(), err
 	}
 	end()
 	t.working.Wait()
@@ -77,6 +84,7 @@ const settling = 500 * time.Millisecond
 
 // play lets users ask and faults happen, and returns what of the goal was missed.
 func (t *trial) play(ctx context.Context) error {
+	t.played = time.Now()
 	for _, r := range t.replicas {
 		r.proxy.Play(t.scriptOf(r, false))
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -29,21 +28,18 @@ func (t *trial) ownRules() []string {
 func (t *trial) judge(missed error) (record, error) {
 	facts, err := t.witness.Facts()
 	if err != nil {
-		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.undone(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	requests, err := t.ground.requests(t.namespace, t.user())
 	if err != nil {
-		return record{}, fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.undone(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	rules := t.rules()
 	verdict := judge.Try(facts, requests, rules)
 	r := t.record(verdict, requests, missed)
-	r.Grace = graceOf(rules.Deaf, t.began, time.Now())
-	for _, d := range verdict.Takedowns {
-		if d.WasUp && d.Excused {
-			r.Grace.Excused++
-		}
-	}
+	strict := rules
+	strict.Deaf, strict.Delays = nil, nil
+	r.Grace = graceOf(verdict.Takedowns, judge.Try(facts, requests, strict).Violations)
 	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
 		r.story = t.story(facts, requests)
@@ -80,7 +76,7 @@ func granted(requests []judge.Request) int {
 func (t *trial) rules() judge.Rules {
 	rules := judge.Rules{
 		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
-		Deaf:      t.windows(), Guarded: true, Evicting: true,
+		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true,
 	}
 	for _, g := range t.plan.groups {
 		rules.Budgets = append(rules.Budgets, g.budget())
@@ -90,6 +86,12 @@ func (t *trial) rules() judge.Rules {
 
 // happened counts all faults that met this trial, by kind.
 func (t *trial) happened() map[string]int {
+	jumped := 0
+	for _, r := range t.replicas {
+		if r.clockJumped() {
+			jumped++
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.replicas {
@@ -110,6 +112,9 @@ func (t *trial) happened() map[string]int {
 			}
 		}
 	}
+	if jumped > 0 {
+		t.faults["clocks that jumped"] = jumped
+	}
 	for _, a := range t.ground.absencesSince(t.began) {
 		if a.by != t {
 			t.faults[a.kind+" for another plan"]++
@@ -128,7 +133,10 @@ func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
 	told = append(told, t.remarks...)
 	told = append(told, t.failures...)
 	for _, w := range t.windows() {
-		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s live=%t", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late, w.Live))
+		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late))
+	}
+	for _, d := range t.delays() {
+		told = append(told, fmt.Sprintf("on its way %s to %s %s %s %s %s", d.From.Format("05.000"), d.To.Format("05.000"), d.Of.Agent, d.Of.Verb, d.Of.Resource, d.Of.Name))
 	}
 	slices.SortFunc(facts, func(a, b judge.Fact) int { return int(a.Version) - int(b.Version) })
 	for _, f := range facts {

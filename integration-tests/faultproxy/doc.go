@@ -5,7 +5,7 @@
 //	operator ──HTTP/2──► Proxy ──► API server
 //	                       │
 //	                       ├── counts: writes, Events, leadership, watches
-//	                       ├── gaps: when nothing was heard, and what was on its way
+//	                       ├── gaps: when nothing was heard; delays: what was on its way
 //	                       └── Script: which Fault meets which request
 //
 // It knows Kubernetes' paths and nothing of what is in them.

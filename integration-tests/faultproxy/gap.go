@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Gap is a time in which a client could not hear of a resource, or in which a request
-// of its was on its way.
+// Gap is a time in which a client could not hear of a resource.
 type Gap struct {
 	Resource string // with its subresource
 	From, To time.Time
@@ -19,11 +18,12 @@ type gaps struct {
 	open    map[string]int       // watches, by resource
 	since   map[string]time.Time // by resource: when the last of its watches ended
 	unheard []Gap
-	held    []Gap
-	holding int
+	sending sending
 }
 
-func newGaps() gaps { return gaps{open: map[string]int{}, since: map[string]time.Time{}} }
+func newGaps() gaps {
+	return gaps{open: map[string]int{}, since: map[string]time.Time{}, sending: newSending()}
+}
 
 // Unheard returns the times in which no watch of a resource was open, from the end of
 // its first one on. One that has not ended lasts until now.
@@ -35,22 +35,6 @@ func (p *Proxy) Unheard() []Gap {
 		all = append(all, Gap{resource, from, time.Now()})
 	}
 	return all
-}
-
-// Held returns the times in which a request was held back, or its client had been told
-// to send it again. Watches, Events and leadership are left out: nothing rests on them
-// that was read before.
-func (p *Proxy) Held() []Gap {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.gaps.held)
-}
-
-// Holding is how many requests are held back now.
-func (p *Proxy) Holding() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.gaps.holding
 }
 
 // listens notes that a watch has begun, and returns its body, whose end is noted.
@@ -84,40 +68,4 @@ type ear struct {
 func (e *ear) Close() error {
 	e.ends()
 	return e.ReadCloser.Close()
-}
-
-// holds notes that a request is held back, until the function that it returns is called.
-func (p *Proxy) holds(r Request) func() {
-	from := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gaps.holding++
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.gaps.holding--
-		if r.decides() {
-			p.gaps.held = append(p.gaps.held, Gap{r.Resource, from, time.Now()})
-		}
-	}
-}
-
-// comesAgain is longer than a client waits that was told to come again in a second.
-const comesAgain = 2 * time.Second
-
-// sendsAgain notes that a client was told to send a request again. Times that follow
-// each other are one: the request may still be the same.
-func (p *Proxy) sendsAgain(r Request) {
-	if !r.decides() {
-		return
-	}
-	now := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	held := p.gaps.held
-	if i := slices.IndexFunc(held, func(g Gap) bool { return g.Resource == r.Resource && g.To.After(now) }); i >= 0 {
-		held[i].To = now.Add(comesAgain)
-		return
-	}
-	p.gaps.held = append(held, Gap{r.Resource, now, now.Add(comesAgain)})
 }

@@ -68,7 +68,7 @@ func Start(target string, authority []byte) (*Proxy, error) {
 		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Faults: map[string]int{}},
 	}
 	p.watching = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)); p.sign(r.Out.Header) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)); sign(r.Out.Header, p.signature()) },
 		Transport:      p.transport,
 		FlushInterval:  -1,
 		ModifyResponse: p.alter,
@@ -118,19 +118,24 @@ func (p *Proxy) targetOf(r *http.Request) *url.URL {
 	return p.target
 }
 
-// Sign adds a name to who clients say they are (User-Agent), from now on, so that audit
-// logs tell the clients of one proxy from those of another.
+// Sign adds a name to who clients say they are (User-Agent), for what comes from now on,
+// so that audit logs tell the clients of one proxy from those of another, and those before
+// from those after, however late their requests arrive.
 func (p *Proxy) Sign(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.agent = name
 }
 
-func (p *Proxy) sign(header http.Header) {
+func (p *Proxy) signature() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.agent != "" {
-		header.Set("User-Agent", header.Get("User-Agent")+" ("+p.agent+")")
+	return p.agent
+}
+
+func sign(header http.Header, agent string) {
+	if agent != "" {
+		header.Set("User-Agent", header.Get("User-Agent")+" ("+agent+")")
 	}
 }
 
@@ -226,14 +231,19 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cut(r)
 	}
 	request, fault := p.choose(read(r, body))
+	came := time.Now()
+	first := p.sentFirst(request)
 	if fault.amid != nil {
 		fault.amid()
 	}
 	if !p.hold(r.Context(), request, fault.hold) {
 		cut(r)
 	}
-	if fault.code == http.StatusTooManyRequests {
-		p.sendsAgain(request)
+	switch {
+	case fault.tellsToComeAgain():
+		p.sendsAgain(request, first)
+	case fault.times > 0 && (fault.hold > 0 || first.Before(came)):
+		p.arrives(request, first)
 	}
 	switch {
 	case fault.before != nil:
@@ -246,16 +256,16 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case request.Kind == Watch:
 		p.watching.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), life{}, fault.life)))
 	default:
-		p.passOn(w, r, body, fault)
+		p.passOn(w, r, body, request.Agent, fault)
 	}
 }
 
 // passOn is for requests with one answer.
-func (p *Proxy) passOn(w http.ResponseWriter, r *http.Request, body []byte, fault Fault) {
+func (p *Proxy) passOn(w http.ResponseWriter, r *http.Request, body []byte, agent string, fault Fault) {
 	var got *answer
 	for range fault.times {
 		var err error
-		if got, err = p.pass(r, body); err != nil {
+		if got, err = p.pass(r, body, agent); err != nil {
 			cut(r)
 		}
 	}
@@ -273,7 +283,7 @@ func (p *Proxy) choose(request Request) (Request, Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Requests[request.Kind]++
-	request.Number = p.counts.Requests[request.Kind]
+	request.Number, request.Agent = p.counts.Requests[request.Kind], p.agent
 	switch request.Kind {
 	case Watch:
 		p.counts.Watches[request.Resource]++
@@ -296,7 +306,7 @@ func (p *Proxy) hold(ctx context.Context, request Request, d time.Duration) bool
 	if d == 0 {
 		return true
 	}
-	defer p.holds(request)()
+	defer p.holds()()
 	if request.writes() {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -325,14 +335,14 @@ type answer struct {
 
 // pass sends a request to the API server and waits for the answer, whether or not
 // the client still does.
-func (p *Proxy) pass(r *http.Request, body []byte) (*answer, error) {
+func (p *Proxy) pass(r *http.Request, body []byte, agent string) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	out := r.Clone(ctx)
 	target := p.targetOf(r)
 	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
 	out.Host, out.RequestURI = "", ""
-	p.sign(out.Header)
+	sign(out.Header, agent)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 {
 		out.Body = http.NoBody

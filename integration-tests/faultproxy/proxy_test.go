@@ -255,24 +255,58 @@ func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
 					t.Fatal("it never arrives")
 				}
 			}
-			if held := p.Held(); p.Holding() != 0 || len(held) != 1 || held[0].Resource != "pods" || held[0].To.Sub(held[0].From) < 600*time.Millisecond {
+			if held := p.Delays(); p.Holding() != 0 || len(held) != 1 || held[0].Resource != "pods" || held[0].To.Sub(held[0].From) < 600*time.Millisecond {
 				t.Errorf("it was held as %v", held)
 			}
 		})
 	}
 }
 
-func TestWhatIsToBeSentAgainIsOnItsWay(t *testing.T) {
+func TestWhatIsSentAgainIsOnItsWaySinceItsFirstAttempt(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
-	p.Play(faultproxy.Sometimes(1, faultproxy.Write, 1, faultproxy.Answered(http.StatusTooManyRequests)))
-	for range 3 {
-		if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}"); code != http.StatusTooManyRequests {
+	p.Sign("the first")
+	again := func(name string, want int) {
+		t.Helper()
+		if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/"+name, "{}"); code != want {
 			t.Fatalf("answered %d, %v", code, err)
 		}
 	}
-	if held := p.Held(); len(held) != 1 || held[0].To.Before(time.Now()) {
-		t.Errorf("it is on its way %v, want once and still", held)
+	p.Play(faultproxy.Sometimes(1, faultproxy.Write, 1, faultproxy.Answered(http.StatusTooManyRequests)))
+	for range 3 {
+		again("a-0", http.StatusTooManyRequests)
+		time.Sleep(600 * time.Millisecond)
+	}
+	if got := p.Delays(); len(got) > 0 {
+		t.Errorf("before it has arrived it was late by %v", got)
+	}
+	p.Play(nil)
+	began := time.Now()
+	again("a-1", http.StatusAccepted)
+	again("a-0", http.StatusAccepted)
+	got := p.Delays()
+	if len(got) != 1 || got[0].Name != "a-0" || got[0].Agent != "the first" || !got[0].From.Before(began.Add(-time.Second)) || got[0].To.Before(began) {
+		t.Errorf("it was late by %+v, want once, from its first attempt on", got)
+	}
+	again("a-0", http.StatusAccepted)
+	if got := p.Delays(); len(got) != 1 {
+		t.Errorf("the next request of its name was late as well: %+v", got)
+	}
+}
+
+func TestWhatComesAgainInAnotherNameOrAtOnceIsAnotherRequest(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}") // nobody who was told to wait comes at once
+	p.Play(faultproxy.At(3, faultproxy.Answered(http.StatusTooManyRequests)))
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
+	p.Sign("the next process")
+	time.Sleep(600 * time.Millisecond)
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
+	if got := p.Delays(); len(got) > 0 {
+		t.Errorf("they were late by %+v", got)
 	}
 }
 

@@ -34,6 +34,8 @@ type Request struct {
 	Namespace string
 	Resource  string // with its subresource
 	Name      string
+	Selector  string // of a list, by labels
+	Agent     string // with which it is signed
 }
 
 // decides tells whether somebody does, or decides by what is read here.
@@ -48,7 +50,7 @@ func (r Request) String() string {
 // read tells what an HTTP request is about; its number comes later.
 func read(r *http.Request, body []byte) Request {
 	is := parsePath(r.URL.Path)
-	is.Method = r.Method
+	is.Method, is.Selector = r.Method, r.URL.Query().Get("labelSelector")
 	switch {
 	case r.Method == http.MethodGet && r.URL.Query().Has("watch"):
 		is.Kind = Watch

@@ -24,7 +24,7 @@ type auditEvent struct {
 		Eviction   conditions `json:"deleteOptions"`
 	} `json:"requestObject"`
 	Got struct {
-		Metadata struct{ UID string }
+		Metadata struct{ UID, ResourceVersion string }
 	} `json:"responseObject"`
 	At    time.Time `json:"requestReceivedTimestamp"`
 	Ended time.Time `json:"stageTimestamp"`
@@ -48,6 +48,7 @@ func (e *auditEvent) request() (Request, error) {
 		Namespace: e.Object.Namespace, Name: e.Object.Name,
 		Resource: strings.TrimSuffix(e.Object.Resource+"/"+e.Object.Subresource, "/"),
 		Code:     e.Answer.Code, Forbidden: e.Notes["authorization.k8s.io/decision"] == "forbid", UID: e.Got.Metadata.UID,
+		Version: parseVersion(e.Got.Metadata.ResourceVersion),
 	}
 	if e.received() {
 		r.Ended = time.Time{}

@@ -25,6 +25,7 @@ type Request struct {
 	Code      int
 	Forbidden bool   // for lack of permission; admission refuses with the same code
 	UID       string // of the object that a deletion was about
+	Version   uint64 // of the object in the answer; 0: the log does not have it
 	DryRun    bool
 	AtOnce    bool      // a deletion without grace, as kubelets ask for it at the end
 	Ended     time.Time // when the API server had answered; zero: it ended before that

@@ -57,8 +57,10 @@ type court struct {
 	pods       map[string]*Pod      // by name
 	zones      map[string][]dated   // by UID, all states of each
 	holds      map[string]*Hold     // by group
-	taken      map[string]time.Time // by group: since when the hold names whom it names
+	writes     map[uint64]Request   // what operators wrote, by the version that came of it
+	taken      map[string]taken     // by group: since when the hold names whom it names
 	notedAt    map[string]uint64    // by the pod's UID: version of the Lease that began to note it
+	notedIn    map[string]uint64    // by group: version of the Lease that began to note its decrease
 	homes      []heard
 	down       map[place]outage
 	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
@@ -68,6 +70,12 @@ type court struct {
 	violations []Violation
 
 	unexplained []string
+}
+
+// taken is when the hold of a group was taken, and by whom; empty: not known.
+type taken struct {
+	at time.Time
+	by string
 }
 
 // dated is a state of a zone and when it began.
@@ -108,10 +116,14 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests,
 		departures: map[string][]Request{},
-		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{}, taken: map[string]time.Time{}, notedAt: map[string]uint64{},
+		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
+		writes: map[uint64]Request{}, taken: map[string]taken{}, notedAt: map[string]uint64{}, notedIn: map[string]uint64{},
 		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
 	for _, r := range requests {
+		if _, ours := c.operator(r.User); ours && r.Writes() && r.succeeded() && r.Version > 0 {
+			c.writes[r.Version] = r
+		}
 		if (r.deletesPod() || r.evictsPod()) && r.mayHaveSucceeded() {
 			c.departures[r.Name] = append(c.departures[r.Name], r)
 		}
@@ -156,7 +168,10 @@ func (c *court) see(f Fact) {
 func (c *court) seeHold(f Fact) {
 	group := f.Hold.Group
 	if before := c.holds[group]; before == nil || before.Gone || before.Holder != f.Hold.Holder {
-		c.taken[group] = f.At
+		c.taken[group] = taken{f.At, c.writes[f.Version].Agent}
+	}
+	if before := c.holds[group]; before == nil || before.Shrinks != f.Hold.Shrinks {
+		c.notedIn[group] = f.Version
 	}
 	for _, n := range f.Hold.Notes {
 		if before := c.holds[group]; before == nil || !slices.ContainsFunc(before.Notes, func(b Note) bool { return b.UID == n.UID }) {
@@ -166,13 +181,23 @@ func (c *court) seeHold(f Fact) {
 	c.holds[group] = f.Hold
 }
 
-// looked is when the hold of a group was taken after a live look; zero: it was not.
-func (c *court) looked(group string) time.Time {
+// looked is when the hold of a group was taken after a live look; zero: it was not, or
+// that is not the look on which a deed rests. Who takes it has looked when the write was
+// sent; who goes on with it looks when it sees the write.
+func (c *court) looked(group string, k knowledge) time.Time {
 	h := c.holds[group]
 	if h == nil || h.Gone || !strings.HasPrefix(h.Holder, "rollout/") && !strings.HasPrefix(h.Holder, "eviction/") {
 		return time.Time{}
 	}
-	return c.taken[group]
+	t := c.taken[group]
+	at := t.at
+	if t.by == k.agent || t.by == "" || k.agent == "" {
+		at = c.decided(at, t.by, group, ofHoldAtAll, beforeHold, ofLook)
+	}
+	if at.After(k.decided) {
+		return time.Time{}
+	}
+	return at
 }
 
 func (c *court) seePod(f Fact) {

@@ -29,7 +29,7 @@ func (c *court) tryDecrease(f Fact) {
 		return
 	}
 	if c.Guarded && z.Grouped {
-		k := c.expected(z.UID, knowledge{now: f.At})
+		k := c.expected(z.UID, f.At, c.decreaser(f), itself("patch", "statefulsets", z.Name), ofHold, ofHold, beforeHold, ofLook)
 		c.tryOthersOfDecrease(z, k)
 		c.tryHoldOfDecrease(z)
 		c.tryTimeOfDecrease(z, k)
@@ -38,6 +38,15 @@ func (c *court) tryDecrease(f Fact) {
 		maps.Copy(leaving, former.leaving)
 	}
 	c.shrinking[z.UID] = &shrinkage{at: f.At, leaving: leaving}
+}
+
+// decreaser is the operator that shrank a zone, or has noted that somebody else may.
+// Two writes of the Lease may come before: of the note, and of the yes.
+func (c *court) decreaser(f Fact) string {
+	if r, ours := c.writes[f.Version]; ours {
+		return r.Agent
+	}
+	return c.writes[c.notedIn[f.Zone.Group]].Agent
 }
 
 // former is the last known state of a zone, before the one being told.

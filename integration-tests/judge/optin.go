@@ -44,7 +44,7 @@ func (c *court) tryWrites() {
 			continue
 		}
 		ofLeadership := r.Namespace == o.Home && r.Resource == "leases" && r.Name == LeaderLease
-		if !ofLeadership && !c.managed(o, knowledge{now: r.At, agent: r.Agent}) {
+		if !ofLeadership && !c.managed(o, knowledge{now: r.At, decided: r.At, agent: r.Agent}) {
 			c.object(8, nil, "written to a namespace that did not opt in: %s", r)
 		}
 	}

@@ -17,9 +17,13 @@ type Rules struct {
 	// where it is zero. A test that lets it hear late all the time adds the delay.
 	Grace time.Duration
 
-	// Deaf are times in which it may not know for longer than Grace. Of several that
-	// something falls into, the one that excuses longest counts.
+	// Deaf are times in which its caches may not know for longer than Grace. Of several
+	// that something falls into, the one that excuses longest counts.
 	Deaf []Window
+
+	// Delays are requests that were on their way for long. What was decided before is
+	// judged by what could be known then.
+	Delays []Delay
 
 	// Guarded: decreases of zones go through admission, so they are held to the
 	// guarantees as well.
@@ -114,8 +118,11 @@ type Takedown struct {
 	UID       string
 	WasUp     bool // it served until then
 	Evicted   bool // by whomever
-	Excused   bool // judged at more than the usual grace, since whoever did it could not know in time
 	Budget    int  // of its zone
+
+	// Grace is for how long something may have been so, at most, that was not held
+	// against whoever did it.
+	Grace time.Duration
 }
 
 // Verdict is what the judge found, in the order of events in each namespace.

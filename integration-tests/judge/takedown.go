@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 )
 
 // taking is a takedown on trial.
@@ -25,7 +26,7 @@ func (t taking) place() place {
 // tryTakedown judges one deletion by an operator, which the API server was asked
 // for by this request and told of by this fact.
 func (c *court) tryTakedown(f Fact, asked Request) {
-	k := c.expected(f.Pod.Owner, knowledge{now: asked.At, agent: asked.Agent})
+	k := c.expected(f.Pod.Owner, asked.At, asked.Agent, itself("delete", "pods", f.Pod.Name), ofHold, beforeHold, ofLook)
 	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: deleted}
 	wasUp := c.wasUp(f.Pod)
 	c.record(f, t, wasUp)
@@ -44,10 +45,12 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	}
 }
 
-// expected adds since when the group of a zone was held after a live look.
-func (c *court) expected(zone string, k knowledge) knowledge {
+// expected is what may be expected of who did something to a zone at a time, on this way.
+func (c *court) expected(zone string, now time.Time, agent string, way ...link) knowledge {
+	k := knowledge{now: now, decided: now, agent: agent}
 	if z := c.former(zone); z != nil {
-		k.looked = c.looked(z.Group)
+		k.decided = c.decided(now, agent, z.Group, way...)
+		k.looked = c.looked(z.Group, k)
 	}
 	return k
 }
@@ -60,7 +63,7 @@ func (c *court) wasUp(p *Pod) bool {
 func (c *court) record(f Fact, t taking, wasUp bool) {
 	d := Takedown{
 		At: t.now, Version: f.Version, Namespace: c.namespace, Pod: t.pod.Name, UID: t.pod.UID,
-		WasUp: wasUp, Evicted: t.by == evicted, Excused: c.excused(t.knowledge),
+		WasUp: wasUp, Evicted: t.by == evicted, Grace: c.grace(t.knowledge),
 	}
 	if len(t.states) > 0 {
 		d.Group, d.Zone, d.Budget = t.zone().Group, t.zone().Name, widest(t.states)

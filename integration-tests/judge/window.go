@@ -1,21 +1,17 @@
 package judge
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
 
-// Window is a time in which operators could not know in time what others did. What
-// happened in it had to be known when it was over, or Late after it happened where
-// that is not zero, and in both cases after the time of grace.
+// Window is a time in which caches of operators could not know in time what others did.
+// What happened in it had to be known when it was over, or Late after it happened where
+// that is not zero, and in both cases after the time of grace. What was read live is
+// excused by none.
 type Window struct {
 	From, To time.Time
 	Late     time.Duration
-
-	// Live: what was read live is as old, since who had read it was stopped or its
-	// write was on its way. Otherwise only what rests on caches is excused.
-	Live bool
 
 	// Agent is part of the name by which the operator says who it is that could not
 	// know. Empty, it was every operator.
@@ -34,45 +30,48 @@ func (w Window) known(happened time.Time, grace time.Duration) time.Time {
 	return w.To.Add(grace)
 }
 
-// binds tells whether the window was somebody's. Whose a deed was may not be known.
-func (w Window) binds(agent string) bool {
-	return agent == "" || strings.Contains(agent, w.Agent)
-}
+// binds tells whether something was somebody's. Whose a deed was may not be known.
+func binds(part, agent string) bool { return agent == "" || strings.Contains(agent, part) }
 
 // knowledge is what may be expected of an operator in a deed.
 type knowledge struct {
-	now    time.Time // of the deed
-	agent  string    // who did it; empty: not known
-	looked time.Time // when it took the group's hold, and had looked live for that; zero: not known
+	now     time.Time // of the deed
+	decided time.Time // when what it rests on was read, at the earliest
+	agent   string    // who did it; empty: not known
+	looked  time.Time // when the group's hold was taken, after a live look; zero: not known
 }
 
 // knew tells whether an operator had to know of what happened at a time.
 func (c *court) knew(k knowledge, happened time.Time) bool {
-	if !k.looked.IsZero() && k.looked.After(c.known(k.agent, happened, true)) {
-		return true
-	}
-	return k.now.After(c.known(k.agent, happened, false))
+	return k.looked.After(happened.Add(c.Grace)) || k.decided.After(c.known(k.agent, happened))
 }
 
-// excused tells whether there is something that happened before the usual grace and
-// need not have been known.
-func (c *court) excused(k knowledge) bool {
-	return slices.ContainsFunc(c.Deaf, func(w Window) bool {
-		return w.binds(k.agent) && !k.now.Before(w.From) && k.now.Before(w.To.Add(max(w.Late, c.Grace)))
-	})
-}
-
-// known is when an operator had to know of what happened at a time, by a live look or
-// by its caches.
-func (c *court) known(agent string, happened time.Time, live bool) time.Time {
+// known is when the caches of an operator had to show what happened at a time.
+func (c *court) known(agent string, happened time.Time) time.Time {
 	known := happened.Add(c.Grace)
 	for _, w := range c.Deaf {
-		if !w.binds(agent) || live && !w.Live {
-			continue
-		}
-		if by := w.known(happened, c.Grace); by.After(known) {
+		if by := w.known(happened, c.Grace); binds(w.Agent, agent) && by.After(known) {
 			known = by
 		}
 	}
 	return known
+}
+
+// grace is for how long something may have been so, at most, of which an operator need
+// not have known in a deed.
+func (c *court) grace(k knowledge) time.Duration {
+	since := k.decided.Add(-c.Grace)
+	for _, w := range c.Deaf {
+		begins := w.From.Add(-c.Grace)
+		if late := k.decided.Add(-w.Late - c.Grace); w.Late > 0 && late.After(begins) {
+			begins = late
+		}
+		if begins.Before(since) && !k.decided.After(c.known(k.agent, begins)) {
+			since = begins
+		}
+	}
+	if live := k.looked.Add(-c.Grace); !k.looked.IsZero() && live.After(since) {
+		since = live
+	}
+	return k.now.Sub(since)
 }
