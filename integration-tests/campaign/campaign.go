@@ -36,6 +36,16 @@ const (
 // run carries out all plans that are not recorded yet, and prints the table. It
 // returns whether all went as it must.
 func (c *campaign) run(ctx context.Context) (bool, error) {
+	if c.settings.mutant != "" {
+		dir, err := os.MkdirTemp("", "lockstep-mutant-")
+		if err != nil {
+			return false, fmt.Errorf("build mutant: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // what stays is the system's to remove
+		if c.settings.program, err = buildMutant(ctx, c.settings.mutant, dir); err != nil {
+			return false, err
+		}
+	}
 	var err error
 	if c.code, err = codeOf(ctx, c.settings.program); err != nil {
 		return false, err

@@ -1,7 +1,7 @@
 // Command campaign tries lockstep under faults that nobody chose, on a local cluster,
 // plan by plan, and prints what came of it.
 //
-//	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED] [-operator PROGRAM]
+//	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED] [-operator PROGRAM | -mutant NAME]
 //
 // A plan is made from its seed alone: one or two groups of three zones in a namespace
 // of its own, what users ask of them, and what goes wrong meanwhile. Two operators of
@@ -76,6 +76,7 @@ type settings struct {
 	results string // path
 	atOnce  int    // plans on a cluster at a time
 	program string // another operator's path; empty: that of this source tree
+	mutant  string // the mistake that is planted in it; empty: none
 }
 
 func parse(args []string, usage io.Writer) (settings, error) {
@@ -88,12 +89,15 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	flags.StringVar(&s.results, "results", "bin/faults.jsonl", "file of results, which is added to")
 	flags.IntVar(&s.atOnce, "at-once", 8, "how many plans share the cluster at a time")
 	flags.StringVar(&s.program, "operator", "", "path of the operator to try, instead of one built from this source tree")
+	flags.StringVar(&s.mutant, "mutant", "", "plant this mistake in the operator, which the campaign should find: "+mutantNames())
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	switch {
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("read command line: %q is no flag", flags.Arg(0))
+	case s.mutant != "" && s.program != "":
+		return s, errors.New("read command line: -mutant and -operator exclude each other")
 	case s.plans < 1 || s.atOnce < 1 || s.seed < 1:
 		return s, errors.New("read command line: -plans, -at-once and -seed are at least 1")
 	}

@@ -61,6 +61,7 @@ type court struct {
 	taken      map[string]taken     // by group: since when the hold names whom it names
 	notedAt    map[string]uint64    // by the pod's UID: version of the Lease that began to note it
 	notedIn    map[string]uint64    // by group: version of the Lease that began to note its decrease
+	writers    map[string][]writer  // by group: who wrote its Lease
 	homes      []heard
 	down       map[place]outage
 	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
@@ -76,6 +77,12 @@ type court struct {
 type taken struct {
 	at time.Time
 	by string
+}
+
+// writer is who made a version of a Lease; empty: not known.
+type writer struct {
+	version uint64
+	agent   string
 }
 
 // dated is a state of a zone and when it began.
@@ -117,12 +124,16 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 		Rules: rules, namespace: namespace, requests: requests,
 		departures: map[string][]Request{},
 		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
-		writes: map[uint64]Request{}, taken: map[string]taken{}, notedAt: map[string]uint64{}, notedIn: map[string]uint64{},
+		writes: map[uint64]Request{}, taken: map[string]taken{}, notedAt: map[string]uint64{}, notedIn: map[string]uint64{}, writers: map[string][]writer{},
 		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
 	for _, r := range requests {
-		if _, ours := c.operator(r.User); ours && r.Writes() && r.succeeded() && r.Version > 0 {
+		_, isOurs := c.operator(r.User)
+		if isOurs && r.Writes() && r.succeeded() && r.Version > 0 {
 			c.writes[r.Version] = r
+		}
+		if d := r.slow(); isOurs && d.To.Sub(d.From) > c.Grace {
+			c.Delays = append(slices.Clip(c.Delays), d)
 		}
 		if (r.deletesPod() || r.evictsPod()) && r.mayHaveSucceeded() {
 			c.departures[r.Name] = append(c.departures[r.Name], r)
@@ -167,8 +178,13 @@ func (c *court) see(f Fact) {
 // looked live before.
 func (c *court) seeHold(f Fact) {
 	group := f.Hold.Group
+	wrote := c.writes[f.Version]
+	c.writers[group] = append(c.writers[group], writer{f.Version, wrote.Agent})
 	if before := c.holds[group]; before == nil || before.Gone || before.Holder != f.Hold.Holder {
-		c.taken[group] = taken{f.At, c.writes[f.Version].Agent}
+		c.taken[group] = taken{f.At, wrote.Agent}
+		if !wrote.At.IsZero() {
+			c.taken[group] = taken{wrote.At, wrote.Agent}
+		}
 	}
 	if before := c.holds[group]; before == nil || before.Shrinks != f.Hold.Shrinks {
 		c.notedIn[group] = f.Version
@@ -191,7 +207,7 @@ func (c *court) looked(group string, k knowledge) time.Time {
 	}
 	t := c.taken[group]
 	at := t.at
-	if t.by == k.agent || t.by == "" || k.agent == "" {
+	if binds(t.by, k.agent) {
 		at = c.decided(at, t.by, group, ofHoldAtAll, beforeHold, ofLook)
 	}
 	if at.After(k.decided) {

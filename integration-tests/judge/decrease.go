@@ -2,6 +2,7 @@ package judge
 
 import (
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -40,13 +41,34 @@ func (c *court) tryDecrease(f Fact) {
 	c.shrinking[z.UID] = &shrinkage{at: f.At, leaving: leaving}
 }
 
-// decreaser is the operator that shrank a zone, or has noted that somebody else may.
+// decreaser is the operator that shrank a zone, or those that have noted that somebody
+// else may, or gone on with the note.
 // Two writes of the Lease may come before: of the note, and of the yes.
 func (c *court) decreaser(f Fact) string {
 	if r, ours := c.writes[f.Version]; ours {
 		return r.Agent
 	}
-	return c.writes[c.notedIn[f.Zone.Group]].Agent
+	return c.writersSince(f.Zone.UID, c.notedIn[f.Zone.Group])
+}
+
+// writersSince names all who wrote the Lease of a zone's group since a version; empty
+// where one of them is not known.
+func (c *court) writersSince(zone string, version uint64) string {
+	z := c.former(zone)
+	if z == nil {
+		return ""
+	}
+	all := ""
+	for _, w := range c.writers[z.Group] {
+		switch {
+		case w.version < version:
+		case w.agent == "":
+			return ""
+		case !strings.Contains(all, w.agent):
+			all += w.agent + " "
+		}
+	}
+	return all
 }
 
 // former is the last known state of a zone, before the one being told.

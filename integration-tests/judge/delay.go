@@ -3,14 +3,23 @@ package judge
 import "time"
 
 // Delay is a time in which a request of an operator was on its way to the API server: it
-// was held back, or its client was told to send it again. What its client did next had
+// was held back, or its client was told to send it again. The judge itself adds requests
+// for which the API server needed longer than the time of grace. What its client did next had
 // been decided before. It excuses nothing else.
 type Delay struct {
 	Of    Request // Verb, Resource, Name and Agent (or a part of it) count; without a verb the operator itself stood still
 	Group string  // that the request was about; empty: not known
 
-	From, To time.Time // when it was sent first, and when it arrived
+	From, To time.Time // when it was sent first, and when it arrived at last
 	GivenUp  time.Time // when nobody waited for the answer any more
+}
+
+// slow is the time that the API server itself needed for a request.
+func (r Request) slow() Delay {
+	if !r.over() || r.Verb == "watch" || r.Ended.IsZero() {
+		return Delay{}
+	}
+	return Delay{Of: r, From: r.At, To: r.Ended, GivenUp: r.Ended}
 }
 
 // stood tells whether it was not a request but the operator itself that was late.

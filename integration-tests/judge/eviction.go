@@ -2,10 +2,10 @@ package judge
 
 // tryEviction judges an eviction that had an effect, whoever asked for it. What it
 // was allowed by is known a moment before the pod leaves, however long it waited
-// for that, by the operator that has noted it. A pod that a decrease has taken down
+// for that, by the operator that has noted it, or gone on with the note. A pod that a decrease has taken down
 // leaves by that, whoever sends it.
 func (c *court) tryEviction(f Fact) {
-	k := c.expected(f.Pod.Owner, f.At, c.writes[c.notedAt[f.Pod.UID]].Agent, ofHold, ofLook)
+	k := c.expected(f.Pod.Owner, f.At, c.writersSince(f.Pod.Owner, c.notedAt[f.Pod.UID]), ofHold, ofLook)
 	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: evicted}
 	if len(t.states) == 0 || !t.zone().Grouped || c.leavesByDecrease(f.Pod) {
 		return
