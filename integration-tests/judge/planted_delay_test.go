@@ -35,6 +35,12 @@ func takenLater(by string) *story {
 	return newStory().breaks("zone-2-1").later(3*time.Second).note("zone-1", "zone-1-0").wrote(by).delete("zone-1-0")
 }
 
+// The same, and the API server needed so long for a write of the Lease.
+func answeredAt(s float64) *story {
+	write := Request{Verb: "update", Resource: "leases", Name: "lockstep-group-g", Code: 200, Ended: seconds(s)}
+	return newStory().asks(write).breaks("zone-2-1").later(3 * time.Second).delete("zone-1-0").notedBefore()
+}
+
 // The same by an eviction under a hold that was taken before.
 func evictedLater() *story {
 	return newStory().hold("eviction/zone-1").breaks("zone-2-1").later(3*time.Second).grants("zone-1", "zone-1-0").wrote(operatorAgent).evict("zone-1-0")
@@ -92,6 +98,12 @@ var plantedDelays = map[string]planted{
 	"2: a pod goes after a write of its Lease that was late, and a look that was so after it": {
 		story: deletedLater(), rules: Rules{Delays: []Delay{leaseWrite(0, 1.5), onItsWay("list", "statefulsets", "", 1.6, 3)}}, want: afterAll,
 	},
+	"a pod goes after a write of its Lease for which the API server needed long": {
+		story: answeredAt(3),
+	},
+	"2: a pod goes after a write of its Lease for which the API server needed a moment": {
+		story: answeredAt(0.9), want: afterAll,
+	},
 	"a pod goes by an operator that was stopped": {
 		story: deletedLater(), rules: Rules{Delays: []Delay{{Of: Request{Agent: operatorAgent}, From: seconds(0), To: seconds(3)}}},
 	},
@@ -119,6 +131,11 @@ var plantedDelays = map[string]planted{
 	},
 	"a pod is evicted by a note of an operator that could not hear": {
 		story: evictedLater(), rules: Rules{Evicting: true, Deaf: []Window{{From: storyBegins, To: seconds(60), Agent: operatorAgent}}},
+	},
+	"a pod is evicted by a note of an operator, and another one that went on with it could not hear": {
+		story: newStory().hold("eviction/zone-1").breaks("zone-2-1").later(3*time.Second).grants("zone-1", "zone-1-0").wrote(operatorAgent).
+			grants("zone-1", "zone-1-0").wrote("another").evict("zone-1-0"),
+		rules: Rules{Evicting: true, Deaf: []Window{{From: storyBegins, To: seconds(60), Agent: "another"}}},
 	},
 	"2: a pod is evicted by a note of an operator, and another one could not hear": {
 		story: evictedLater(), want: evictedTo,
