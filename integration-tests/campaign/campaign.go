@@ -193,6 +193,17 @@ func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, err
 	return r, errors.Join(lost, c.results.add(r))
 }
 
+// tries are the flags that say which operator is tried.
+func (c *campaign) tries() string {
+	switch {
+	case c.settings.mutant != "":
+		return " -mutant " + c.settings.mutant
+	case c.settings.program != "":
+		return " -operator " + c.settings.program
+	}
+	return ""
+}
+
 // tell prints what went wrong in a plan, and writes its whole story beside the results.
 func (c *campaign) tell(r record) {
 	var b strings.Builder
@@ -222,6 +233,6 @@ func (c *campaign) tell(r record) {
 		}
 		fmt.Fprintf(&b, "  all of it %s\n", path)
 	}
-	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d'\n", r.Seed)
+	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d%s'\n", r.Seed, c.tries())
 	c.show.line.Print(b.String())
 }

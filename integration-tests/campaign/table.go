@@ -17,7 +17,7 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 	fmt.Fprint(c.out, table(tally(done), tally(c.results.of(c.code))))
 	fmt.Fprintf(c.out, "\nseeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
-	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed)
+	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d%s' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed, c.tries())
 }
 
 // sums are what many plans add up to.
