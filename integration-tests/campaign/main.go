@@ -15,8 +15,8 @@
 // What is found goes to a file of JSON lines. Seeds that stand there for this very
 // code are not tried again, so a run can be interrupted and added to.
 //
-// The exit code is 1 when a promise was broken or a goal was not reached, and 3 when
-// a plan could not be carried out or judged.
+// The exit code is 1 when a promise was broken, a goal was not reached, or an attempt at a
+// plan could not be carried out or judged, and 3 when the campaign could not go on.
 package main
 
 import (
