@@ -21,6 +21,8 @@ const (
 	echoes = "echoes"
 	// echo is the annotation that says how often that was.
 	echo = "lockstep.test/echo"
+	// echoTry bounds one attempt, so that a connection that hangs makes no absence longer.
+	echoTry = 2 * time.Second
 )
 
 // makeEchoes makes what is written and listened for.
@@ -67,6 +69,8 @@ func (g *ground) call(ctx context.Context) (int, error) {
 	defer g.calling.Unlock()
 	g.calls++
 	return g.calls, insist(ctx, "write for an echo", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, echoTry)
+		defer cancel()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, echo, strconv.Itoa(g.calls))
 		_, err := g.client.CoreV1().Pods(echoes).Patch(ctx, echoes, types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil {
@@ -81,6 +85,8 @@ func (g *ground) call(ctx context.Context) (int, error) {
 func echoed(ctx context.Context, client kubernetes.Interface, number int) error {
 	asCached := metav1.ListOptions{ResourceVersion: "0"}
 	return insist(ctx, "wait for an echo", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, echoTry)
+		defer cancel()
 		pods, err := client.CoreV1().Pods(echoes).List(ctx, asCached)
 		if err != nil {
 			return err
