@@ -1,6 +1,10 @@
 package operator
 
-import "maps"
+import (
+	"context"
+	"maps"
+	"time"
+)
 
 // cacheVersions returns up to which version of the cluster each cache shows it, by what
 // it keeps; empty for one that is not filled.
@@ -24,4 +28,19 @@ func (w *webhooks) versions() map[string]string {
 		versions["secrets"] = secret.Version()
 	}
 	return versions
+}
+
+// waitForCaches returns false when ctx ends first.
+func (o *Operator) waitForCaches(ctx context.Context) bool {
+	const pollEvery = 10 * time.Millisecond
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for !o.observer.Synced() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-poll.C:
+		}
+	}
+	return true
 }

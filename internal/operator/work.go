@@ -1,0 +1,171 @@
+package operator
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// groupLoop names the loop over groups in logs, spans and metrics.
+const groupLoop = "group"
+
+// lead works whenever this process leads, or always without leader election. A
+// dry run takes no Lease, so it can stand beside the operator that does work.
+func (o *Operator) lead(ctx context.Context) error {
+	elect := o.config.LeaderElection
+	if !elect.Enabled || o.config.DryRun {
+		o.leading(true)
+		o.work(ctx)
+		return nil
+	}
+	o.metrics.LeaderSeen()
+	return lease.Election{
+		Client:        o.clients.election,
+		Namespace:     o.config.Operator.Namespace,
+		Identity:      o.identity,
+		LeaseDuration: elect.LeaseDuration,
+		RenewDeadline: elect.RenewDeadline,
+		RetryPeriod:   elect.RetryPeriod,
+		Log:           o.log,
+		OnLeading:     o.leading,
+		Renewed:       o.metrics.LeaderSeen,
+	}.Lead(ctx, o.work)
+}
+
+func (o *Operator) leading(leads bool) {
+	o.metrics.Leader(leads && !o.config.DryRun)
+	o.log.WithFields(logrus.Fields{"identity": o.identity, "leads": leads}).Info("leadership")
+}
+
+// work reconciles until ctx ends and every worker has returned.
+func (o *Operator) work(ctx context.Context) {
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	if o.webhooks != nil {
+		loops.Go(func() { o.webhooks.inject(ctx) })
+	}
+	if !o.config.DryRun {
+		loops.Go(func() { o.tellOfBudgets(ctx) })
+		showing := o.newShowcase()
+		o.showing.Store(showing)
+		defer o.showing.Store(nil)
+		loops.Go(func() { o.show(ctx, showing) })
+	}
+	o.workOnGroups(ctx)
+}
+
+func (o *Operator) workOnGroups(ctx context.Context) {
+	if !o.waitForCaches(ctx) {
+		return
+	}
+	l := loop.New(loop.Options[plan.Key]{
+		Name:      groupLoop,
+		Workers:   o.workers(),
+		Reconcile: o.reconcile,
+		Namespace: func(key plan.Key) string { return key.Namespace },
+		Log:       o.log,
+		Tracer:    o.tracer,
+		Queues:    o.metrics.Queues(),
+		Waited:    o.metrics.NamespaceWaited,
+		Observe:   o.reconciled,
+	})
+	o.loop.Store(l)
+	defer o.loop.Store(nil)
+	for _, key := range o.observer.Groups("") {
+		l.Add(key)
+	}
+	var telling sync.WaitGroup
+	telling.Go(func() { o.messages.Run(ctx) })
+	telling.Go(func() { o.asking.Run(ctx) })
+	l.Run(ctx)
+	telling.Wait() // before anybody else leads and tells the same pods
+	o.forgetAll()
+}
+
+// workers is one more where there is one namespace: the loop keeps the last free
+// one for another.
+func (o *Operator) workers() int {
+	if o.config.Kubernetes.Single() {
+		return o.config.Workers + 1
+	}
+	return o.config.Workers
+}
+
+// forgetAll drops what was remembered of groups while this process led: another
+// one speaks for them now.
+func (o *Operator) forgetAll() {
+	for _, key := range o.reporter.Keys() {
+		o.controller.Forget(key)
+	}
+	o.metrics.ForgetNamespaces()
+}
+
+func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
+	defer o.underway.begin(key)()
+	return o.controller.Reconcile(ctx, key)
+}
+
+// panics returns what a loop is observed by of which nothing but its panics is counted.
+func panics[K comparable](m *telemetry.Metrics, name string) func(context.Context, K, loop.Result, time.Duration) {
+	return func(_ context.Context, _ K, result loop.Result, _ time.Duration) {
+		if result == loop.ResultPanic {
+			m.Panicked(name)
+		}
+	}
+}
+
+func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Result, took time.Duration) {
+	if result == loop.ResultPanic {
+		o.metrics.Panicked(groupLoop)
+	}
+	if result == loop.ResultGone || !key.Rolled() {
+		return // the controller has forgotten it, metrics included; or it has none
+	}
+	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
+}
+
+func (o *Operator) enqueue(key plan.Key) {
+	if l := o.loop.Load(); l != nil {
+		l.Add(key)
+	} else if !o.observer.Has(key) {
+		o.forgetUnled(key)
+	}
+	o.budgetsChanged(key.Namespace)
+}
+
+// forgetUnled drops what a replica that does not lead has counted and seen of a group.
+func (o *Operator) forgetUnled(key plan.Key) {
+	o.fresh.Forget(key)
+	if key.Rolled() {
+		o.metrics.Forget(key.Namespace, key.Group)
+	}
+}
+
+// namespaceChanged looks at every group of a namespace that opted in or out.
+func (o *Operator) namespaceChanged(namespace string, managed bool) {
+	o.metrics.NamespacesManaged(o.observer.Namespaces())
+	entry := o.log.WithField("namespace", namespace)
+	if managed {
+		entry.Info("namespace is managed")
+	} else {
+		o.metrics.OptedOut()
+		o.metrics.ForgetNamespace(namespace)
+		o.messages.ForgetNamespace(namespace)
+		o.asking.ForgetNamespace(namespace)
+		entry.Warn("namespace is no longer managed; what is there stays as it is")
+	}
+	for _, key := range o.observer.Groups(namespace) {
+		o.enqueue(key)
+	}
+	o.budgetsTold(namespace)
+	if o.webhooks != nil {
+		o.webhooks.namespaceChanged()
+	}
+}
