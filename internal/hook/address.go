@@ -15,8 +15,7 @@ type Pod struct {
 	Name        string
 	Service     string // spec.serviceName of its StatefulSet
 	IP          string // status.podIP
-	HostIP      string // status.hostIP
-	HostNetwork bool   // it is known to use its node's address
+	HostNetwork bool   // it uses its node's address
 }
 
 // addressOf returns the address at which a pod may be called, or why it may not.
@@ -32,7 +31,7 @@ func addressOf(p Pod) (netip.Addr, Why) {
 	if why := refused(address); why != "" {
 		return netip.Addr{}, why
 	}
-	if host, err := netip.ParseAddr(p.HostIP); p.HostNetwork || err == nil && host.Unmap() == address {
+	if p.HostNetwork {
 		return netip.Addr{}, NodeAddress
 	}
 	return address, ""

@@ -89,18 +89,13 @@ func orElse[T int | time.Duration](value, usual T) T {
 }
 
 // Prepare asks pods to prepare to leave. If one of them may not be called, none
-// is. The first that fails stops what has not begun; calls under way run to
-// their end, since a pod that is asked to undo in the middle of a call may answer
-// in the wrong order.
+// is. The first that fails, and the end of wanted, stop what has not begun; calls
+// under way run to their end, since a pod that is asked to undo in the middle of a
+// call may answer in the wrong order.
 //
 // Whoever does not let all pods leave afterwards calls Undo, with those that
 // failed among them.
-func (c *Caller) Prepare(ctx context.Context, call contract.Call, pods []Pod) Results {
-	return c.PrepareWhile(ctx, ctx, call, pods)
-}
-
-// PrepareWhile is Prepare in which no call begins once wanted has ended.
-func (c *Caller) PrepareWhile(ctx, wanted context.Context, call contract.Call, pods []Pod) Results {
+func (c *Caller) Prepare(ctx, wanted context.Context, call contract.Call, pods []Pod) Results {
 	begin, stop := context.WithCancel(wanted)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
@@ -113,14 +108,9 @@ func (c *Caller) PrepareWhile(ctx, wanted context.Context, call contract.Call, p
 	return all.results
 }
 
-// Undo takes back what Prepare asked for. It goes on when ctx ends, for as long
-// as the limit of an Undo allows, and calls every pod whatever becomes of others.
+// Undo takes back what Prepare asked for. It calls every pod whatever becomes of
+// others, until ctx ends or the limit of an Undo is reached.
 func (c *Caller) Undo(ctx context.Context, call contract.Call, pods []Pod) Results {
-	return c.UndoWithin(context.WithoutCancel(ctx), call, pods)
-}
-
-// UndoWithin is Undo for who may not go on when ctx ends, such as a leader.
-func (c *Caller) UndoWithin(ctx context.Context, call contract.Call, pods []Pod) Results {
 	ctx, stop := context.WithTimeout(ctx, c.options.UndoLimit)
 	defer stop()
 	all := round{c, ToUndo, call, pods, c.check(call, pods)}

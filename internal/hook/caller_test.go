@@ -30,9 +30,14 @@ var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
 func pods(n int) []hook.Pod {
 	all := make([]hook.Pod, n)
 	for i := range all {
-		all[i] = hook.Pod{Namespace: "team", Name: fmt.Sprint("zone-a-", i), Service: "ingester", IP: podAddress(i), HostIP: "192.0.2.1"}
+		all[i] = hook.Pod{Namespace: "team", Name: fmt.Sprint("zone-a-", i), Service: "ingester", IP: podAddress(i)}
 	}
 	return all
+}
+
+// prepare asks pods to prepare who are to leave for as long as ctx lasts.
+func prepare(ctx context.Context, c *hook.Caller, call contract.Call, pods []hook.Pod) hook.Results {
+	return c.Prepare(ctx, ctx, call, pods)
 }
 
 var withoutTook = cmpopts.IgnoreFields(hook.Result{}, "Took")
@@ -61,11 +66,11 @@ func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
 	t.Setenv("http_proxy", "http://10.9.9.9:80")
 	call := contract.Call{Port: 80, Path: "/a%2Fb/c", Query: "d=e"}
 	c := hook.New(hook.Options{})
-	prepared := c.Prepare(t.Context(), call, pods(1))
+	prepared := prepare(t.Context(), c, call, pods(1))
 	undone := c.Undo(t.Context(), call, pods(1))
 
 	for _, results := range []hook.Results{prepared, undone} {
-		if diff := cmp.Diff(hook.Results{answered("zone-a-0", 204)}, results, withoutTook); diff != "" || !results.AllAnswered() {
+		if diff := cmp.Diff(hook.Results{answered("zone-a-0", 204)}, results, withoutTook); diff != "" || results.First() != nil {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -90,7 +95,7 @@ func TestAPodCanContinueTheTraceOfItsCall(t *testing.T) {
 	var got string
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("Traceparent") }, 80)
 	ctx, decision := tracer.Start(t.Context(), "decision")
-	hook.New(hook.Options{Tracer: tracer}).Prepare(ctx, shutdown, pods(1))
+	prepare(ctx, hook.New(hook.Options{Tracer: tracer}), shutdown, pods(1))
 	if len(spans.Ended()) != 1 {
 		t.Fatalf("%d spans", len(spans.Ended()))
 	}
@@ -110,7 +115,7 @@ func TestTheClusterDomainIsThatOfTheOptions(t *testing.T) {
 		t.Run(domain, func(t *testing.T) {
 			var host string
 			httpLand(t, func(_ http.ResponseWriter, r *http.Request) { host = r.Host }, 8080)
-			hook.New(hook.Options{ClusterDomain: domain}).Prepare(t.Context(), contract.Call{Port: 8080, Path: "/"}, pods(1))
+			prepare(t.Context(), hook.New(hook.Options{ClusterDomain: domain}), contract.Call{Port: 8080, Path: "/"}, pods(1))
 			if host != "zone-a-0.ingester.team.svc."+want+":8080" {
 				t.Errorf("host is %q", host)
 			}
@@ -122,7 +127,7 @@ func TestAPodWithAnIPv6AddressIsAskedThere(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	pod := pods(1)
 	pod[0].IP = "fd00:10:244::5"
-	if got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, pod); !got.AllAnswered() {
+	if got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, pod); got.First() != nil {
 		t.Error(got[0])
 	}
 	if got := l.connections(); got["[fd00:10:244::5]:80"] != 1 || len(got) != 1 {
@@ -152,7 +157,7 @@ func TestNobodyIsAskedAtAnAddressThatIsNotAPods(t *testing.T) {
 		},
 		hook.LinkLocal:   {at("169.254.169.254"), at("169.254.0.1"), at("fe80::1"), at("febf::1"), at("::ffff:169.254.169.254"), at("64:ff9b::a9fe:a9fe"), at("2002:a9fe:a9fe::1")},
 		hook.Multicast:   {at("224.0.0.1"), at("239.255.255.255"), at("ff02::1"), at("ff01::1"), at("ff0e::1"), at("255.255.255.255"), at("::ffff:224.0.0.1"), at("64:ff9b::ffff:ffff")},
-		hook.NodeAddress: {at("192.0.2.1"), at("::ffff:192.0.2.1"), pod(func(p *hook.Pod) { p.HostNetwork = true }), pod(func(p *hook.Pod) { p.IP, p.HostIP = "fd00::1", "fd00:0::1" })},
+		hook.NodeAddress: {pod(func(p *hook.Pod) { p.HostNetwork = true })},
 		hook.NoService:   {pod(func(p *hook.Pod) { p.Service = "" })},
 		hook.BadName: {
 			pod(func(p *hook.Pod) { p.Service = "a b" }), pod(func(p *hook.Pod) { p.Service = "a\r\nb" }), pod(func(p *hook.Pod) { p.Service = "a/b" }), pod(func(p *hook.Pod) { p.Service = "a@b" }),
@@ -165,22 +170,22 @@ func TestNobodyIsAskedAtAnAddressThatIsNotAPods(t *testing.T) {
 	c := hook.New(hook.Options{})
 	for why, all := range refusedFor {
 		for _, p := range all {
-			for name, results := range map[string]hook.Results{"prepare": c.Prepare(t.Context(), shutdown, []hook.Pod{p}), "undo": c.Undo(t.Context(), shutdown, []hook.Pod{p})} {
-				if diff := cmp.Diff(hook.Results{{Pod: p.Name, Outcome: hook.Refused, Why: why}}, results, withoutTook); diff != "" || results.AllAnswered() {
+			for name, results := range map[string]hook.Results{"prepare": prepare(t.Context(), c, shutdown, []hook.Pod{p}), "undo": c.Undo(t.Context(), shutdown, []hook.Pod{p})} {
+				if diff := cmp.Diff(hook.Results{{Pod: p.Name, Outcome: hook.Refused, Why: why}}, results, withoutTook); diff != "" || results.First() == nil {
 					t.Errorf("%s %+v (-want +got):\n%s", name, p, diff)
 				}
 			}
 		}
 	}
 	for _, call := range []contract.Call{{}, {Port: 80}, {Path: "/"}, {Port: -1, Path: "/"}, {Port: 65536, Path: "/"}, {Port: 80, Path: "x"}} {
-		if got := c.Prepare(t.Context(), call, pods(1)).First(); got == nil || got.Why != hook.BadCall {
+		if got := prepare(t.Context(), c, call, pods(1)).First(); got == nil || got.Why != hook.BadCall {
 			t.Errorf("%+v: got %v", call, got)
 		}
 	}
 	if reached := l.connections(); len(reached) > 0 {
 		t.Errorf("connections to %v", reached)
 	}
-	if mapped := c.Prepare(t.Context(), shutdown, []hook.Pod{at("::ffff:10.244.0.9")}); !mapped.AllAnswered() || l.connections()["10.244.0.9:80"] != 1 {
+	if mapped := prepare(t.Context(), c, shutdown, []hook.Pod{at("::ffff:10.244.0.9")}); mapped.First() != nil || l.connections()["10.244.0.9:80"] != 1 {
 		t.Errorf("a pod's own address in the form of IPv6 is called like any other: %v", mapped)
 	}
 }
@@ -189,7 +194,7 @@ func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	all := pods(3)
 	all[2].IP = "127.0.0.1"
-	got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, all)
+	got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, all)
 	want := hook.Results{
 		{Pod: "zone-a-0", Outcome: hook.NotAsked}, {Pod: "zone-a-1", Outcome: hook.NotAsked},
 		{Pod: "zone-a-2", Outcome: hook.Refused, Why: hook.Loopback},
@@ -238,7 +243,7 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 			time.AfterFunc(100*time.Millisecond, func() { close(rest) })
 		}
 	}})
-	got := c.Prepare(t.Context(), shutdown, pods(100))
+	got := prepare(t.Context(), c, shutdown, pods(100))
 	if first := got.First(); first.Pod != "zone-a-0" || first.Status != 503 || first.Why != hook.Declined {
 		t.Errorf("the first failure is %v", first)
 	}
@@ -256,10 +261,13 @@ func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
 	var left atomic.Bool
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { left.Store(true) }, 80)
 	c := hook.New(hook.Options{Parallel: 1, Managed: func(namespace string) bool { return namespace == "team" && !left.Load() }})
-	for how, ask := range map[string]func(context.Context, contract.Call, []hook.Pod) hook.Results{"prepare": c.Prepare, "undo": c.Undo} {
+	for how, ask := range map[string]func() hook.Results{
+		"prepare": func() hook.Results { return prepare(t.Context(), c, shutdown, pods(3)) },
+		"undo":    func() hook.Results { return c.Undo(t.Context(), shutdown, pods(3)) },
+	} {
 		left.Store(false)
 		want := hook.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: hook.NotAsked}, {Pod: "zone-a-2", Outcome: hook.NotAsked}}
-		if diff := cmp.Diff(want, ask(t.Context(), shutdown, pods(3)), withoutTook); diff != "" || len(l.connections()) != 1 {
+		if diff := cmp.Diff(want, ask(), withoutTook); diff != "" || len(l.connections()) != 1 {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
 	}
@@ -267,7 +275,7 @@ func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
 
 func TestNobodyToPrepareIsEverybodyPrepared(t *testing.T) {
 	c := hook.New(hook.Options{})
-	if !c.Prepare(t.Context(), shutdown, nil).AllAnswered() || !c.Undo(t.Context(), shutdown, nil).AllAnswered() {
+	if prepare(t.Context(), c, shutdown, nil).First() != nil || c.Undo(t.Context(), shutdown, nil).First() != nil {
 		t.Error("no pods, and not all have answered")
 	}
 }
@@ -281,7 +289,7 @@ func TestOnlyA2xxIsAnAnswer(t *testing.T) {
 		300: hook.Failed, 301: hook.Failed, 304: hook.Failed, 400: hook.Failed, 404: hook.Failed, 409: hook.Failed, 500: hook.Failed, 503: hook.Failed, 999: hook.Failed,
 	} {
 		status.Store(int64(code))
-		got := c.Prepare(t.Context(), shutdown, pods(1))[0]
+		got := prepare(t.Context(), c, shutdown, pods(1))[0]
 		if got.Outcome != want || got.Status != code || want == hook.Failed && got.Why != hook.Declined {
 			t.Errorf("%d: got %+v", code, got)
 		}
@@ -300,7 +308,7 @@ func TestARedirectLeadsNowhere(t *testing.T) {
 	}, 80, 8080)
 	c := hook.New(hook.Options{})
 	for _, to = range []string{"http://10.9.9.9/", "http://169.254.169.254/latest/meta-data", "http://127.0.0.1:8080/", "//10.9.9.9/", "/elsewhere", "http://zone-a-0.ingester.team.svc.cluster.local:8080/", "http://[::1]/", "file:///etc/passwd"} {
-		if got := c.Prepare(t.Context(), shutdown, pods(1))[0]; got.Status != 307 || got.Why != hook.Declined {
+		if got := prepare(t.Context(), c, shutdown, pods(1))[0]; got.Status != 307 || got.Why != hook.Declined {
 			t.Errorf("%s: got %+v", to, got)
 		}
 		if got := c.Undo(t.Context(), shutdown, pods(1))[0]; got.Status != 301 || got.Why != hook.Declined {
@@ -323,7 +331,7 @@ func TestAPodHasOneCallAtATime(t *testing.T) {
 	var askers sync.WaitGroup
 	for range 8 {
 		askers.Go(func() {
-			if got := c.Prepare(t.Context(), shutdown, pods(1)); !got.AllAnswered() {
+			if got := prepare(t.Context(), c, shutdown, pods(1)); got.First() != nil {
 				t.Error(got[0])
 			}
 			c.Undo(t.Context(), shutdown, pods(1))
@@ -355,7 +363,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 					all[i].Namespace = fmt.Sprint("tenant-", tenant)
 				}
 				once.Do(func() { close(begun) })
-				c.Prepare(ctx, shutdown, all)
+				prepare(ctx, c, shutdown, all)
 			})
 		}
 	}
@@ -366,7 +374,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 		calm[i].Namespace = "calm"
 	}
 	began := time.Now()
-	if got := c.Prepare(t.Context(), shutdown, calm); !got.AllAnswered() {
+	if got := prepare(t.Context(), c, shutdown, calm); got.First() != nil {
 		t.Errorf("%v", got.First())
 	}
 	if took := time.Since(began); took > 2*time.Second {
@@ -374,22 +382,27 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 	}
 }
 
-func TestUndoGoesOnWhenTheRequestHasEnded(t *testing.T) {
-	httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
-	ctx, end := context.WithCancel(t.Context())
+func TestNobodyIsAskedWhenTheRequestHasEnded(t *testing.T) {
+	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
+	ended, end := context.WithCancel(t.Context())
 	end()
 	c := hook.New(hook.Options{})
-	if got := c.Undo(ctx, shutdown, pods(3)); !got.AllAnswered() {
-		t.Errorf("%v", got)
-	}
-	got := c.Prepare(ctx, shutdown, pods(3))
-	for _, r := range got {
-		if r.Outcome != hook.NotAsked {
-			t.Errorf("after the request has ended: %v", r)
+	for how, got := range map[string]hook.Results{
+		"prepare":                        prepare(ended, c, shutdown, pods(3)),
+		"prepare what is wanted no more": c.Prepare(t.Context(), ended, shutdown, pods(3)),
+		"undo":                           c.Undo(ended, shutdown, pods(3)),
+	} {
+		for _, r := range got {
+			if r.Outcome != hook.NotAsked {
+				t.Errorf("%s: %v", how, r)
+			}
+		}
+		if first := got.First(); first == nil || first.Pod != "zone-a-0" {
+			t.Errorf("%s: the first that was not asked is %v", how, first)
 		}
 	}
-	if got.AllAnswered() || got.First().Pod != "zone-a-0" {
-		t.Errorf("the first that was not asked is %v", got.First())
+	if reached := l.connections(); len(reached) > 0 {
+		t.Errorf("connections to %v", reached)
 	}
 }
 
@@ -421,7 +434,7 @@ func TestEveryCallIsToldAndTraced(t *testing.T) {
 			got = append(got, told{pod.Namespace, purpose, r})
 		},
 	})
-	c.Prepare(t.Context(), shutdown, pods(1))
+	prepare(t.Context(), c, shutdown, pods(1))
 	refused := pods(1)
 	refused[0].IP = "::1"
 	c.Undo(t.Context(), shutdown, refused)

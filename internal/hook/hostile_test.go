@@ -37,7 +37,7 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 	c := hook.New(hook.Options{})
 	forms, called := 0, 0
 	try := func(what string, call contract.Call) {
-		if c.Prepare(t.Context(), call, pods(1)).AllAnswered() {
+		if prepare(t.Context(), c, call, pods(1)).First() == nil {
 			called++
 		}
 		for where := range l.connections() {
@@ -187,7 +187,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := time.Now()
-			got := c.Prepare(t.Context(), shutdown, pods(1))
+			got := prepare(t.Context(), c, shutdown, pods(1))
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
 			if diff := cmp.Diff(hook.Results{tc.want}, got, withoutTook); diff != "" {
@@ -208,7 +208,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 
 func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
 	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and then nothing
-	got := hook.New(hook.Options{CallLimit: time.Minute}).Prepare(t.Context(), shutdown, pods(1))[0]
+	got := prepare(t.Context(), hook.New(hook.Options{CallLimit: time.Minute}), shutdown, pods(1))[0]
 	if got.Outcome != hook.Answered || got.Took > 30*time.Second {
 		t.Errorf("%v after %v", got, got.Took)
 	}
@@ -216,7 +216,7 @@ func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
 
 func TestAPodThatIsNotThereCannotBeReached(t *testing.T) {
 	netns.Need(t, noNetwork)
-	got := hook.New(hook.Options{}).Prepare(t.Context(), shutdown, pods(1))
+	got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, pods(1))
 	if diff := cmp.Diff(hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Unreachable}}, got, withoutTook); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -235,7 +235,7 @@ func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
 			listen(t, say(answer), 80)
 			var told []string
 			c := hook.New(hook.Options{Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) { told = append(told, fmt.Sprintf("%+v", r)) }})
-			for _, r := range c.Prepare(t.Context(), shutdown, pods(1)) {
+			for _, r := range prepare(t.Context(), c, shutdown, pods(1)) {
 				told = append(told, r.String())
 			}
 			if all := strings.Join(told, "\n"); strings.Contains(all, "secret") {
@@ -256,7 +256,7 @@ func TestManyPodsTakeFewGoroutines(t *testing.T) {
 	c := hook.New(hook.Options{Parallel: 8, Observe: func(hook.Pod, hook.Purpose, hook.Result) {
 		most.Store(max(most.Load(), int64(runtime.NumGoroutine()-before)))
 	}})
-	if got := c.Prepare(t.Context(), shutdown, pods(200)); !got.AllAnswered() {
+	if got := prepare(t.Context(), c, shutdown, pods(200)); got.First() != nil {
 		t.Error(got.First())
 	}
 	if most.Load() > 8*8 {

@@ -105,11 +105,8 @@ func (r Result) failure() string {
 // Results are what became of all pods, in the order in which they were given.
 type Results []Result
 
-// AllAnswered tells whether every pod did.
-func (all Results) AllAnswered() bool { return all.First() == nil }
-
 // First returns what kept the pods from answering: the first that was refused or
-// failed, else the first that was not asked, else nil.
+// failed, else the first that was not asked, else nil: every pod did.
 func (all Results) First() *Result {
 	var notAsked *Result
 	for i := range all {

@@ -22,7 +22,7 @@ func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods [
 
 // prepareWhile is Prepare in which no call begins once wanted has ended.
 func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
-	results := z.Caller.PrepareWhile(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
+	results := z.Caller.Prepare(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
 		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}
@@ -38,7 +38,7 @@ var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http
 // Undo tells pods of a zone that they stay, for no longer than ctx allows. Who does
 // not know the call has nothing to undo, and who may not be called was not asked.
 func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
-	results := z.Caller.UndoWithin(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
+	results := z.Caller.Undo(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
 		if !stays(r) {
 			return errors.New(r.String())

@@ -224,3 +224,30 @@ func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
 		t.Error("asked once")
 	}
 }
+
+func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
+	at := func(pod, host string) change[*corev1.Pod] {
+		return func(p *corev1.Pod) { p.Status.PodIP, p.Status.HostIP = pod, host }
+	}
+	ended := func(phase corev1.PodPhase) change[*corev1.Pod] {
+		return func(p *corev1.Pod) { at("10.0.0.1", "192.0.2.1")(p); p.Status.Phase = phase }
+	}
+	for sentence, tc := range map[string]struct {
+		pod    change[*corev1.Pod]
+		ip     string
+		onHost bool
+	}{
+		"its own":                          {at("10.0.0.1", "192.0.2.1"), "10.0.0.1", false},
+		"none yet":                         {at("", ""), "", false},
+		"that of its node":                 {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
+		"that of its node, by its spec":    {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
+		"one that it had before it failed": {ended(corev1.PodFailed), "", false},
+		"one that it had until its end":    {ended(corev1.PodSucceeded), "", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if ip, onHost := addressOf(newPod("zone-a", 0, tc.pod)); ip != tc.ip || onHost != tc.onHost {
+				t.Errorf("got %q, on its host %t, want %q, %t", ip, onHost, tc.ip, tc.onHost)
+			}
+		})
+	}
+}
