@@ -26,8 +26,8 @@ type cluster struct {
 	dynamic   dynamic.Interface
 	config    *rest.Config
 	http      *http.Client
-	clock     *clock
-	date      func() time.Time // by the API server, as the operator has it
+	atLeast   *clock           // for pauses and holds, which must not be over too soon: answers of the API server alone tell it
+	date      func() time.Time // for all else: as the operator has it, by this machine until there is an answer
 	hearing   *hearing
 	warn      func(string)
 }
@@ -48,7 +48,7 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 	told := &clock{next: date.Watch(found)}
 	heard := &hearing{next: told, of: map[string]heard{}}
 	c := &cluster{
-		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, clock: told, date: date.Now, hearing: heard, warn: warn,
+		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, atLeast: told, date: date.Now, hearing: heard, warn: warn,
 	}
 	if c.client, err = kubernetes.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)

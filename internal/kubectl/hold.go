@@ -75,7 +75,7 @@ func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Ho
 	}
 	var taken plan.Hold
 	var refusal plan.Refusal
-	now, err := c.clock.now()
+	now, err := c.atLeast.now()
 	if err != nil {
 		return err
 	}

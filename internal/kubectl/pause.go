@@ -40,7 +40,7 @@ A zone that is paused already stays as it is, unless it is for the same reason o
 		if err != nil {
 			return err
 		}
-		now, err := cluster.clock.now()
+		now, err := cluster.atLeast.now()
 		if err != nil {
 			return err
 		}

@@ -47,14 +47,14 @@ const byGroup = "true|kubectl lockstep pause web|"
 func inTwoHours() string { return contract.FormatPausedUntil(time.Now().Add(2 * time.Hour)) }
 
 func TestAPauseLeavesThatOfSomebodyElseAlone(t *testing.T) {
-	for alice, has := range map[string]string{
+	for line, has := range map[string]string{
 		"pause zone/web-c":                  "true||",
 		"pause zone/web-c --reason disk":    "true|disk|",
 		"pause web --reason disk --for 72h": "true|disk|2000-01-04T00:00:00Z",
 	} {
-		t.Run(alice, func(t *testing.T) {
+		t.Run(line, func(t *testing.T) {
 			inScene(t, []string{calmZones}, func(s *scene) {
-				s.succeeds(strings.Fields(alice)...)
+				s.succeeds(strings.Fields(line)...)
 				out := s.ends(exitWaits, "pause", "web", "--for", "2h")
 				if !strings.Contains(out, "web-c stays paused") || !strings.Contains(out, "--overwrite") || s.pauseOf("web-c") != has {
 					s.Errorf("web-c has %q, want %q; it says:\n%s", s.pauseOf("web-c"), has, out)

@@ -42,7 +42,7 @@ stays paused.`,
 		if err != nil {
 			return err
 		}
-		now, err := cluster.clock.now()
+		now, err := cluster.atLeast.now()
 		if err != nil {
 			return err
 		}

@@ -16,12 +16,12 @@ import (
 // whyView is the answer to why a group stands where it does.
 type whyView struct {
 	groupView
-	Noted    []notedView `json:"noted,omitempty"`
-	Queue    []queueView `json:"queue,omitempty"`
-	Paused   []pauseView `json:"paused,omitempty"`
-	OptedIn  *bool       `json:"optedIn,omitempty"` // whether the namespace has the label; not there: nobody may know
-	Readable string      `json:"unreadable,omitempty"`
-	Events   []eventView `json:"events,omitempty"`
+	Noted      []notedView `json:"noted,omitempty"`
+	Queue      []queueView `json:"queue,omitempty"`
+	Paused     []pauseView `json:"paused,omitempty"`
+	OptedIn    *bool       `json:"optedIn,omitempty"`    // whether the namespace has the label; not there: nobody may know
+	Unreadable string      `json:"unreadable,omitempty"` // why the hold is
+	Events     []eventView `json:"events,omitempty"`
 }
 
 // notedView is a pod that the hold notes.
@@ -89,7 +89,7 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
-	v := whyView{groupView: viewOfSteps(s, c.steps(ctx, s)), Readable: s.Hold.Unreadable}
+	v := whyView{groupView: viewOfSteps(s, c.steps(ctx, s)), Unreadable: s.Hold.Unreadable}
 	for _, i := range s.Hold.Intents {
 		if s.Fate(i).Counts() {
 			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})
@@ -150,9 +150,9 @@ func addWait(p *screen.Page, w waitView) {
 }
 
 func addNoted(p *screen.Page, v whyView, now time.Time) {
-	if v.Readable != "" {
+	if v.Unreadable != "" {
 		p.Line()
-		p.Line(screen.In(screen.Bad, "The hold cannot be read: "+v.Readable))
+		p.Line(screen.In(screen.Bad, "The hold cannot be read: "+v.Unreadable))
 	}
 	if len(v.Noted)+len(v.Queue) > 0 {
 		p.Line()
