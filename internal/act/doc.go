@@ -2,9 +2,10 @@
 // order and under which preconditions follows from the plan and from what
 // internal/hold decided about the Lease.
 //
-//	withdraw ──► write the hold ──► delete pods ──► adopt revisions
-//	 (touch)     (compare-and-swap)  (UID + version)  (UID + version)
+//	raise, ──► withdraw ──► write the hold ──► delete pods ──► adopt, void, ──► call
+//	report     (touch)    (compare-and-swap)                   stamp, lower     pods
 //
-// The order is the safety of it: an intent is in the Lease before its deed is
-// sent. DeletePod is the one gate to pod deletion in the house. Floor 4.
+// The order is the safety of it: what comes before the hold takes nothing down, an
+// intent is in the Lease before its deed is sent, and pods are told what the Lease
+// says already. Deeds require the UID and the version that were judged. DeletePod is the one gate to pod deletion in the house. Floor 4.
 package act

@@ -74,7 +74,7 @@ func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
 // changed, their status included. Call it before Run.
 func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed }
 
-// Known tells whether the budgets have been read, or there is no such kind.
+// Known tells whether the budgets are known now, or there is no such kind.
 func (b *Book) Known() bool { return b.Trouble() == nil }
 
 // Answered tells whether the API server has said once what budgets there are, or that

@@ -35,7 +35,8 @@ type Verdict int
 const (
 	// Carry: carry the steps out; the Lease needs no write.
 	Carry Verdict = iota
-	// Look: read Lease and group live and plan again before anything is done.
+	// Look: read the group live, under the record that is known or under one that is
+	// read as well, and plan again before anything is done.
 	Look
 	// Write: write Record by compare-and-swap, then carry the steps out.
 	Write

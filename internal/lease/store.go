@@ -131,9 +131,9 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 }
 
 // Write stores a record in place of the very one that it was decided on: a
-// record carries that one's UID and version, or none where no Lease was. An error of class Moved means that
-// somebody else wrote in between. After an error the record is read anew, if it
-// can be.
+// record carries that one's UID and version, or none where no Lease was. An error
+// of class Moved means that somebody else wrote in between. After an error the
+// record is read anew, if it can be.
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	lease, err := s.put(ctx, key, record)
 	if err == nil {

@@ -32,9 +32,9 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 }
 
 // LiveUnder reads StatefulSets and pods of a group from the API server, each of
-// them consistently, in no order unless a decrease is noted. The record of the hold was known before. What
-// is decided under it needs its compare-and-swap, which fails where the hold has
-// changed since (ADR 13).
+// them consistently, in no order unless a decrease is noted. The record of the hold
+// was known before. What is decided under it needs its compare-and-swap, which fails
+// where the hold has changed since (ADR 13).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	expected := o.cachedSelectors(key)
 	if !held.Decrease.None() {

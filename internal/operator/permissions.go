@@ -45,8 +45,8 @@ func needed(c config.Config) []permission.Need {
 	return reads
 }
 
-// Permissions is everything that the operator asks of the API server, the
-// certificate of the webhooks apart. manifests/rbac is generated from it.
+// Permissions is everything that the operator asks of the API server, certificate
+// and CA of the webhooks apart. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
 	return slices.Concat(observe.Permissions(), budgets.Permissions(), reference.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions(), budget.Permissions(), rolloutgroup.Permissions())
 }

@@ -13,7 +13,7 @@ var catalogue = []Entry{
 	{DownscaleNeverCame, 8, Deed, "a downscale was admitted or being prepared and did not happen; what was prepared is undone", "Nothing; whoever wants it asks again."},
 	{DownscaleAdmitted, 9, Deed, "a downscale may happen: the group's hold says so, and who leaves is prepared", "Nothing."},
 	{NotShrinking, 10, Deed, "the change takes no replica away", "Nothing."},
-	{NotGuarded, 11, Deed, "the object asks for no care when it shrinks", "Nothing."},
+	{NotGuarded, 11, Deed, "nothing asks for care when the object shrinks or is evicted, or its namespace did not opt in", "Nothing."},
 	{LeaderFollowed, 12, Deed, "the zone follows its leader, which asks for another number of replicas", "Nothing; this is what grafana.com/rollout-downscale-leader asks for."},
 	{ReferenceMirrored, 13, Deed, "the zone takes over the replicas of the resource that its annotations name", "Nothing; this is what grafana.com/rollout-mirror-replicas-from-resource-name asks for."},
 	{BudgetValid, 14, Deed, "the ZoneAwarePodDisruptionBudget can be used as it is written", "Nothing."},

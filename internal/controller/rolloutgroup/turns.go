@@ -7,8 +7,9 @@ import (
 
 const (
 	// After a write nothing is written for as long as it took, whichever group it is
-	// for: the more the API server has to do, the less it is told. leastRest bounds how often something is written where writes take no time,
-	// mostRest how seldom where they take long.
+	// for: the more the API server has to do, the less it is told. leastRest bounds
+	// how often something is written where writes take no time, mostRest how seldom
+	// where they take long.
 	leastRest, mostRest = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
