@@ -25,7 +25,7 @@ export GOGC ?= 400
 TEST_FLAGS ?= -vet=off -ldflags=-w
 
 # Suites wait more than they compute: two packages at a time suit two cores.
-SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 30m
+SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 2h
 
 # The explorer goes by itself, from its own folder: so it prints what it explored.
 unit_packages = $(shell $(GO) list ./...)
@@ -111,8 +111,8 @@ lint: ## all linters over everything
 	cd $(SUITES)/dns && $(lint) run ./...
 
 test: ## all tests: units, properties, scenarios, a small exploration, then the suites on local clusters
-	$(GO) test $(TEST_FLAGS) $(filter-out %/internal/sim,$(unit_packages))
-	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1
+	$(GO) test $(TEST_FLAGS) -timeout 60m $(filter-out %/internal/sim,$(unit_packages))
+	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1 -timeout 60m
 	cd $(SUITES)/localcluster && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS)
 	cd $(SUITES) && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS) $(filter-out %/localcluster,$(suite_packages))
 
@@ -131,18 +131,18 @@ faults: ## a campaign of plans made from seeds, with faults nobody chose; FAULTS
 	cd $(SUITES) && $(GO) run ./campaign -plans $(FAULTS) -results $(abspath $(FAULTS_RESULTS)) $(FAULTS_FLAGS)
 
 crashes: ## kill the operator at every write of a rollout, a downscale and an eviction, play every mix of faults around it, storms of evictions; LOCKSTEP_SEED=n repeats a run
-	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff|Certificate' -v -count=1 -parallel 8 -timeout 30m
-	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 30m
-	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'StormOfEvictions|Drained|MissingPodBlocks' -v -count=1 -timeout 60m
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff|Certificate' -v -count=1 -parallel 8 -timeout 2h
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 2h
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'StormOfEvictions|Drained|MissingPodBlocks' -v -count=1 -timeout 2h
 
 storm: ## a thousand rounds of rollouts and downscales that begin in any order; LOCKSTEP_SEED=n repeats a run
-	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'InEveryOrder' -v -count=1 -parallel 8 -timeout 60m
+	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'InEveryOrder' -v -count=1 -parallel 8 -timeout 2h
 
 monitoring: ## alerts, recording rules and every query of the dashboard, on a Prometheus that is built for it once
-	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 30m
+	cd $(SUITES)/monitoring && LOCKSTEP_MONITORING=check $(GO) test $(TEST_FLAGS) -count=1 -timeout 2h
 
 e2e: ## everything users do, on nodes of its own that run containers; needs root and Debian's packages, docs/e2e.md; KUBECONFIG_E2E=FILE takes a cluster of yours
-	cd $(SUITES) && $(if $(KUBECONFIG_E2E),,LOCKSTEP_E2E=run )$(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 30m $(E2E_FLAGS) $(if $(KUBECONFIG_E2E),,./debian ./enclosure ./realnode )./e2e
+	cd $(SUITES) && $(if $(KUBECONFIG_E2E),,LOCKSTEP_E2E=run )$(GO) test $(TEST_FLAGS) -v -count=1 -p 1 -parallel 4 -timeout 2h $(E2E_FLAGS) $(if $(KUBECONFIG_E2E),,./debian ./enclosure ./realnode )./e2e
 
 prop: ## property tests with RAPID_CHECKS cases each (10000)
 	RAPID_CHECKS=$${RAPID_CHECKS:-10000} $(GO) test -count=1 -timeout 60m $(property_packages)

@@ -38,7 +38,7 @@ type Jaeger struct {
 	query   string
 }
 
-const jaegerStartTimeout = 30 * time.Second
+const jaegerStartTimeout = 2 * time.Minute
 
 // StartJaeger starts Jaeger and returns when it answers. Its ports are free ones.
 func StartJaeger(ctx context.Context, progress io.Writer) (*Jaeger, error) {

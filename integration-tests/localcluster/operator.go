@@ -2,6 +2,7 @@ package localcluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ type OperatorOptions struct {
 	// Program is the path of the program. Empty, it is cmd/lockstep of this source
 	// tree, built once for this process.
 	Program string
+
+	// StartTimeout is how long it may take to be ready, 2 minutes if it is zero.
+	StartTimeout time.Duration
 }
 
 // Operator is a running operator: a process of its own that ends with ours at the
@@ -48,7 +52,7 @@ type Operator struct {
 	url     string
 }
 
-const operatorStartTimeout = 30 * time.Second
+const operatorStartTimeout = 2 * time.Minute
 
 // BuildOperator builds cmd/lockstep of this source tree and returns the path of the
 // program, which is there as long as this process lives. It is built as "go build"
@@ -148,7 +152,8 @@ func StartOperator(ctx context.Context, options OperatorOptions) (_ *Operator, e
 }
 
 func (o *Operator) launch(ctx context.Context, options OperatorOptions) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, operatorStartTimeout, fmt.Errorf("not ready after %s", operatorStartTimeout))
+	limit := cmp.Or(options.StartTimeout, operatorStartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready after %s", limit))
 	defer cancel()
 	log, err := os.Create(o.LogPath())
 	if err != nil {
