@@ -172,7 +172,7 @@ func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
 func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))
 	if err := e.budget("all", `{`+everyPod+`}`); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
 	e.decidedLast("all", "zone-a-0: true, EvictionGranted")
 	e.refused(e.evict("zone-b-0"), "eviction of zone-b-0 in zone-b is refused")
 	e.decidedLast("all", "zone-b-0: false, GroupHeld")
-	e.comesBack(before)
+	e.opens(before)
 	e.settled()
 }
 

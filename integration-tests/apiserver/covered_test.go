@@ -13,7 +13,7 @@ func covers(s *appsv1.StatefulSet) { s.Spec.Template.Labels["app"] = "cache" }
 func TestPodsWithoutAGroupAreEvictedUnderTheLeaseOfTheirBudget(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	e.create(zone("cache-a", 2, alone, covers, readyAfter(short)), zone("cache-b", 2, alone, covers), zone("other", 1, alone))
+	e.createOpen(zone("cache-a", 2, alone, covers, gated()), zone("cache-b", 2, alone, covers), zone("other", 1, alone))
 	if err := e.budget("cache", `{"selector":{"matchLabels":{"app":"cache"}}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheLeaseOfTheirBudget(t *testing.T) {
 	if err := e.evict("other-0"); err != nil {
 		t.Errorf("no budget covers it, and %v", err)
 	}
-	e.comesBack(first)
+	e.opens(first)
 	e.eventually("its turn comes", func(now present) error {
 		if now.leases["lockstep-budget-cache"] == nil {
 			t.Fatal("there is no Lease of the budget")

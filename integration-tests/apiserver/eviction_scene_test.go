@@ -15,6 +15,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,10 +68,7 @@ func evictorOf(s *scene) *evictor {
 func evictions(t *testing.T) *evictor {
 	t.Helper()
 	e := evictorOf(managed(t))
-	address, ca := webhookAddress(t, e.operator), e.world.ca(t)
-	e.boundBy(address, ca)
-	e.evictedBy(address, ca)
-	e.awaitsEvictions(true)
+	e.evictedAndBoundBy(webhookAddress(t, e.operator), e.world.ca(t))
 	return e
 }
 
@@ -83,11 +81,23 @@ func unboundEvictions(t *testing.T) *evictor {
 	return e
 }
 
-// awaitsEvictions waits until the API server asks, and has evictions bound or not.
+// evictedAndBoundBy lets the API server ask about evictions in the scene and have them
+// bound to pods, and waits until it does. A warning that they are not bound yet shows
+// that it asks.
+func (e *evictor) evictedAndBoundBy(address string, ca []byte) {
+	e.t.Helper()
+	e.evictedBy(address, ca)
+	e.awaitsEvictions(false)
+	e.boundBy(address, ca)
+	e.awaitsEvictions(true)
+}
+
+// awaitsEvictions waits until the API server has evictions, about which it may have
+// been told to ask a moment ago, bound or not.
 func (e *evictor) awaitsEvictions(bound bool) {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
-	e.eventually("the API server asks both webhooks", func(present) error {
+	e.eventually(fmt.Sprintf("the API server asks, and evictions are bound: %t", bound), func(present) error {
 		if err := e.evict("probe-0", dryEviction); err != nil {
 			return err
 		}
@@ -197,6 +207,35 @@ func (e *evictor) pod(name string) *corev1.Pod {
 		e.t.Fatalf("there is no %s", name)
 	}
 	return pod
+}
+
+// createOpen makes zones and opens the gates of their pods. Who is made anew waits for its own.
+func (e *evictor) createOpen(zones ...*appsv1.StatefulSet) {
+	e.t.Helper()
+	e.begin(zones...)
+	e.eventually("every pod serves", func(now present) error {
+		var waiting error
+		for _, name := range e.allPods() {
+			p := now.pods[name]
+			if p != nil && judge.PodOf(p).Up() {
+				continue
+			}
+			waiting = fmt.Errorf("%s does not", name)
+			if p != nil && len(p.Spec.ReadinessGates) > 0 {
+				e.gate(name, corev1.ConditionTrue)
+			}
+		}
+		return waiting
+	})
+	e.settled()
+}
+
+// opens opens the gate of the pod that was made in the place of another one.
+func (e *evictor) opens(formerly *corev1.Pod) {
+	e.t.Helper()
+	e.isBroken(formerly.Name)
+	e.gate(formerly.Name, corev1.ConditionTrue)
+	e.comesBack(formerly)
 }
 
 // comesBack waits until another pod of that name serves.

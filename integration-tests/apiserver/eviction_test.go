@@ -41,7 +41,7 @@ func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	e.create(zone("zone-a", 2, readyAfter(2*short)), zone("zone-b", 2))
+	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))
 	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
 	if err := e.evict(first.Name); err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 		}
 		return nil
 	})
+	e.opens(first)
 	e.eventually("its turn comes", func(present) error { return e.evict(second.Name) })
-	e.comesBack(first)
 	e.comesBack(second)
 	e.settled()
 }
@@ -65,15 +65,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 func TestAPodThatIsDownIsEvictedWhoeverHasTheHold(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	e.begin(zone("zone-a", 2, readyAfter(2*short)), zone("zone-b", 1, gated()))
-	e.eventually("the gate of a pod is open", func(now present) error {
-		if now.pods["zone-b-0"] == nil {
-			return errors.New("there is no pod")
-		}
-		e.gate("zone-b-0", corev1.ConditionTrue)
-		return nil
-	})
-	e.settled()
+	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 1, gated()))
 	down := e.pod("zone-b-0")
 	if err := e.evict("zone-a-0"); err != nil {
 		t.Fatal(err)

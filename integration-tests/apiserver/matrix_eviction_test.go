@@ -8,18 +8,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// evictionsOn lets the API server ask the operators of a trial about evictions,
-// with a CA that it uses for them already.
+// evictionsOn lets the API server ask the operators of a trial about evictions.
 func (c *trial) evictionsOn() *evictor {
+	c.t.Helper()
+	e, ca := evictorOf(c.scene), c.knownCA()
+	e.boundBy(c.service.address, ca)
+	e.evictedBy(c.service.address, ca)
+	return e
+}
+
+// evictionsAnswered is evictionsOn for operators that answer: by now it asks them.
+func (c *trial) evictionsAnswered() *evictor {
+	c.t.Helper()
+	e := evictorOf(c.scene)
+	e.evictedAndBoundBy(c.service.address, c.knownCA())
+	return e
+}
+
+// knownCA is the CA that the API server uses already for the operators of a trial.
+func (c *trial) knownCA() []byte {
 	c.t.Helper()
 	known, err := c.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.t.Context(), c.name, getOptions)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	e := evictorOf(c.scene)
-	e.boundBy(c.service.address, known.Webhooks[0].ClientConfig.CABundle)
-	e.evictedBy(c.service.address, known.Webhooks[0].ClientConfig.CABundle)
-	return e
+	return known.Webhooks[0].ClientConfig.CABundle
 }
 
 // evictable is a trial whose operator is asked about evictions.
@@ -28,8 +41,7 @@ func evictable(t *testing.T, args ...string) (*trial, *evictor, *operator) {
 	c := onTrial(t, args...)
 	op := c.start()
 	c.isAsked()
-	e := c.evictionsOn()
-	e.awaitsEvictions(true)
+	e := c.evictionsAnswered()
 	c.create(zone("zone-a", 2), zone("zone-b", 2))
 	return c, e, op
 }
@@ -79,16 +91,16 @@ func TestEvictionsAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 func TestEveryReplicaAnswersEvictionsWhileNobodyLeads(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
-	e := c.evictionsOn()
-	e.awaitsEvictions(true)
-	c.change("zone-a", readyAfter(5*short)) // for who is made anew
+	e := c.evictionsAnswered()
 	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
+	c.lingers(first.Name, never)
 	c.service.leadTo(webhookAddress(t, replicas[0]))
 	c.eventually("one is evicted", func(present) error { return e.evict(first.Name) })
 	for _, o := range replicas {
 		c.service.leadTo(webhookAddress(t, o))
 		e.refused(c.answered(func() error { return e.evict(second.Name) }), "eviction of "+second.Name, "eviction/zone-a")
 	}
+	c.leaves(first.Name)
 	e.comesBack(first)
 	c.eventually("the other one is evicted", func(present) error { return e.evict(second.Name) }) // by who did not grant the first
 	e.comesBack(second)

@@ -105,11 +105,13 @@ func TestNothingIsRolledWhileTheOperatorIsAway(t *testing.T) {
 	c := onTrial(t, impatient...)
 	op := c.start()
 	c.create(zone("zone-a", 2), zone("zone-b", 2))
-	c.changeAll(version(2), readyAfter(short))
+	c.changeAll(version(2), gated())
+	c.opensGates("zone-a-0")
 	c.awaitDeletion("zone-a-1")
 	op.Kill()
+	c.opensGates("zone-a-1")
 	c.comesUp("zone-a-1")
-	c.changeAll(version(3))
+	c.changeAll(version(3), gateless())
 	before := c.deletions()
 	c.nothingIsDeleted("while the operator is away")
 	if free(c.witness.now()) == nil {
@@ -172,7 +174,7 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 	replicas := []*operator{c.start(), c.start()}
 	c.isAsked()
 	c.barsToo(c.secret().Data["ca"])
-	c.create(zone("zone-a", 4, prepares, goneAfter(2*short)), zone("zone-b", 3, prepares))
+	c.create(zone("zone-a", 4, prepares), zone("zone-b", 3, prepares))
 	c.leadership("somebody-else")
 	c.eventually("neither replica leads", func(present) error {
 		if slices.ContainsFunc(replicas, leads) {
@@ -186,14 +188,16 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 // eachRefuses shrinks zone-a, and has each replica refuse to let zone-b shrink meanwhile.
 func (c *trial) eachRefuses(replicas []*operator) {
 	c.t.Helper()
+	c.lingers("zone-a-3", never)
 	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
 		c.t.Fatal(err)
 	}
 	for _, o := range replicas {
 		c.service.leadTo(webhookAddress(c.t, o))
-		c.refuses(c.scaleBy(patched, "zone-b", -1), apierrors.IsTooManyRequests, "downscale/zone-a")
+		c.refuses(c.answered(func() error { return c.scaleBy(patched, "zone-b", -1) }), apierrors.IsTooManyRequests, "downscale/zone-a")
 		c.keepsBarred(patched, scaled)
 	}
+	c.leaves("zone-a-3")
 }
 
 func TestNothingIsRolledWhileNobodyLeads(t *testing.T) {

@@ -131,10 +131,11 @@ func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	s.changeAll(version(2), readyAfter(short))
 	p.removes("zone-a-0")
 	s.comesUp("zone-a-0")
-	s.lingers("zone-a-1", 3*time.Second)
+	s.lingers("zone-a-1", never)
 	p.removes("zone-a-1")
 	s.optsIn(true)
 	s.awaitWaiting("PodLeaving", "zone-a")
+	s.leaves("zone-a-1")
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2", "zone-c-0", "zone-c-1", "zone-c-2")
 	s.comesToRest()
@@ -148,6 +149,12 @@ func (s *scene) lingers(pod string, d time.Duration) {
 	if _, err := s.world.admin.CoreV1().Pods(s.name).Patch(s.t.Context(), pod, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// leaves lets a pod go that lingers.
+func (s *scene) leaves(pod string) {
+	s.t.Helper()
+	s.lingers(pod, time.Millisecond)
 }
 
 // The predecessor stops between the last pod of a zone and the zone's own revision.
@@ -230,7 +237,7 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 	p := s.predecessor()
 	s.create(zone("zone-a", 2, formerly), zone("zone-b", 3, formerly))
 	s.changeAll(version(2))
-	s.lingers("zone-b-2", 4*time.Second)
+	s.lingers("zone-b-2", never)
 	p.stamps("zone-b", time.Now())
 	p.shrinks("zone-b", 2)
 	s.optsIn(true)
@@ -241,6 +248,7 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 		}
 		return nil
 	})
+	s.leaves("zone-b-2")
 	s.settled()
 	s.wantEachOnce()
 	history, err := s.witness.Facts()
