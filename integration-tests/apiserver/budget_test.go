@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +8,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
@@ -55,18 +56,13 @@ func TestABudgetIsUsedToTheEndOfTheRollout(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 3, maxUnavailable("67%")))
-	s.changeAll(version(2), readyAfter(short))
+	s.changeAll(version(2), gated())
+	for n, z := range s.zones {
+		s.awaitDeletions(3*n + 2) // together: the gate of none has been opened
+		s.opensGates(z+"-0", z+"-1", z+"-2")
+	}
 	s.settled()
 	s.wantEachOnce()
-	at := map[string]time.Time{}
-	for _, d := range s.takedowns() {
-		at[d.Pod] = d.At
-	}
-	for _, z := range s.zones {
-		if apart := at[z+"-1"].Sub(at[z+"-0"]).Abs(); apart > short/2 {
-			t.Errorf("the first two pods of %s went %s apart, want together", z, apart)
-		}
-	}
 }
 
 func TestTerminatingPodsAreDown(t *testing.T) {
@@ -81,23 +77,19 @@ func TestTerminatingPodsAreDown(t *testing.T) {
 func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.create(zone("zone-a", 3), zone("zone-b", 2, goneAfter(3*time.Second)))
-	s.change("zone-a", version(2), readyAfter(short))
+	s.create(zone("zone-a", 3), zone("zone-b", 2, goneAfter(never)))
+	s.change("zone-a", version(2), gated())
 	s.awaitDeletion("zone-a-0")
-	s.deletePod("zone-b-1") // stays Ready for three seconds
-	time.Sleep(defaultGrace)
-	drained := s.witness.now().pods["zone-b-1"]
-	before := len(s.deletions())
-	s.stays("nothing is deleted while zone-b-1 is terminating", time.Second, func(present) error {
-		if all := s.deletions(); len(all) > before {
-			return fmt.Errorf("deleted %q", all[before:])
-		}
-		return nil
-	})
-	if drained == nil || drained.DeletionTimestamp == nil || !isReady(drained) {
+	s.deletePod("zone-b-1") // stays Ready until it is let go
+	s.opensGates("zone-a-0")
+	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	s.nothingIsDeleted("while zone-b-1 is terminating")
+	s.wantDeletions("zone-a-0")
+	if drained := s.witness.now().pods["zone-b-1"]; drained == nil || drained.DeletionTimestamp == nil || !isReady(drained) {
 		t.Fatalf("the drained pod should be terminating and Ready, and is %v", drained)
 	}
-	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	s.leaves("zone-b-1")
+	s.opensGates("zone-a-1", "zone-a-2")
 	s.settled()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
 }
@@ -126,29 +118,20 @@ func TestAQuotaThatForbidsReplacementsStopsTheRolloutUntilItIsLifted(t *testing.
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 3))
-	s.changeAll(version(2), readyAfter(short))
+	s.changeAll(version(2), gated())
 	s.awaitDeletion("zone-a-0")
+	s.isBroken("zone-a-0")
 	s.forbidPods()
-	var since time.Time // the API server may let one more pass until all of it knows of the quota
-	s.eventually("a pod is missing for good", func(now present) error {
-		if len(now.pods) == 6 {
-			since = time.Time{}
-			return errors.New("all 6 are there")
-		}
-		if since.IsZero() {
-			since = time.Now()
-		}
-		if missing := time.Since(since); missing < time.Second {
-			return fmt.Errorf("missing for %s only", missing)
-		}
-		return nil
-	})
+	s.gate("zone-a-0", corev1.ConditionTrue)
+	s.awaitWaiting("PodMissing", "zone-a")
+	s.nothingIsDeleted("while the last one cannot be replaced")
+	s.wantDeletions("zone-a-0", "zone-a-1")
 	if got := len(s.witness.now().pods); got != 5 {
 		t.Errorf("%d of 6 pods are left, want 5: one was to be replaced when the quota came", got)
 	}
-	s.nothingIsDeleted("while the last one cannot be replaced")
 	s.allowPods()
 	s.poke()
+	s.opensGatesAsTheyClose()
 	s.settled()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2")
 }
@@ -163,12 +146,14 @@ func (s *scene) forbidPods() {
 	if _, err := quotas.Create(s.t.Context(), quota, createOptions); err != nil {
 		s.t.Fatal(err)
 	}
+	refused := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main:1"}}}}
+	refused.Name = "refused"
 	s.eventually("the quota is in force", func(present) error {
-		q, err := quotas.Get(s.t.Context(), "none", getOptions)
-		if err == nil && len(q.Status.Hard) == 0 {
-			err = fmt.Errorf("its status is %v", q.Status)
+		_, err := s.world.admin.CoreV1().Pods(s.name).Create(s.t.Context(), refused, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota: none") {
+			return fmt.Errorf("got %w", err)
 		}
-		return err
+		return nil
 	})
 }
 

@@ -36,7 +36,7 @@ const (
 	systemNamespace = "lockstep-system"
 	restrictedGroup = "testdata/restricted-group.yaml"
 	// installed is how long an installation may take to be there.
-	installed = 40 * time.Second
+	installed = 2 * time.Minute
 )
 
 // installation is a cluster of its own, with a scheduler and a node in each of

@@ -127,7 +127,7 @@ func (s *scene) startOperatorWith(kubeconfig string, args ...string) *operator {
 func (o *operator) get(path string) (int, string) { return get(o.URL() + path) }
 
 func get(url string) (int, string) {
-	client := http.Client{Timeout: 2 * time.Second}
+	client := http.Client{Timeout: 30 * time.Second}
 	response, err := client.Get(url)
 	if err != nil {
 		return 0, err.Error()

@@ -120,8 +120,8 @@ func TestARolloutGroupTellsARolloutFromBeginningToEnd(t *testing.T) {
 			s.opensGates("zone-a-1")
 			s.showsGroup("store", "Rolling, 2/3, rollout/zone-b, PodStarting on zone-b-0, Reconciling, GroupHeld, InProgress")
 			s.gate("zone-b-0", corev1.ConditionTrue)
-			s.kubectl("wait", `--for=jsonpath={.status.zones[?(@.name=="zone-b")].observedGeneration}=2`, "--timeout=30s", "rolloutgroup/store")
-			s.kubectl("wait", "--for=condition=Ready", "--timeout=30s", "rolloutgroup/store")
+			s.kubectl("wait", `--for=jsonpath={.status.zones[?(@.name=="zone-b")].observedGeneration}=2`, "--timeout=90s", "rolloutgroup/store")
+			s.kubectl("wait", "--for=condition=Ready", "--timeout=90s", "rolloutgroup/store")
 			s.settled()
 			s.showsGroup("store", "Settled, 3/3, Ready, Current")
 			for _, name := range slices.Clone(s.zones) {

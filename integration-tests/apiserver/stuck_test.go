@@ -30,10 +30,11 @@ const never = time.Hour
 // until somebody helps.
 var plights = map[string]plight{
 	"PodMissing": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
-		s.create(zone("zone-a", 2, goneAfter(short)), zone("zone-b", 2))
+		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
 		s.awaitDeletion("zone-a-0")
 		s.forbidPods()
+		s.leaves("zone-a-0")
 	}},
 	"PodStarting": {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayNeverReady))},
 	"PodFailing":  {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayCrashLoop))},

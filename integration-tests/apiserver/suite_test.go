@@ -40,6 +40,10 @@ const (
 // testsAtOnce suits two cores: tests wait more than they compute.
 const testsAtOnce = "8"
 
+// unrivalled is an operator that nobody else wants to lead in the place of: it goes on
+// to lead, however long the machine stands still.
+var unrivalled = []string{"-leader-election.lease-duration=60s", "-leader-election.renew-deadline=40s"}
+
 // world is what all tests share.
 type world struct {
 	cluster  *localcluster.Cluster
@@ -111,7 +115,7 @@ func startWorld() (*world, error) {
 		manifest+"crds", manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"rbac/references.yaml", manifest+"webhooks/certificate/role.yaml"); err != nil {
 		return nil, err
 	}
-	w.operator, err = w.start(ctx, home, append(serveWebhooks(), "-webhooks.update-ca-bundle=false")...)
+	w.operator, err = w.start(ctx, home, slices.Concat(serveWebhooks(), unrivalled, []string{"-webhooks.update-ca-bundle=false"})...)
 	return w, err
 }
 

@@ -27,13 +27,17 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	second := s.startTraced(j.environment(100*time.Millisecond), slices.Concat(serveWebhooks(), []string{"-webhooks.update-ca-bundle=false"}, impatient)...)
 	s.guardedAt(webhookAddress(t, second), s.secret().Data["ca"])
 
-	s.changeAll(version(2), readyAfter(short))
+	s.change("zone-a", version(2), gated())
+	s.change("zone-b", version(2), readyAfter(short))
+	s.change("zone-c", version(2), readyAfter(short))
+	s.opensGates("zone-a-0")
 	s.awaitDeletion("zone-a-1")
 	if err := s.scaleBy(scaled, "zone-c", -1); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	first.Kill()
 	s.awaitLeadership(second)
+	s.opensGates("zone-a-1")
 	s.shrinksAtLast(scaled, "zone-c") // in the middle of the rollout, or after it
 	s.settled()
 

@@ -66,7 +66,7 @@ type beginner struct {
 }
 
 // begins starts an operator that something keeps from being ready, and lets the
-// API server call it nevertheless. It has to be ready in half a minute.
+// API server call it nevertheless. The test has to let it get ready in time.
 func (c *trial) begins() *beginner {
 	c.t.Helper()
 	b := &beginner{trial: c, log: &lockedBuffer{}, over: make(chan struct{})}
@@ -75,7 +75,7 @@ func (c *trial) begins() *beginner {
 	go func() {
 		defer close(b.over)
 		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
-			Kubeconfig: c.kubeconfig, Program: c.world.program, Args: append(own, c.args...), Log: b.log,
+			Kubeconfig: c.kubeconfig, Program: c.world.program, Args: append(own, c.args...), Log: b.log, StartTimeout: longPatience,
 		})
 		b.op, b.err = &operator{Operator: process, user: c.own.User}, err
 	}()

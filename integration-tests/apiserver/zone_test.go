@@ -121,6 +121,11 @@ func gated() option {
 	}
 }
 
+// gateless pods need no gate to be opened any more.
+func gateless() option {
+	return func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.ReadinessGates = nil }
+}
+
 // plays says how the simulated kubelet plays the pods: one of localcluster's
 // values, or nothing for pods that become Ready.
 func plays(what string) option { return annotated(localcluster.Play, what) }
