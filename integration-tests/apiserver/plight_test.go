@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -48,7 +47,6 @@ func (s *scene) logs(code string, p plight) {
 // is told of after a minute.
 func (s *scene) tellsOf(code string, p plight) {
 	s.t.Helper()
-	s.patience = max(s.patience, 90*time.Second)
 	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
 		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
 		if err != nil {

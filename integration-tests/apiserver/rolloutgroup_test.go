@@ -268,7 +268,7 @@ func TestARolloutGroupIsPutRightAndStaysWithItsGroup(t *testing.T) {
 func TestOneWriteForAGroupASecondTellsAHundredRollouts(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.patience = 3 * patience
+	s.patience = longPatience
 	const groups = 100
 	var zones []*appsv1.StatefulSet
 	for i := range groups {
