@@ -148,7 +148,7 @@ func TestPodsOfStrangersAreNeitherTouchedNorCounted(t *testing.T) {
 	if _, err := s.world.admin.CoreV1().Pods(s.name).Create(t.Context(), loner, createOptions); err != nil {
 		t.Fatal(err)
 	}
-	s.begin(zone("zone-b", 2))
+	s.create(zone("zone-b", 2))
 	s.eventually("the strangers are there", func(now present) error {
 		for _, name := range []string{"stranger", "twin-0", "twin-1"} {
 			if p := now.pods[name]; p == nil || p.Status.PodIP == "" {
