@@ -73,10 +73,11 @@ func (s *scene) respectsAHoldByHand() {
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
 	s.changeAll(version(2))
 	s.settledSoon()
+	const long = 15 * time.Second // more than it takes to change the zones
 	taken := s.lease("lockstep-group-" + defaultGroup).DeepCopy()
 	taken.Spec.HolderIdentity = new("manual/maintenance")
 	taken.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	taken.Spec.LeaseDurationSeconds = new(int32(3))
+	taken.Spec.LeaseDurationSeconds = new(int32(long.Seconds()))
 	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(s.t.Context(), taken, metav1.UpdateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -88,9 +89,15 @@ func (s *scene) respectsAHoldByHand() {
 	})
 	before := len(s.deletions())
 	s.changeAll(version(3))
+	changed := time.Now()
 	s.settled()
 	first := s.takedowns()[before]
-	if expiry := taken.Spec.RenewTime.Add(3 * time.Second); first.At.Before(expiry) || first.At.After(expiry.Add(2*time.Second)) {
+	expiry := taken.Spec.RenewTime.Add(long)
+	due := changed
+	if expiry.After(changed) {
+		due = expiry
+	}
+	if first.At.Before(expiry) || first.At.After(due.Add(10*time.Second)) {
 		s.t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")

@@ -214,10 +214,11 @@ func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 	s.changeAll(version(2), readyAfter(short))
 	s.awaitDeletion("zone-a-0")
 	s.zones = nil
-	deleted := time.Now()
+	before := time.Now()
 	if err := s.world.admin.CoreV1().Namespaces().Delete(t.Context(), s.name, deleteOptions); err != nil {
 		t.Fatal(err)
 	}
+	deleted := s.heardOfItsNamespace(before)
 	s.eventually("the namespace is empty, and forgotten", func(now present) error {
 		if len(now.pods)+len(now.sets)+len(now.leases) > 0 {
 			return fmt.Errorf("there are %d pods, %d StatefulSets, %d Leases", len(now.pods), len(now.sets), len(now.leases))
@@ -229,13 +230,32 @@ func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 	})
 	late := 0
 	for _, r := range s.requests() {
-		if r.User == s.operator.user && r.Writes() && r.At.After(deleted.Add(atOnce)) {
+		if r.User == s.operator.user && r.Writes() && r.At.After(deleted.Add(time.Second)) {
 			late++
 		}
 	}
 	if late > 0 {
 		t.Errorf("%d writes to a namespace that was being deleted", late)
 	}
+}
+
+// heardOfItsNamespace returns when the witness heard that the namespace is another one
+// than it was at a time.
+func (s *scene) heardOfItsNamespace(since time.Time) (at time.Time) {
+	s.t.Helper()
+	s.eventually("the witness hears of the namespace", func(present) error {
+		history, err := s.witness.Facts()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		heard := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Home != nil && f.At.After(since) })
+		if heard < 0 {
+			return errors.New("not yet")
+		}
+		at = history[heard].At
+		return nil
+	})
+	return at
 }
 
 func TestAGroupThatIsLargerThanWhatCanBeNoted(t *testing.T) {

@@ -179,8 +179,14 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	s := managed(t)
 	p := s.person()
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
-	p.ends(0, "pause", defaultGroup, "--for", "6s", "--reason", "a test")
-	until := time.Now().Add(6 * time.Second)
+	s.patience = longPatience
+	const long = 30 * time.Second // more than everything takes that is done before its end
+	before := time.Now()
+	p.ends(0, "pause", defaultGroup, "--for", long.String(), "--reason", "a test")
+	until := s.pausedUntil("zone-a")
+	if until.Before(before.Add(long-2*time.Second)) || until.After(time.Now().Add(long)) { // the annotation has whole seconds
+		t.Errorf("a pause of %s that began after %s lasts until %s", long, before, until)
+	}
 	s.changeAll(version(2))
 	s.awaitEvent("Normal", "Paused", "zone-a")
 	if out := p.ends(2, "why", defaultGroup); !strings.Contains(out, "zone-a is paused until") || !strings.Contains(out, ": a test") {
@@ -188,11 +194,25 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	}
 	s.settled()
 	first := s.takedowns()[0]
-	if first.At.Before(until.Add(-2*time.Second)) || first.At.After(until.Add(3*time.Second)) { // the annotation has whole seconds
+	if first.At.Before(until) || first.At.After(until.Add(15*time.Second)) {
 		t.Errorf("%s was deleted at %s, the pause was over at %s", first.Pod, first.At, until)
 	}
 	s.wantEachOnce()
 	p.ends(0, "resume", defaultGroup)
+}
+
+// pausedUntil reads off a zone when its pause is over.
+func (s *scene) pausedUntil(name string) time.Time {
+	s.t.Helper()
+	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, getOptions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	until, err := time.Parse(time.RFC3339, set.Annotations["lockstep.dev/paused-until"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return until
 }
 
 func TestAHoldByKubectlKeepsARolloutFromBeginning(t *testing.T) {
@@ -219,14 +239,30 @@ func TestARestartByKubectlRollsZoneByZone(t *testing.T) {
 	s.rules.unordered = true // the second zone is restarted first
 	p := s.person()
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
-	p.ends(0, "restart", defaultGroup, "--zone", "zone-b")
+	p.restarts([]string{"zone-b"}, "--zone", "zone-b")
 	s.settledSoon()
 	s.wantDeletions("zone-b-0", "zone-b-1")
-	p.ends(0, "restart", defaultGroup)
+	p.restarts(s.zones)
 	s.settledSoon()
 	s.wantDeletions("zone-b-0", "zone-b-1", "zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 	report := p.ends(0, "snapshot", defaultGroup, "--hash-names")
 	if strings.Contains(report, "zone-a") || strings.Contains(report, s.name) || !strings.Contains(report, "nothing\n") {
 		t.Errorf("the report of a settled group:\n%s", report)
 	}
+}
+
+// restarts restarts a group, or one zone of it, and waits until the witness has heard of
+// the zones that are to change.
+func (p person) restarts(zones []string, args ...string) {
+	p.scene.t.Helper()
+	before := p.scene.witness.now().sets
+	p.ends(0, append([]string{"restart", defaultGroup}, args...)...)
+	p.scene.eventually("the witness hears of the restart", func(now present) error {
+		for _, name := range zones {
+			if now.sets[name].Generation == before[name].Generation {
+				return errors.New("not yet of " + name)
+			}
+		}
+		return nil
+	})
 }

@@ -1,13 +1,18 @@
 package apiserver_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestReadinessGatesAreWaitedFor(t *testing.T) {
@@ -50,7 +55,7 @@ func TestMinReadySecondsAreWaitedForAndNotMuchLonger(t *testing.T) {
 }
 
 // waitsForMinReadySeconds wants them to be waited for, and not longer by more than that in
-// the median.
+// the median, and what some requests take here and now.
 func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	s.t.Helper()
 	const seconds = 2
@@ -63,8 +68,10 @@ func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 		}
 		return nil
 	})
+	request := s.timesRequests()
 	s.changeAll(version(2))
 	s.settled()
+	longer += 5 * request()
 	deleted := s.takedowns()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 	var late []time.Duration
@@ -78,6 +85,39 @@ func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	slices.Sort(late)
 	if median := late[len(late)/2]; median > longer {
 		s.t.Errorf("the next pod was deleted %s after the last one was available: that looks like a tick, not a timer", late)
+	}
+}
+
+// timesRequests writes a Lease of nobody's again and again until the function that it
+// returns is called, which tells how long that took in the median.
+func (s *scene) timesRequests() func() time.Duration {
+	s.t.Helper()
+	leases := s.world.admin.CoordinationV1().Leases(s.name)
+	nobodys := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "pulse"}}
+	if _, err := leases.Create(s.t.Context(), nobodys, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	var took []time.Duration
+	write := func(ctx context.Context) {
+		began := time.Now()
+		patch := fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, began.UTC().Format(metav1.RFC3339Micro))
+		if _, err := leases.Patch(ctx, nobodys.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil && ctx.Err() == nil {
+			s.t.Error(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	ctx, stop := context.WithCancel(s.t.Context())
+	var over sync.WaitGroup
+	over.Go(func() {
+		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+			write(ctx)
+		}
+	})
+	return func() time.Duration {
+		stop()
+		over.Wait()
+		slices.Sort(took)
+		return took[len(took)/2]
 	}
 }
 
