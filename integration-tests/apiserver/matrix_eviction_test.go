@@ -64,8 +64,8 @@ func TestAnEvictionIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 	t.Parallel()
 	c, e, _ := evictable(t)
 	before := e.pod("zone-a-0")
-	c.proxy.Play(late(webhookTimeout))
-	err := c.answeredInTime(almostTimeout, func() error { return e.evict(before.Name) })
+	tooSlow := func() { c.proxy.Play(late(webhookTimeout)) }
+	err := c.answeredJustInTime(tooSlow, func() error { return e.evict(before.Name) })
 	e.refused(err, "the API server did not show the group")
 	c.leftNothing()
 	c.proxy.Play(nil)
