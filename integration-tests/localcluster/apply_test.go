@@ -41,9 +41,10 @@ func TestManifestsAreAppliedIntoANamespaceAndServiceAccountsMayDoWhatTheirRoleSa
 		t.Fatal(err)
 	}
 	lamps := reader.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}).Namespace("study")
-	if _, err := lamps.Get(t.Context(), "desk", metav1.GetOptions{}); err != nil {
-		t.Errorf("read what the role allows: %v", err)
-	}
+	eventually(t, "what the role allows is read", func() error {
+		_, err := lamps.Get(t.Context(), "desk", metav1.GetOptions{})
+		return err
+	})
 	if err := lamps.Delete(t.Context(), "desk", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("delete what the role does not allow: got %v, wanted forbidden", err)
 	}
