@@ -216,15 +216,17 @@ func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 	var asked sync.WaitGroup
 	asked.Add(2)
+	goOn := make(chan struct{})
 	d := newDesk(t, nil)
 	d.reply = func(_, _ string) int {
 		asked.Done()
-		time.Sleep(50 * time.Millisecond)
+		<-goOn
 		return http.StatusOK
 	}
 	d.asks()
 	asked.Wait()
 	d.stop()
+	close(goOn)
 	select {
 	case got := <-d.abandoned:
 		if got != leaving {
