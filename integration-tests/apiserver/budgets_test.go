@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -314,12 +316,27 @@ func (c *ownCluster) mayNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, budgets.Resource) })
+	c.mayList(t, namespace, true)
 	if _, err := roles.Update(t.Context(), role, updateOptions); err != nil {
 		t.Fatal(err)
 	}
+	c.mayList(t, namespace, false)
 	c.apply(namespace, "operator/serviceaccount.yaml", "rbac/home.yaml")
 	op := c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
 	ready(t, op, "list "+budgets.Resource, "watch "+budgets.Resource, "budgets: the budgets for evictions are not known: ")
+}
+
+// mayList waits until the API server has heard that budgets may be listed, or not.
+func (c *ownCluster) mayList(t *testing.T, namespace string, granted bool) {
+	t.Helper()
+	right := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Group: budgets.Group, Resource: budgets.Resource}
+	awaitInstalled(t, "the API server knows the role", func(ctx context.Context) error {
+		allowed, err := may(ctx, c.admin, user(namespace), right)
+		if err == nil && allowed != granted {
+			err = errors.New("not yet")
+		}
+		return err
+	})
 }
 
 // ready waits until an operator that is Ready says all of this.
@@ -380,6 +397,9 @@ func (c *ownCluster) operate(namespace string, args ...string) *localcluster.Ope
 	c.Helper()
 	kubeconfig, err := c.cluster.ServiceAccountKubeconfig(c.Context(), namespace, account)
 	if err != nil {
+		c.Fatal(err)
+	}
+	if err := awaitRoles(c.Context(), c.admin, user(namespace), namespace); err != nil {
 		c.Fatal(err)
 	}
 	op, err := localcluster.StartOperator(c.Context(), localcluster.OperatorOptions{Kubeconfig: kubeconfig, Args: args})

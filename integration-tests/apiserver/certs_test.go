@@ -16,7 +16,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,25 +35,6 @@ func (s *scene) withWebhooks() {
 		s.t.Fatal(err)
 	}
 	s.mayEverywhere("lockstep-webhooks") // the binding of the manifest is another scene's when that applies it
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Namespace: s.name, Verb: "update", Resource: "secrets", Name: certificate},
-		{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"},
-	} {
-		s.awaitRight(right)
-	}
-}
-
-// awaitRight waits until the API server has heard of a role of the operator's.
-func (s *scene) awaitRight(right authorizationv1.ResourceAttributes) {
-	s.t.Helper()
-	s.eventually("the API server knows the roles", func(present) error {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user(s.name), ResourceAttributes: &right}}
-		answer, err := s.world.admin.AuthorizationV1().SubjectAccessReviews().Create(s.t.Context(), review, createOptions)
-		if err == nil && !answer.Status.Allowed {
-			err = errors.New("not yet")
-		}
-		return err
-	})
 }
 
 // serveWebhooks lets an operator serve webhooks on a port that it picks.

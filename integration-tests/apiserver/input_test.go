@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -290,7 +291,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 			s.withRole()
 			s.bindTo(limited)
 			who := s.person()
-			s.setVerb(tc.resource, tc.verb, false)
+			s.setVerb(limited, tc.resource, tc.verb, false)
 			op := s.startOperatorAs(limited, "-leader-election.enabled=false")
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "RequestForbidden", "zone-a")
@@ -310,7 +311,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 				}
 				return nil
 			})
-			s.setVerb(tc.resource, tc.verb, true)
+			s.setVerb(limited, tc.resource, tc.verb, true)
 			s.patience = longPatience // what has failed for long is tried again within a minute
 			s.settled()
 			s.wantEachOnce()
@@ -337,30 +338,37 @@ func (s *scene) bindTo(account string) {
 	}
 }
 
-// setVerb grants or takes a verb in the scene's Role.
-func (s *scene) setVerb(resource, verb string, granted bool) {
+// setVerb grants a verb in the scene's Role to whom it is bound, or takes it, and waits
+// until that is so.
+func (s *scene) setVerb(who, resource, verb string, granted bool) {
 	s.t.Helper()
 	roles := s.world.admin.RbacV1().Roles(s.name)
 	role, err := roles.Get(s.t.Context(), account, getOptions)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	changed := false
+	var right *authorizationv1.ResourceAttributes
 	for i := range role.Rules {
 		rule := &role.Rules[i]
 		if !slices.Contains(rule.Resources, resource) {
 			continue
 		}
 		without := slices.DeleteFunc(slices.Clone(rule.Verbs), func(v string) bool { return v == verb || v == "-" })
-		changed = changed || granted || len(without) < len(rule.Verbs)
+		if granted || len(without) < len(rule.Verbs) {
+			right = new(rightBy(*rule, s.name))
+			right.Verb = verb
+		}
 		if rule.Verbs = append(without, "-"); granted { // a rule without verbs is refused
 			rule.Verbs = append(without, verb)
 		}
 	}
-	if !changed {
+	if right == nil {
 		s.t.Fatalf("no rule of the Role has %s %s", verb, resource)
 	}
+	user := "system:serviceaccount:" + s.name + ":" + who
+	s.awaitRight(user, *right, !granted)
 	if _, err := roles.Update(s.t.Context(), role, updateOptions); err != nil {
 		s.t.Fatal(err)
 	}
+	s.awaitRight(user, *right, granted)
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -586,24 +585,9 @@ func answered(t *testing.T, url string) string {
 // awaitGrant waits until the API server has heard of the roles it was just given.
 func (in *installation) awaitGrant(t *testing.T, namespace, account string) {
 	t.Helper()
-	awaitInstalled(t, "the API server knows the roles", func(ctx context.Context) error {
-		for _, resource := range []authorizationv1.ResourceAttributes{
-			{Namespace: namespace, Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader"},
-			{Namespace: namespace, Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader"},
-		} {
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: "system:serviceaccount:" + namespace + ":" + account, ResourceAttributes: &resource,
-			}}
-			answer, err := in.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			if err != nil {
-				return err
-			}
-			if !answer.Status.Allowed {
-				return errors.New("not yet")
-			}
-		}
-		return nil
-	})
+	if err := awaitRoles(t.Context(), in.admin, "system:serviceaccount:"+namespace+":"+account, namespace); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // asKubeletDoes returns variables and arguments of a pod's container as the

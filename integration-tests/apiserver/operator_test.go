@@ -2,15 +2,11 @@ package apiserver_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -52,24 +48,7 @@ func (w *world) startIn(ctx context.Context, env []string, kubeconfig, user, nam
 // awaitAllowed waits until the API server has heard of the roles it was just
 // given, so that no request is refused for that reason.
 func (w *world) awaitAllowed(ctx context.Context, user, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader",
-			},
-		}}
-		answer, err := w.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err != nil {
-			return fmt.Errorf("ask what %s may do: %w", user, err)
-		}
-		if answer.Status.Allowed {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	return awaitRoles(ctx, w.admin, user, namespace)
 }
 
 // withRole gives the scene a service account and the Role of single-namespace

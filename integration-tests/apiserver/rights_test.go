@@ -1,0 +1,110 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// An API server goes by the roles that it has heard of, which may be a while ago.
+
+// may asks an API server whether somebody may do something.
+func may(ctx context.Context, admin kubernetes.Interface, user string, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
+	answer, err := admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
+	if err != nil {
+		return false, fmt.Errorf("ask what %s may do: %w", user, err)
+	}
+	return answer.Status.Allowed, nil
+}
+
+// awaitRoles waits until an API server goes by every role that is bound to a service
+// account in a namespace or everywhere. Of each it is asked about the last rule.
+func awaitRoles(ctx context.Context, admin kubernetes.Interface, user, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	rights, err := boundTo(ctx, admin, user, namespace)
+	for err == nil && len(rights) > 0 {
+		var allowed bool
+		if allowed, err = may(ctx, admin, user, rights[0]); allowed {
+			rights = rights[1:]
+			continue
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
+
+// boundTo returns one right of each role that is bound to a service account.
+func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace string) ([]authorizationv1.ResourceAttributes, error) {
+	rbac := admin.RbacV1()
+	here, err := rbac.RoleBindings(namespace).List(ctx, listOptions)
+	if err != nil {
+		return nil, err
+	}
+	everywhere, err := rbac.ClusterRoleBindings().List(ctx, listOptions)
+	if err != nil {
+		return nil, err
+	}
+	isIts := func(s rbacv1.Subject) bool { return "system:serviceaccount:"+s.Namespace+":"+s.Name == user }
+	var rights []authorizationv1.ResourceAttributes
+	for _, b := range here.Items {
+		if slices.ContainsFunc(b.Subjects, isIts) {
+			role, err := rbac.Roles(namespace).Get(ctx, b.RoleRef.Name, getOptions)
+			if err != nil {
+				return nil, err
+			}
+			rights = append(rights, lastOf(role.Rules, namespace)...)
+		}
+	}
+	for _, b := range everywhere.Items {
+		if slices.ContainsFunc(b.Subjects, isIts) {
+			role, err := rbac.ClusterRoles().Get(ctx, b.RoleRef.Name, getOptions)
+			if err != nil {
+				return nil, err
+			}
+			rights = append(rights, lastOf(role.Rules, "")...)
+		}
+	}
+	return rights, nil
+}
+
+// lastOf is a right that the last rule grants. A role that others are aggregated into
+// may have none.
+func lastOf(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
+	if len(rules) == 0 {
+		return nil
+	}
+	return []authorizationv1.ResourceAttributes{rightBy(last(rules), namespace)}
+}
+
+func rightBy(rule rbacv1.PolicyRule, namespace string) authorizationv1.ResourceAttributes {
+	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+	right := authorizationv1.ResourceAttributes{
+		Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
+	}
+	if len(rule.ResourceNames) > 0 {
+		right.Name = rule.ResourceNames[0]
+	}
+	return right
+}
+
+// awaitRight waits until the API server has heard that somebody may do something, or
+// that he may not.
+func (s *scene) awaitRight(user string, right authorizationv1.ResourceAttributes, granted bool) {
+	s.t.Helper()
+	s.eventually("the API server knows the roles", func(present) error {
+		allowed, err := may(s.t.Context(), s.world.admin, user, right)
+		if err == nil && allowed != granted {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+}
