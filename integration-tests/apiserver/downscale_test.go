@@ -15,7 +15,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +67,6 @@ func (s *scene) withCertificate() {
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"webhooks/certificate/role.yaml"); err != nil {
 		s.t.Fatal(err)
 	}
-	s.awaitRight(authorizationv1.ResourceAttributes{Namespace: s.name, Verb: "update", Resource: "secrets", Name: certificate})
 }
 
 // guardedLabel is on namespaces in which the shared operator guards downscales.
@@ -170,7 +168,7 @@ func (s *scene) accepts(connected func(net.Conn)) string {
 
 func pass(in net.Conn, address string) {
 	defer func() { _ = in.Close() }()
-	out, err := net.DialTimeout("tcp", address, time.Second)
+	out, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
 		return
 	}
@@ -224,18 +222,31 @@ func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
 	s := guarded(t)
 	s.create(zone("zone-a", 4), zone("zone-b", 2))
 	for _, way := range waysToScale {
-		began := time.Now().Truncate(time.Second)
+		began := aNewSecond()
 		s.shrinksAtLast(way, "zone-a") // a status that is written meanwhile is a reason to ask again
 		s.settled()
-		s.eventually("the time is on the zone", func(now present) error {
-			text := now.sets["zone-a"].Annotations[downscaledAnnotation]
-			at, err := time.Parse(time.RFC3339, text)
-			if err == nil && at.Before(began) {
-				err = fmt.Errorf("%s: it says %s, the downscale began at %s", way, text, began)
-			}
-			return err
-		})
+		s.tellsItsTime("zone-a", began)
 	}
+}
+
+// aNewSecond waits for one: times of downscales are whole seconds.
+func aNewSecond() time.Time {
+	next := time.Now().Truncate(time.Second).Add(time.Second)
+	time.Sleep(time.Until(next))
+	return next
+}
+
+// tellsItsTime waits until a zone says when it shrank, which is no earlier than that.
+func (s *scene) tellsItsTime(zone string, began time.Time) {
+	s.t.Helper()
+	s.eventually("the time is on the zone", func(now present) error {
+		text := now.sets[zone].Annotations[downscaledAnnotation]
+		at, err := time.Parse(time.RFC3339, text)
+		if err == nil && at.Before(began) {
+			err = fmt.Errorf("it says %s, the downscale began at %s", text, began)
+		}
+		return err
+	})
 }
 
 func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {

@@ -88,13 +88,20 @@ func (e *drainable) gives(name string) {
 	})
 }
 
-// staysPut asks that an eviction is refused for now, with these words.
+// staysPut asks that an eviction is refused for now, with these words as soon as they
+// are known, and never granted.
 func (e *drainable) staysPut(pod, words string) {
 	e.t.Helper()
-	err := e.evicts(e.t.Context(), pod, nil)
-	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), words) {
-		e.t.Errorf("eviction of %s: got %v, want a 429 with %q", pod, err, words)
-	}
+	e.eventually("the eviction of "+pod+" is refused with "+words, func(present) error {
+		err := e.evicts(e.t.Context(), pod, nil)
+		switch {
+		case !apierrors.IsTooManyRequests(err):
+			e.t.Fatalf("eviction of %s: got %v, want a 429 with %q", pod, err, words)
+		case !strings.Contains(err.Error(), words):
+			return err
+		}
+		return nil
+	})
 }
 
 // leavesAtLast evicts a pod, asking again as long as that is refused for now.

@@ -186,10 +186,12 @@ func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
 	s := answering(t, nil)
 	s.create(zone("zone-a", 4, prepares), zone("zone-b", 2, prepares))
 	for _, way := range waysToScale {
+		began := aNewSecond()
 		if err := s.scaleBy(way, "zone-a", -1); err != nil {
 			t.Fatal(err)
 		}
 		s.settled()
+		s.tellsItsTime("zone-a", began)
 	}
 	var got []string
 	for _, c := range s.calls() {

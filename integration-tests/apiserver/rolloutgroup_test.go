@@ -203,8 +203,9 @@ func TestAScriptWaitsUntilLockstepHasSeenItsChange(t *testing.T) {
 	recipe := documented(t, "../../docs/status.md", "generation=")
 	s.change("zone-a", version(2))
 	s.runs(recipe)
-	if set := s.witness.now().sets["zone-a"]; set.Status.CurrentRevision != set.Status.UpdateRevision {
-		t.Errorf("the script is done before the rollout: %+v", set.Status)
+	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
+	if err != nil || set.Status.CurrentRevision != set.Status.UpdateRevision {
+		t.Errorf("the script is done before the rollout: %+v, %v", set.Status, err)
 	}
 	s.change("zone-a", replicas(2)) // somebody else's change, so that the script's generation passes by
 	s.runs(strings.Replace(recipe, "$(kubectl get statefulset", "2 # $(kubectl get statefulset", 1))

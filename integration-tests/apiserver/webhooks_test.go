@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -126,7 +125,7 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 	s := unmanaged(t)
 	r := newReceiver(t)
 	s.create(zone("zone-a", 1))
-	replicas := int32(1)
+	replicas := int32(0)
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
@@ -138,19 +137,21 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.receive(r)
-	s.eventually("the API server calls", func(present) error {
-		_, err := deployments.UpdateScale(t.Context(), "web", scaleTo(s.name, "web", 0), updateOptions)
-		if err == nil && len(r.taken()) == 0 {
-			_, err = deployments.UpdateScale(t.Context(), "web", scaleTo(s.name, "web", 1), updateOptions)
-			if err == nil {
-				err = errors.New("not yet")
+	sets := s.world.admin.AppsV1().StatefulSets(s.name)
+	both := func(about string) []string { return []string{"no-downscale " + about, "prepare-downscale " + about} }
+	s.eventually("the API server calls both", func(present) error {
+		r.taken()
+		for _, n := range []int32{2, 1} {
+			if _, err := sets.UpdateScale(t.Context(), "zone-a", scaleTo(s.name, "zone-a", n), updateOptions); err != nil {
+				return err
 			}
 		}
-		return err
+		if got := r.taken(); !slices.Equal(got, both("statefulsets/scale")) {
+			return fmt.Errorf("it calls for %q", got)
+		}
+		return nil
 	})
-	r.taken()
 
-	sets := s.world.admin.AppsV1().StatefulSets(s.name)
 	patch := func(text string) func() error {
 		return func() error {
 			_, err := sets.Patch(t.Context(), "zone-a", types.MergePatchType, []byte(text), metav1.PatchOptions{})
@@ -163,7 +164,6 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 			return err
 		}
 	}
-	both := func(about string) []string { return []string{"no-downscale " + about, "prepare-downscale " + about} }
 	for _, step := range []struct {
 		name string
 		do   func() error

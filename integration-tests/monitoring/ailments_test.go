@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -68,7 +67,7 @@ func (c *caller) shrinkForGood(zone string) {
 
 // evict lets a pod go: the webhook grants it and, once somebody has seen that, it is
 // carried out.
-func (c *caller) evict(pod string, seen func()) {
+func (c *caller) evict(pod string, seen func() error) {
 	c.Helper()
 	var evicted *corev1.Pod
 	c.await("a yes to the eviction", func() error {
@@ -81,10 +80,7 @@ func (c *caller) evict(pod string, seen func()) {
 		}
 		return nil
 	})
-	const twoScrapes = 2 * time.Second
-	for until := time.Now().Add(twoScrapes); time.Now().Before(until); {
-		seen()
-	}
+	c.await("the eviction that is granted", seen)
 	c.must(c.admin.PolicyV1().Evictions(namespace).Evict(c.Context(), &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: pod, Namespace: namespace},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &evicted.UID}},

@@ -2,6 +2,7 @@ package monitoring_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -68,7 +69,13 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 		empty()
 		return s.behind()
 	})
-	c.evict(zones[0]+"-0", func() { empty() })
+	c.evict(zones[0]+"-0", func() error {
+		if !p.shows(panelQuery{"the hold", `lockstep_group_hold_held{operation="eviction"}`}) {
+			return errors.New("Prometheus does not know of it")
+		}
+		empty()
+		return nil
+	})
 	for deadline := time.Now().Add(patience); empty() && time.Now().Before(deadline); {
 		c.askAll()
 		c.shrinkForGood(zones[1])
