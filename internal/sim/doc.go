@@ -14,10 +14,11 @@
 // cover, once freshness finds nothing missing in its caches. Where the caches
 // do not suffice, zones and pods are read live by two moves in either order,
 // after the Lease where no record of it is known; then every touch, Lease
-// write, delete and adoption is a move, deletes in any order. So an operator can sleep between any two of them for any time, be
-// killed, and be overtaken; when it wakes up it sends its next request, however
-// long its hold has expired: the deadline of internal/act, which forbids some
-// of that, is not relied on. A request may be lost, be carried out while its
+// write, delete and adoption is a move, deletes in any order. So an operator
+// can sleep between any two of them for any time, be killed, and be overtaken;
+// when it wakes up it sends its next request, however long its hold has
+// expired: the deadline of internal/act, which forbids some of that, is not
+// relied on. A request may be lost, be carried out while its
 // reply is lost, or arrive when its sender has given it up or is dead. A killed
 // operator starts with the caches it had or, where the configuration says so,
 // with those of the very beginning. Two operators both start with those, so
