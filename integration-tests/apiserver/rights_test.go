@@ -10,6 +10,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -26,23 +27,34 @@ func may(ctx context.Context, admin kubernetes.Interface, user string, right aut
 }
 
 // awaitRoles waits until an API server goes by every role that is bound to a service
-// account in a namespace or everywhere. Of each it is asked about the last rule.
+// account in a namespace or everywhere, as long as it is: tests bind more to the
+// account of others, for a while. Of each role it is asked about the last rule.
 func awaitRoles(ctx context.Context, admin kubernetes.Interface, user, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	rights, err := boundTo(ctx, admin, user, namespace)
-	for err == nil && len(rights) > 0 {
-		var allowed bool
-		if allowed, err = may(ctx, admin, user, rights[0]); allowed {
-			rights = rights[1:]
-			continue
+	for {
+		all, err := mayAll(ctx, admin, user, namespace)
+		if all || err != nil {
+			return err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return err
 }
 
-// boundTo returns one right of each role that is bound to a service account.
+func mayAll(ctx context.Context, admin kubernetes.Interface, user, namespace string) (bool, error) {
+	rights, err := boundTo(ctx, admin, user, namespace)
+	if err != nil {
+		return false, err
+	}
+	for _, right := range rights {
+		if allowed, err := may(ctx, admin, user, right); !allowed || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// boundTo returns one right of each role that is bound to a service account, and exists.
 func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace string) ([]authorizationv1.ResourceAttributes, error) {
 	rbac := admin.RbacV1()
 	here, err := rbac.RoleBindings(namespace).List(ctx, listOptions)
@@ -58,6 +70,9 @@ func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace st
 	for _, b := range here.Items {
 		if slices.ContainsFunc(b.Subjects, isIts) {
 			role, err := rbac.Roles(namespace).Get(ctx, b.RoleRef.Name, getOptions)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +82,9 @@ func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace st
 	for _, b := range everywhere.Items {
 		if slices.ContainsFunc(b.Subjects, isIts) {
 			role, err := rbac.ClusterRoles().Get(ctx, b.RoleRef.Name, getOptions)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
