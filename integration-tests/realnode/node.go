@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 )
 
-const startTimeout = 3 * time.Minute
+const startTimeout = 10 * time.Minute
 
 // Options describe a node.
 type Options struct {
@@ -56,7 +57,7 @@ func Start(ctx context.Context, programs Programs, options Options) (*Node, erro
 	defer cancel()
 	name := fmt.Sprintf("node-%d", options.Number)
 	n := &Node{Options: options, name: name, dir: filepath.Join(enclosure.Dir(), name), programs: programs}
-	for _, step := range []func(context.Context) error{n.furnish, n.connect, n.runContainerd, n.loadImages, n.runKubernetes, n.awaitReady} {
+	for _, step := range []func(context.Context) error{n.furnish, n.connect, n.runContainerd, n.loadImages, n.joinCluster} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("start %s: %w", n.name, err)
 		}
@@ -127,7 +128,20 @@ func (n *Node) loadImages(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) runKubernetes(context.Context) (err error) {
+// joining keeps kubelets from starting at the same time: each makes the socket for device
+// plugins anew, and the path of that cannot be chosen.
+var joining sync.Mutex
+
+func (n *Node) joinCluster(ctx context.Context) error {
+	joining.Lock()
+	defer joining.Unlock()
+	if err := n.runKubernetes(); err != nil {
+		return err
+	}
+	return n.awaitReady(ctx)
+}
+
+func (n *Node) runKubernetes() (err error) {
 	if n.kubelet, err = n.run(n.programs.kubernetes["kubelet"],
 		"--config="+n.path("kubelet.yaml"),
 		"--kubeconfig="+n.Kubeconfig,
