@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,6 +19,7 @@ const (
 const (
 	idleGroupPods    = 2 // in each of three zones
 	settleBeforeIdle = 5 * time.Second
+	longestSettling  = 5 * time.Minute
 )
 
 // series is what one racer's rollouts took, run by run.
@@ -194,10 +196,7 @@ func (s stillness) core() float64 { return s.cpu.Seconds() / s.lasted.Seconds() 
 
 // idleness watches operators that have nothing to do.
 func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, error) {
-	if err := pause(ctx, settleBeforeIdle); err != nil {
-		return nil, err
-	}
-	if _, err := a.audit.next(); err != nil {
+	if err := a.settle(ctx); err != nil {
 		return nil, err
 	}
 	began, used := time.Now(), map[string]time.Duration{}
@@ -226,6 +225,28 @@ func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, 
 		all[r.name] = stillness{written: written, lasted: took, cpu: r.cpu() - used[r.name]}
 	}
 	return all, nil
+}
+
+// settle waits until operators have told what is new to them: nobody writes for a while. Who
+// never rests is watched all the same.
+func (a *arena) settle(ctx context.Context) error {
+	for end := time.Now().Add(longestSettling); time.Now().Before(end); {
+		if err := pause(ctx, settleBeforeIdle); err != nil {
+			return err
+		}
+		requests, err := a.audit.next()
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(requests, a.byOperator) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (a *arena) byOperator(q request) bool {
+	return slices.ContainsFunc(a.racers, func(r *racer) bool { return !r.isFloor() && r.writes(q) })
 }
 
 func idleRows(count int, window time.Duration, all map[string]stillness) []row {
