@@ -119,6 +119,20 @@ func writesOfARollout(t *testing.T) []faultproxy.Request {
 	return proxy.Writes()
 }
 
+// killing returns a fault that kills an operator before or after a request, and a channel
+// that is closed then.
+func killing(op *operator, after bool) (faultproxy.Fault, <-chan struct{}) {
+	crashed := make(chan struct{})
+	crash := func() {
+		op.Kill()
+		close(crashed)
+	}
+	if after {
+		return faultproxy.CrashAfter(crash), crashed
+	}
+	return faultproxy.CrashBefore(crash), crashed
+}
+
 // isSurvived tells whether the point was reached at all.
 func (p crashPoint) isSurvived(t *testing.T) bool {
 	t.Helper()
@@ -127,15 +141,7 @@ func (p crashPoint) isSurvived(t *testing.T) bool {
 	s.withRole()
 	proxy, kubeconfig := s.proxied()
 	op := s.startOperatorWith(kubeconfig, withoutElection)
-	crashed := make(chan struct{})
-	crash := func() {
-		op.Kill()
-		close(crashed)
-	}
-	fault := faultproxy.CrashBefore(crash)
-	if p.after {
-		fault = faultproxy.CrashAfter(crash)
-	}
+	fault, crashed := killing(op, p.after)
 	proxy.Play(faultproxy.At(p.write.Number, fault))
 	s.changeAll(version(2))
 	reached := s.crashes(crashed)

@@ -84,15 +84,8 @@ const silence = 10 * time.Second
 // then it is killed at its end.
 func (s *scene) crashAt(proxy *faultproxy.Proxy, write int, after bool, start func() *operator) func() {
 	s.t.Helper()
-	op, crashed := s.operator, make(chan struct{})
-	crash := func() {
-		op.Kill()
-		close(crashed)
-	}
-	fault := faultproxy.CrashBefore(crash)
-	if after {
-		fault = faultproxy.CrashAfter(crash)
-	}
+	op := s.operator
+	fault, crashed := killing(op, after)
 	proxy.Play(faultproxy.At(write, fault))
 	return func() {
 		written, since := len(proxy.Writes()), time.Now()

@@ -158,15 +158,8 @@ func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
 func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	t.Helper()
 	e, proxy, start := leavable(t, of)
-	op, crashed := e.operator, make(chan struct{})
-	crash := func() {
-		op.Kill()
-		close(crashed)
-	}
-	fault := faultproxy.CrashBefore(crash)
-	if point.after {
-		fault = faultproxy.CrashAfter(crash)
-	}
+	op := e.operator
+	fault, crashed := killing(op, point.after)
 	proxy.Play(fromNowOn(point.write, fault))
 	all := e.leave(of)
 	select {
