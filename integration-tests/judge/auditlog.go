@@ -140,6 +140,7 @@ func readFrom(path string, offset int64) ([]byte, error) {
 
 // Pieces of a line by which most lines are passed over without being parsed.
 var (
+	event                  = []byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1"`)
 	user, ofPods, deletion = []byte(`"user":{"username":"`), []byte(`"resource":"pods"`), []byte(`"verb":"delete"`)
 	eviction               = []byte(`"subresource":"eviction"`)
 )
@@ -154,26 +155,32 @@ func (a *AuditLog) matters(line []byte) bool {
 	return !found || !ended || a.of(string(name))
 }
 
+// untorn returns the event that a line ends with. An API server that is killed may
+// leave the beginning of one before it: that of a request which it had not begun to
+// work on, or whose end nobody was told.
+func untorn(line []byte) []byte { return line[max(0, bytes.LastIndex(line, event)):] }
+
 func (a *AuditLog) take(line []byte) error {
+	line = untorn(line)
 	if !a.matters(line) {
 		return nil
 	}
-	var event auditEvent
-	if err := json.Unmarshal(line, &event); err != nil {
+	var told auditEvent
+	if err := json.Unmarshal(line, &told); err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
-	r, err := event.request()
+	r, err := told.request()
 	if err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
 	if !r.deletesPod() && !r.evictsPod() && !a.of(r.User) {
 		return nil
 	}
-	if event.received() {
-		a.pending[event.ID] = r
+	if told.received() {
+		a.pending[told.ID] = r
 		return nil
 	}
-	delete(a.pending, event.ID)
+	delete(a.pending, told.ID)
 	a.requests = append(a.requests, r)
 	a.namespaces[r.Namespace] = append(a.namespaces[r.Namespace], r)
 	return nil

@@ -104,6 +104,22 @@ func TestARequestThatNeverEndedIsReadAsOne(t *testing.T) {
 	}
 }
 
+func TestALineThatAKilledAPIServerLeftIsPassedOver(t *testing.T) {
+	t.Parallel()
+	const head = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse",`
+	const whole = head + `"auditID":"%s","stage":"%s","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"}}` + "\n"
+	torn := head + `"auditID":"1","stage":"ResponseComplete","verb":"delete","user":{"username":"somebody"},"requestObject":{"a`
+	lines := fmt.Sprintf(whole, "1", "RequestReceived", "a-0") + torn + head + torn + fmt.Sprintf(whole, "2", "RequestReceived", "a-1")
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewAuditLog(path, func(user string) bool { return user == "op" }).RequestsIn("n")
+	if err != nil || len(got) != 2 || got[0].over() || got[1].Name != "a-1" {
+		t.Errorf("got %v, %v; want the deletion that was torn as one without an end, and the one behind it", got, err)
+	}
+}
+
 const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"kind":"Eviction","deleteOptions":{"gracePeriodSeconds":5}},"annotations":{"patch.webhook.admission.k8s.io/round_0_index_0":"{\"patch\":[{\"op\":\"test\",\"path\":\"/x\",\"value\":[1]},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions\",\"value\":{\"uid\":\"u\"}},{\"op\":\"add\",\"path\":\"/deleteOptions/preconditions/resourceVersion\",\"value\":\"17\"}]}"},"requestReceivedTimestamp":"2026-01-02T15:04:05.000001Z","stageTimestamp":"2026-01-02T15:04:06Z"}
 {"verb":"create","requestURI":"/api/v1/namespaces/n/pods/a-0/eviction?dryRun=All","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"preconditions":{"uid":"w"}}}}
 {"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"eviction"},"responseStatus":{"code":201},"requestObject":{"deleteOptions":{"dryRun":["All"]}}}

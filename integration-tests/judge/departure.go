@@ -58,11 +58,18 @@ func (c *court) meant(r Request, f Fact) bool {
 	case r.At.After(f.At), r.RequiredVersion >= f.Version:
 		return false
 	case r.deletesPod() && r.UID != "":
-		return r.UID == f.Pod.UID
+		return r.UID == f.Pod.UID || outlived(r, f)
 	case r.RequiredUID != "":
 		return r.RequiredUID == f.Pod.UID
 	}
 	return !r.over() || r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
+}
+
+// outlived tells whether a deletion at once that named no pod by its UID was still under
+// way when the pod left that had taken the place of the one it was answered with: the
+// API server then deletes what has the name.
+func outlived(r Request, f Fact) bool {
+	return r.AtOnce && r.RequiredUID == "" && f.At.Sub(r.Ended) <= hearing
 }
 
 // inTime tells whether a request that has failed, as far as its answer goes, was under

@@ -544,6 +544,10 @@ func TestADepartureThatNoRequestExplainsIsSaid(t *testing.T) {
 		"an operator asked":              {newStory().note("zone-1", "zone-1-0").delete("zone-1-0"), 0},
 		"somebody asked":                 {newStory().breaks("zone-1-0").left("zone-1-0"), 0},
 		"a kubelet asked":                {newStory().asksToDelete("zone-1-0", func(r *Request) { r.AtOnce = true }).left("zone-1-0"), 0},
+
+		"a kubelet asked for what has the name, and still did":      {newStory().asksToDelete("zone-1-0", atOnceUntil(time.Minute)).replace("zone-1-0", true).left("zone-1-0"), 0},
+		"a kubelet asked for what had the name, and long ago":       {newStory().asksToDelete("zone-1-0", atOnceUntil(0)).replace("zone-1-0", true).later(time.Minute).left("zone-1-0"), 1},
+		"a kubelet asked for the very one, and another one is gone": {newStory().asksToDelete("zone-1-0", theOneAtOnce).replace("zone-1-0", true).left("zone-1-0"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -554,6 +558,17 @@ func TestADepartureThatNoRequestExplainsIsSaid(t *testing.T) {
 		})
 	}
 }
+
+// atOnceUntil makes a deletion that of a kubelet which names a pod by its name alone,
+// and which the API server works on for so long.
+func atOnceUntil(end time.Duration) func(*Request) {
+	return func(r *Request) {
+		r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion, r.Ended = "kubelet", true, "", 0, r.Ended.Add(end)
+	}
+}
+
+// theOneAtOnce makes a deletion that of a kubelet which names the very pod.
+func theOneAtOnce(r *Request) { r.User, r.AtOnce, r.RequiredVersion = "kubelet", true, 0 }
 
 func TestTheJudgeReadsAHistoryByVersionNotByArrival(t *testing.T) {
 	t.Parallel()
