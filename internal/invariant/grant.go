@@ -230,7 +230,7 @@ func overBudgetByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 		limit = limitOf(b, z)
 	}
 	down := 1
-	if b.ByPartition() {
+	if b.ByPartition() && len(s.Zones) > 1 {
 		partition, _ := b.PartitionOf(a.Pod)
 		down += downInPartition(s, z, b, partition)
 	} else {

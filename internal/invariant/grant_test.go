@@ -29,6 +29,14 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
+// The only zone of a group, in which partitions would go one after the other.
+const alone = `
+zpdb a regex="zone-[ab]-([0-9]+)"
+hold eviction/partitions
+zone-a rev=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+`
+
 type evicted struct {
 	rule    string // broken, and no other; empty: none
 	group   string
@@ -69,6 +77,7 @@ var evictions = map[string]evicted{
 	"a grant for another version":                    {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a refusal breaks nothing":                       {"", with(drained, "hold free", "hold rollout/zone-b"), plan.Permit{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
 	"partitions do not mind each other":              {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"two partitions of the only zone":                {"GrantWithinBudget", with(alone, "zone-a-1 ready", "zone-a-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"two pods of one partition":                      {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready", "zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition that is missing in a zone":          {"GrantWithinBudget", with(with(byPartitions, "zone-b-0 ready@1   ", ""), "zone-b rev=1", "zone-b rev=1 replicas=2"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition that a zone does not have":          {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready@1   zone-b-1 ready@1", "zone-b-0 ready@1"), ofPartition("1", "zone-a-1"), apart("zone-a-1")},

@@ -111,7 +111,9 @@ func (b *board) budgetReport(r *reach) BudgetReport {
 	}
 	if index != nil {
 		report.Partitions = b.partitionParts(index)
-		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.noted))
+	}
+	if index != nil && len(b.standings) > 1 {
+		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.noted)) // in all zones
 	}
 	return report
 }

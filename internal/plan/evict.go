@@ -79,6 +79,7 @@ var partitionGuards = []evictGuard{
 	partitionsHeld, // rollouts and downscales exclude evictions by partitions
 	evictionsTurn,
 	partitionNotWhole,
+	onlyZoneSpent, // guarantee 4, where no other zone could have the partition
 	roomForGrant,
 }
 
@@ -224,7 +225,7 @@ func evictionsTurn(b *board, e eviction) Refusal {
 // far as its own zone or partition is concerned: nobody waits for one that would not.
 func (b *board) couldHaveItsTurn(e eviction) bool {
 	if e.budget.ByPartition() {
-		return partitionNotWhole(b, e).None()
+		return firstOf(partitionNotWhole(b, e), onlyZoneSpent(b, e)).None()
 	}
 	return limitReached(b, e).None()
 }

@@ -114,6 +114,17 @@ func TestEvict(t *testing.T) {
 			"zone-a rev=1 replicas=1 start=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
 		},
 
+		"where there is no other zone its budget counts, partitions or not": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"and what was granted there is counted": {
+			"hold eviction/partitions\n noted zone-a-1 granted partition=1\n" + partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\n",
+			"PodAboutToLeave zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"within it a pod may go": {
+			partitions + " limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+
 		"a partition that is whole elsewhere lets its pod go": {partitions + three, "yes, noted zone-a-0 in partition 0"},
 		"other partitions do not matter": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 failing@1\n", "yes, noted zone-a-0 in partition 0",

@@ -50,6 +50,15 @@ func partitionNotWhole(b *board, e eviction) Refusal {
 	return Refusal{Code: reason.PartitionNotWhole, Detail: t.In}
 }
 
+// onlyZoneSpent objects in a group of one zone, where every partition is whole in all
+// others, as a budget that goes by zones does.
+func onlyZoneSpent(b *board, e eviction) Refusal {
+	if len(b.standings) > 1 {
+		return Refusal{}
+	}
+	return limitReached(b, e)
+}
+
 // partitionTooFresh objects to the replacement of a pod while those of its partition
 // in other zones have not been Ready for as long as its budget asks for. A partition
 // that another zone is not to have is not waited for: those that it is to have are

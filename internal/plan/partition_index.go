@@ -158,13 +158,14 @@ func (b *board) grantsInPartition(index partitionIndex, partition string) (n int
 	noted := b.noted
 	defer func() { b.noted = noted }()
 	for zone := range index[partition] {
-		in := &index[partition][zone]
+		in, z := &index[partition][zone], *b.standings[zone]
 		for _, pod := range in.covered {
-			e := b.eviction(b.standings[zone], pod)
+			e := b.eviction(&z, pod)
 			e.elsewhere = elsewhere(partition, index[partition], zone)
 			if granted, _ := b.grant(e); granted {
 				n++
 				b.takeDown(in, e)
+				z.takeDown(e)
 			}
 		}
 	}
