@@ -126,7 +126,9 @@ var plights = map[string]plight{
 		s.change("zone-a", forced("1"))
 	}},
 	"LeaderUnknown": {zone: "zone-a", bring: having(follows("zone-x"))},
-	"LeaderInCycle": {zone: "zone-a", bring: having(follows("zone-a"))},
+	"LeaderInCycle": {zone: "zone-a", bring: func(s *scene) {
+		s.create(zone("zone-a", 1, follows("zone-b")), zone("zone-b", 1, follows("zone-a")))
+	}},
 	"InvalidDelay": {zone: "zone-a", bring: func(s *scene) {
 		s.template("web", 2)
 		s.create(zone("zone-a", 2, mirrors("web"), delays("often")), zone("zone-b", 2))

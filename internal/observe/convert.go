@@ -38,11 +38,22 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	return view
 }
 
+// leaderOf returns the zone that this one follows with its replicas. One that names
+// itself follows nobody.
+func leaderOf(set *appsv1.StatefulSet) string {
+	if leader := contract.Leader(set.Annotations); leader != set.Name {
+		return leader
+	}
+	return ""
+}
+
 // addressOf returns the pod's own address while somebody can answer there, and
 // whether it is that of its node.
 func addressOf(pod *corev1.Pod) (ip string, onHost bool) {
-	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
-		return "", false
+	switch pod.Status.Phase {
+	case corev1.PodPending, corev1.PodFailed, corev1.PodSucceeded:
+		return "", false // nobody listens there
+	case corev1.PodRunning, corev1.PodUnknown:
 	}
 	return pod.Status.PodIP, pod.Spec.HostNetwork || (pod.Status.PodIP != "" && pod.Status.PodIP == pod.Status.HostIP)
 }
@@ -113,7 +124,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		MinBetween:      contract.MinBetween(set.Annotations, set.Labels),
 		Downscaled:      contract.Downscaled(set.Annotations),
 		Prepares:        contract.PrepareDownscale(set.Labels),
-		Leader:          contract.Leader(set.Annotations),
+		Leader:          leaderOf(set),
 		AfterLeader:     contract.AfterLeader(set.Annotations),
 		Forced:          contract.Force(set.Annotations),
 		Barred:          contract.NoDownscale(set.Labels),

@@ -161,6 +161,7 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"nonsense instead of a number":   {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
 		"a leader":                       {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
 		"a reference to mirror":          {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
+		"a leader of itself":             {annotated(contract.LeaderAnnotation, "zone-a"), func(*plan.Zone) {}},
 		"a leader that is waited for":    {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
 		"replicas that are forced":       {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
 		"nonsense that is forced":        {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
@@ -241,6 +242,7 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 		"none yet":                         {at("", ""), "", false},
 		"that of its node":                 {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
 		"that of its node, by its spec":    {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
+		"one that it has before it runs":   {ended(corev1.PodPending), "", false},
 		"one that it had before it failed": {ended(corev1.PodFailed), "", false},
 		"one that it had until its end":    {ended(corev1.PodSucceeded), "", false},
 	} {
