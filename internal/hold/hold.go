@@ -147,6 +147,9 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 	if !record.Decrease.None() || !free || record.Unreadable != "" {
 		return record, false
 	}
+	if record.Holder != holder {
+		record.Transitions++
+	}
 	record.Exists, record.Holder = true, holder
 	record.Decrease = d.TakenBack(now)
 	record.Renewed, record.Duration = now, Duration

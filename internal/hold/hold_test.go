@@ -287,7 +287,8 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
 	} {
 		next, possible := hold.UndoAnew(tc.record, asked, now)
-		undoes := next.Decrease.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now)
+		undoes := next.Decrease.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
+			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
 			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Decrease, next.Holder, tc.want)
 		}
