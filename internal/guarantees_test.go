@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +17,10 @@ const (
 	matrix     = "../docs/webhooks.md"
 )
 
-var testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+var (
+	testName = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	promise  = regexp.MustCompile(`(?m)^([0-9]+)\. \*\*(.+?)\.\*\*`)
+)
 
 // What these pages say of tests is true as long as the tests they name exist,
 // here or in the suites.
@@ -50,13 +54,57 @@ func TestTheMatrixNamesATestInEveryCell(t *testing.T) {
 	}
 }
 
-func TestGuaranteesNameEveryInvariant(t *testing.T) {
-	text := read(t, guarantees)
-	for _, rule := range invariant.Rules() {
-		if !strings.Contains(text, "`"+rule.Name+"`") {
-			t.Errorf("%s does not name the invariant %s", guarantees, rule.Name)
+// Judges and rules know the promises by their numbers.
+func TestEachOfTenPromisesIsShownUnderItsNumberAndName(t *testing.T) {
+	promised, shown := promise.FindAllStringSubmatch(read(t, guarantees), -1), proofs(t)
+	if len(promised) != 10 || len(shown) != 10 {
+		t.Fatalf("%s makes %d promises and shows %d, want 10", guarantees, len(promised), len(shown))
+	}
+	for i, match := range promised {
+		if number := strconv.Itoa(i + 1); match[1] != number || shown[i].heading != number+". "+match[2] {
+			t.Errorf("promise %s, %q, is shown under %q", match[1], match[2], shown[i].heading)
 		}
 	}
+}
+
+func TestEachPromiseNamesItsRulesAndNoOthers(t *testing.T) {
+	for i, p := range proofs(t) {
+		for _, rule := range invariant.Rules() {
+			if named, its := strings.Contains(p.text, "`"+rule.Name+"`"), rule.Guarantee == i+1; named != its {
+				t.Errorf("%s, %s: names the rule %s: %t, want %t", guarantees, p.heading, rule.Name, named, its)
+			}
+		}
+	}
+}
+
+func TestEachPromiseNamesATestForWhateverMayHappen(t *testing.T) {
+	for _, p := range proofs(t) {
+		_, table, found := strings.Cut(p.text, "\n| when | tests |\n|---|---|\n")
+		if !found {
+			t.Errorf("%s, %s: no table of tests", guarantees, p.heading)
+			continue
+		}
+		rows, _, _ := strings.Cut(table, "\n\n")
+		for row := range strings.Lines(rows) {
+			if !testName.MatchString(row) {
+				t.Errorf("%s, %s: no test in %q", guarantees, p.heading, row)
+			}
+		}
+	}
+}
+
+// A proof is what the page says of one promise.
+type proof struct{ heading, text string }
+
+// proofs returns the sections about single promises, in their order.
+func proofs(t *testing.T) []proof {
+	t.Helper()
+	var all []proof
+	for _, section := range strings.Split(read(t, guarantees), "\n### ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		all = append(all, proof{heading, text})
+	}
+	return all
 }
 
 func testNames(t *testing.T) map[string]bool {
