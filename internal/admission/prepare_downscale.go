@@ -176,8 +176,8 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal 
 	return v.Because
 }
 
-// prepare asks who leaves, and says yes when all have answered and the hold says
-// so. What goes wrong is written down, and undone by whoever leads.
+// prepare asks who leaves, and says yes when all have answered, nothing speaks against
+// it by then and the hold says so. What goes wrong is written down, and undone by whoever leads.
 //
 // In a namespace that opted out meanwhile nothing is written down and nobody is
 // called any more. It gets no yes, since the hold cannot say so: a note at the stage
@@ -186,28 +186,56 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
 	}
-	zone, _ := live.Zone(v.Note.Zone)
-	heard, asked := p.Pods.Prepare(ctx, key, zone, v.Ask)
-	if asked == nil {
-		if asked = p.stage(ctx, key, v.Note, plan.Admitted); asked == nil {
-			return p.admitted(c, v.Note)
-		}
+	heard, because := p.ask(ctx, key, live, v)
+	if because.None() {
+		return p.admitted(c, v.Note)
 	}
-	undo, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		p.undo(ctx, key, v.Note, heard)
+	}()
+	select {
+	case <-written:
+	case <-ctx.Done(): // the answer cannot wait any longer
+	}
+	return p.refused(c, because)
+}
+
+// ask asks who leaves, and writes down that all agreed if nothing speaks against it by
+// then. It tells whether somebody may have heard that he leaves.
+func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.Verdict) (heard bool, because plan.Refusal) {
+	zone, _ := live.Zone(v.Note.Zone)
+	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
+	if err == nil {
+		if because := plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
+			return heard, because
+		}
+		err = p.stage(ctx, key, v.Note, plan.Admitted)
+	}
+	if err != nil {
+		because = plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()}
+	}
+	return heard, because
+}
+
+// undo writes down that a decrease will not happen, and that those are to be told who
+// may have heard of it.
+func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, note plan.Decrease, heard bool) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	defer stop()
 	next := plan.Undoing
 	if !heard {
 		next = nothing // there is nothing to undo
 	}
-	err := p.stage(undo, key, v.Note, next)
+	err := p.stage(ctx, key, note, next)
 	if errors.Is(err, errTakenBack) && heard {
-		err = p.undoAnew(undo, key, v.Note)
+		err = p.undoAnew(ctx, key, note)
 	}
 	if err != nil {
-		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": v.Note.Zone}).
+		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": note.Zone}).
 			WithError(err).Warn("a downscale that failed is undone later")
 	}
-	return p.refused(c, plan.Refusal{Code: reason.PreparationFailed, Detail: asked.Error()})
 }
 
 var errTakenBack = errors.New("it was taken back meanwhile")

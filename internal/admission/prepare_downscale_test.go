@@ -114,9 +114,96 @@ func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed {
 			t.Errorf("got %+v, want a refusal", v)
 		}
+		synctest.Wait()
 		if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Undoing {
 			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 		}
+	})
+}
+
+// changing pods agree to leave, and meanwhile their group changes.
+type changing struct {
+	onlyGroup
+
+	asked bool
+	later plan.Snapshot
+}
+
+func (c *changing) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	c.asked = true
+	return true, nil
+}
+
+// Cached implements admission.Observer.
+func (c *changing) Cached(key plan.Key) plan.Snapshot {
+	if c.asked {
+		return fixture.Clone(c.later)
+	}
+	return c.onlyGroup.Cached(key)
+}
+
+func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*plan.Snapshot)
+		want   reason.Code
+	}{
+		"nothing":                          {func(*plan.Snapshot) {}, reason.DownscaleAdmitted},
+		"a pod of another zone breaks":     {func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneNotWhole},
+		"another zone has shrunk":          {func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
+		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PodStarting},
+		"somebody else takes the hold":     {func(s *plan.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
+		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectMoved},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			later := askingAtRest()
+			tc.change(&later)
+			pods, holds := &changing{onlyGroup: onlyGroup{askingAtRest()}, later: later}, &ledger{}
+			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.Turns{}, Log: silent()}
+			v := webhook.Judge(t.Context(), shrinking())
+			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
+				t.Errorf("got %+v, want %s", v, tc.want)
+			}
+			if stage := holds.Cached(plan.Key{}).Decrease.Stage; (stage == plan.Admitted) != v.Allowed || (stage == plan.Undoing) == v.Allowed {
+				t.Errorf("the hold notes the stage %q", stage)
+			}
+		})
+	}
+}
+
+func shrankJustNow(z *plan.Zone) {
+	z.Downscaled.Time, z.MinBetween.Duration = fixture.Now(), time.Hour
+}
+
+func heldByRollout(s plan.Snapshot) plan.Snapshot {
+	fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(&s)
+	return s
+}
+
+// stuck stores the first hold at once, and answers what comes after it never in time.
+type stuck struct{ strict }
+
+func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+	if !s.Cached(key).Decrease.None() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.strict.Write(ctx, key, record)
+}
+
+// The API server gives up on a webhook, and its answer would be lost.
+func TestARefusalDoesNotWaitLongerThanTheRequestUntilItIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		webhook := &admission.PrepareDownscale{
+			Observer: onlyGroup{askingAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.Turns{}, Log: silent(),
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		began := time.Now()
+		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.PreparationFailed)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the refusal took %s", took)
+		}
+		time.Sleep(time.Minute) // the note is given up, too
 	})
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -83,6 +84,32 @@ func Admit(s Snapshot, r Request) Verdict {
 		return Verdict{Because: because}
 	}
 	return Verdict{Note: b.note(d), Ask: d.ask}
+}
+
+// StillAdmits is asked once all have been prepared who leave by a decrease that the hold
+// notes: that takes time, in which the rest of the group goes on. It returns what speaks
+// against the decrease by now.
+func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
+	b := newBoard(s.AsNoted())
+	z, exists := b.standing(noted.Zone)
+	if !exists || z.UID != noted.UID {
+		return Refusal{Code: reason.ObjectMoved, Zone: noted.Zone}
+	}
+	d := b.departure(z, Request{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
+	for _, pod := range d.ask {
+		if !slices.ContainsFunc(asked, func(p Pod) bool { return p.UID == pod.UID }) {
+			return Refusal{Code: reason.PodStarting, Zone: z.Name, Pod: pod.Name}
+		}
+	}
+	return b.stillSafe(d)
+}
+
+// stillSafe is mayShrink for a decrease that the hold notes already.
+func (b *board) stillSafe(d departure) Refusal {
+	if r := holdIsElsewhere(b, d); !r.None() || !d.harms {
+		return r
+	}
+	return firstOf(restIsNotWhole(b, d), tooSoon(b, d))
 }
 
 // note is how the hold notes a decrease that may happen.

@@ -277,10 +277,7 @@ func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
 	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
 		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
 	}
-	if r := firstOf(barred(z), holdIsElsewhere(b, leaves)); !r.None() || !leaves.harms {
-		return leaves, r
-	}
-	return leaves, firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))
+	return leaves, firstOf(barred(z), b.stillSafe(leaves))
 }
 
 // raises returns what gives zones more replicas. One whose decrease has to be made
