@@ -10,10 +10,28 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# The contract: labels and annotations\n\n")
 	b.WriteString("Generated from `internal/contract`; `make generate` writes it anew.\n\n")
-	b.WriteString("| name | on | as | written by | value | absent | invalid |\n|---|---|---|---|---|---|---|\n")
-	for _, w := range words {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", w.Name, w.On, w.As, w.Writer, w.Value, w.Absent, w.Invalid)
+	for _, part := range []struct{ writer, title string }{
+		{you, "What you set"},
+		{us, "What lockstep writes"},
+		{k8s, "What Kubernetes writes"},
+	} {
+		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, table(part.writer))
 	}
-	b.WriteString("\nThe Lease of a group is named `lockstep-group-<group>`, or `lockstep-group.<hash>` where the group's name cannot be part of an object name; that of a StatefulSet without a group, whose pods are prepared, `lockstep-statefulset-<name>`; that of StatefulSets without a group, whose pods a ZoneAwarePodDisruptionBudget covers, `lockstep-budget-<name>`.\n")
+	b.WriteString("## Names of Leases\n\n| Lease of | name |\n|---|---|\n")
+	b.WriteString("| a group | `lockstep-group-<group>`, or `lockstep-group.<hash>` where the group's name cannot be part of an object name |\n")
+	b.WriteString("| a StatefulSet without a group, whose pods are prepared | `lockstep-statefulset-<name>` |\n")
+	b.WriteString("| StatefulSets without a group, whose pods a ZoneAwarePodDisruptionBudget covers | `lockstep-budget-<name>` |\n")
+	return b.String()
+}
+
+// table has the words that one of them writes.
+func table(writer string) string {
+	var b strings.Builder
+	b.WriteString("| name | where | value | absent | invalid |\n|---|---|---|---|---|\n")
+	for _, w := range words {
+		if w.Writer == writer {
+			fmt.Fprintf(&b, "| `%s` | %s on %s | %s | %s | %s |\n", w.Name, w.As, w.On, w.Value, w.Absent, w.Invalid)
+		}
+	}
 	return b.String()
 }
