@@ -3,6 +3,7 @@ package contract_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,14 @@ func TestABudgetReadsAsItIsPrinted(t *testing.T) {
 			t.Fatalf("%#v prints as %q, which reads as %#v", read, read.String(), again)
 		}
 	})
+}
+
+func TestEveryWordStandsOnThePageOnce(t *testing.T) {
+	for _, w := range contract.Words() {
+		if n := strings.Count(contract.Markdown(), "\n| `"+w.Name+"` |"); n != 1 {
+			t.Errorf("%s, which %s writes, has %d rows", w.Name, w.Writer, n)
+		}
+	}
 }
 
 func TestGeneratedContractIsUpToDate(t *testing.T) {

@@ -10,6 +10,10 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Reasons\n\nEverything lockstep gives as a reason, in Events, logs, metrics, spans and messages alike.\n")
 	b.WriteString("Generated from `internal/reason`; `make generate` writes it anew.\n")
+	b.WriteString("\n| kind | means | reasons |\n|---|---|---|\n")
+	for _, k := range []Kind{Deed, Wait, Attention} {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", k, meanings[k], strings.Join(links(k), ", "))
+	}
 	for _, e := range catalogue {
 		fmt.Fprintf(&b, "\n## %s\n\n%s, %s. %s.\n\nWhat to do: %s\n", e.Code, e.ID(), e.Kind, capital(e.Sentence), e.ToDo)
 		if seen := e.Seen(); len(seen) > 0 {
@@ -20,6 +24,23 @@ func Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+var meanings = map[Kind]string{
+	Deed:      "says what was done, what may pass or what is well; LS-001 to LS-099",
+	Wait:      "ends by itself; LS-101 to LS-199",
+	Attention: "lasts until a person changes something; LS-201 to LS-299",
+}
+
+// links are the reasons of a kind, each with a link to its own part of the page.
+func links(k Kind) []string {
+	var all []string
+	for _, e := range catalogue {
+		if e.Kind == k {
+			all = append(all, fmt.Sprintf("[%s](#%s)", e.Code, strings.ToLower(string(e.Code))))
+		}
+	}
+	return all
 }
 
 func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }
