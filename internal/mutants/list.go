@@ -346,6 +346,16 @@ var all = []Mutant{
 		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
 	},
 	{
+		Name:  "downscale admitted whatever has broken while pods were prepared",
+		Edits: []Edit{{downscale, "if because := plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {", "if because := (plan.Refusal{}); !because.None() {"}},
+		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
+	},
+	{
+		Name:  "group of one zone in which partitions are evicted one after the other",
+		Edits: []Edit{{partition, "if len(b.standings) > 1 {", "if true {"}},
+		Test:  "internal/plan TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
+	},
+	{
 		Name:  "pod that counts as available from its first moment on",
 		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
 		Test:  walk, Rule: "OneZoneAtATime",
@@ -365,7 +375,7 @@ var all = []Mutant{
 		Name: "minimum time between downscales not asked for",
 		Edits: []Edit{
 			{admit, "\ttooSoon,         // guarantee 6: the minimum time between downscales\n", ""},
-			{follow, "firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))", "restIsNotWhole(b, leaves)"},
+			{admit, "firstOf(restIsNotWhole(b, d), tooSoon(b, d))", "restIsNotWhole(b, d)"},
 		},
 		Test: walk, Rule: "TooSoon",
 		Remark: "only the walk's judge knows what time it is",
@@ -396,7 +406,7 @@ var all = []Mutant{
 	// scaling
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{follow, "\treturn leaves, firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{follow, "\treturn leaves, firstOf(barred(z), b.stillSafe(leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -666,7 +676,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
-		Edits: []Edit{{downscale, "undo, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)", "undo, stop := context.WithTimeout(ctx, detached)"}},
+		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\tnext", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\tnext"}},
 		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
 	},
 	{
