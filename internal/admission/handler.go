@@ -35,6 +35,11 @@ func Paths() []string {
 	return []string{NoDownscalePath, PrepareDownscalePath, PodEvictionPath, PodEvictionPinPath, ZPDBValidationPath}
 }
 
+// Guards returns the paths of webhooks without whose answer nothing may pass.
+func Guards() []string {
+	return []string{PrepareDownscalePath, PodEvictionPath, PodEvictionPinPath, ZPDBValidationPath}
+}
+
 // Options say which webhooks there are. Log is required; a webhook without a
 // judge is not served. The one at ZPDBValidationPath needs none and always is.
 type Options struct {

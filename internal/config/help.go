@@ -76,7 +76,7 @@ func Markdown() string {
 	b.WriteString("\n## Tracing\n\n" +
 		"Traces are exported when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or\n" +
 		"`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, and cost nothing otherwise. The other standard `OTEL_*`\n" +
-		"variables mean what OpenTelemetry says; `OTEL_SDK_DISABLED=true` turns tracing off. What is traced: [Traces](tracing.md).\n")
+		"variables mean what OpenTelemetry says, `OTEL_PROPAGATORS` apart; `OTEL_SDK_DISABLED=true` turns tracing off. What is traced: [Traces](tracing.md).\n")
 	b.WriteString("\n## Accepted and ignored\n\n" +
 		"Flags of rollout-operator that have no effect here. Any value is accepted; each is answered with one\n" +
 		"warning.\n\n| flag | why it has no effect |\n|---|---|\n")

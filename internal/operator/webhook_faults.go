@@ -42,7 +42,9 @@ func newFaultFinder(w *webhooks) *faultFinder {
 	o := w.operator
 	f := &faultFinder{
 		injector: w.injector,
-		endpoint: cabundle.Endpoint{Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths()},
+		endpoint: cabundle.Endpoint{
+			Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths(), Guards: admission.Guards(),
+		},
 		log:      o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
 	}
 	if !o.config.DryRun {

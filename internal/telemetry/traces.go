@@ -54,7 +54,7 @@ func noTracing() (Tracing, func(context.Context) error) {
 // Spans are exported when OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT or
 // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and OTEL_SDK_DISABLED is not
 // true; otherwise the provider does nothing and costs nothing. All standard
-// OTEL_* variables count; a value that none of the exporters knows is an error.
+// OTEL_* variables but OTEL_PROPAGATORS count; a value that none of the exporters knows is an error.
 // The service is called lockstep unless OTEL_SERVICE_NAME says otherwise.
 //
 // It never connects before the first export, so it does not fail because a

@@ -43,8 +43,13 @@ type configuration struct {
 
 // webhook is one of a configuration.
 type webhook struct {
-	name   string
-	client admissionregistrationv1.WebhookClientConfig
+	name    string
+	client  admissionregistrationv1.WebhookClientConfig
+	ignored bool // API servers go on without its answer
+}
+
+func newWebhook(name string, client admissionregistrationv1.WebhookClientConfig, policy *admissionregistrationv1.FailurePolicyType) webhook {
+	return webhook{name, client, policy != nil && *policy == admissionregistrationv1.Ignore}
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
@@ -62,12 +67,12 @@ func trim(keepAll bool) cache.TransformFunc {
 		case *admissionregistrationv1.ValidatingWebhookConfiguration:
 			small = newConfiguration(Validating, o.ObjectMeta)
 			for _, hook := range o.Webhooks {
-				small.hooks = append(small.hooks, webhook{hook.Name, hook.ClientConfig})
+				small.hooks = append(small.hooks, newWebhook(hook.Name, hook.ClientConfig, hook.FailurePolicy))
 			}
 		case *admissionregistrationv1.MutatingWebhookConfiguration:
 			small = newConfiguration(Mutating, o.ObjectMeta)
 			for _, hook := range o.Webhooks {
-				small.hooks = append(small.hooks, webhook{hook.Name, hook.ClientConfig})
+				small.hooks = append(small.hooks, newWebhook(hook.Name, hook.ClientConfig, hook.FailurePolicy))
 			}
 		case *configuration, cache.DeletedFinalStateUnknown:
 			return object, nil

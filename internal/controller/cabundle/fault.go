@@ -15,6 +15,7 @@ type Endpoint struct {
 	Namespace, Name string // of the Service
 	Port            int32  // of the Service
 	Paths           []string
+	Guards          []string // those of the paths without whose answer nothing may pass
 }
 
 // FaultKind is a kind of Fault.
@@ -26,16 +27,17 @@ const (
 	FaultService FaultKind = "service" // a Service of another namespace than the operator's
 	FaultPort    FaultKind = "port"    // a port that the Service does not have
 	FaultPath    FaultKind = "path"    // a path that is not served
+	FaultIgnored FaultKind = "ignored" // whatever it guards passes while nobody answers
 	FaultUnheard FaultKind = "unheard" // API servers cannot call it; no configuration shows this
 )
 
 // FaultKinds are all kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultUnheard}
+	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultIgnored, FaultUnheard}
 }
 
-// Fault is why API servers, by what a configuration says, will not get an answer
-// to one of its webhooks.
+// Fault is why API servers, by what a configuration says, will not get an answer to
+// one of its webhooks, or go on without it.
 type Fault struct {
 	Kind    FaultKind
 	Key     Key
@@ -92,6 +94,8 @@ func (c *configuration) faults(at Endpoint, bundle []byte) []Fault {
 		}
 		if path := pathOf(hook.client); !slices.Contains(at.Paths, path) {
 			object(FaultPath, "names the path %q; served are %s", path, strings.Join(at.Paths, ", "))
+		} else if hook.ignored && slices.Contains(at.Guards, path) {
+			object(FaultIgnored, "has the failurePolicy Ignore, so everything passes while nobody answers; set Fail")
 		}
 	}
 	return all

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 )
 
-var endpoint = cabundle.Endpoint{Namespace: "lockstep-system", Name: "lockstep", Port: 443, Paths: []string{"/yes", "/no"}}
+var endpoint = cabundle.Endpoint{Namespace: "lockstep-system", Name: "lockstep", Port: 443, Paths: []string{"/yes", "/no"}, Guards: []string{"/yes"}}
 
 // calling is how a configuration says to call the Service.
 func calling(namespace, name, path string, port *int32) admissionregistrationv1.WebhookClientConfig {
@@ -85,6 +85,36 @@ func TestAFaultSaysWhereItIsAndWhatToDo(t *testing.T) {
 			p.Errorf("-want +got:\n%s", diff)
 		}
 	})
+}
+
+func TestAWebhookThatGuardsAndIsIgnoredIsNamed(t *testing.T) {
+	ignore, fail := admissionregistrationv1.Ignore, admissionregistrationv1.Fail
+	for sentence, tc := range map[string]struct {
+		path   string
+		policy *admissionregistrationv1.FailurePolicyType
+		want   int
+	}{
+		"it guards":                      {"/yes", &ignore, 1},
+		"it guards, and is waited for":   {"/yes", &fail, 0},
+		"it guards, as it is by default": {"/yes", nil, 0},
+		"it guards nothing":              {"/no", &ignore, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+				p.change(validating, "x", func(c *configuration) bool {
+					c.Labels = map[string]string{contract.InjectLabel: "true"}
+					client := calling("lockstep-system", "lockstep", tc.path, nil)
+					c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: client, FailurePolicy: tc.policy}}
+					return true
+				})
+				p.all()
+				got := p.Faults(endpoint)
+				if len(got) != tc.want || (tc.want > 0 && got[0].Kind != cabundle.FaultIgnored) {
+					p.Errorf("got %v, want %d", got, tc.want)
+				}
+			})
+		})
+	}
 }
 
 func TestConfigurationsOfOthersHaveNoFaults(t *testing.T) {
