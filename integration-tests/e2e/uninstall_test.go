@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// uninstalls types the command of docs/installation.md, part by part: what lockstep is
+// uninstalls types the commands of docs/installation.md one by one: what lockstep is
 // made of, the Leases of groups, which go only with this, and the definitions.
 func (w *world) uninstalls(t *testing.T) {
 	free, held := w.scene(t, "uninstalls", 2), w.scene(t, "uninstalls-held", 1)
@@ -36,20 +37,20 @@ func (w *world) uninstalls(t *testing.T) {
 		}
 	}
 
-	parts := uninstallation(t)
-	w.types(t, parts.program)
+	commands := uninstallation(t)
+	w.types(t, commands.program)
 	for s := range scenes {
 		if after := s.hold(); !reflect.DeepEqual(before[s], after) {
 			t.Errorf("without lockstep the Lease of %s says %+v, before %+v", s.name, after, before[s])
 		}
 	}
-	w.types(t, parts.leases)
+	w.types(t, commands.leases)
 	for s := range scenes {
 		if left := s.hold(); left != nil {
 			t.Errorf("the Lease of %s is still there: %+v", s.name, left)
 		}
 	}
-	w.types(t, parts.definitions)
+	w.types(t, commands.definitions)
 	w.wantNoTraces(t)
 }
 
@@ -66,31 +67,35 @@ func (s *scene) hold() *judge.Hold {
 	return judge.HoldOf(lease)
 }
 
-// uninstallationPage has the command that removes lockstep.
+// uninstallationPage has the commands that remove lockstep.
 var uninstallationPage = filepath.Join(repository, "docs", "installation.md")
 
-type uninstallCommand struct{ program, leases, definitions string }
+type uninstallCommands struct{ program, leases, definitions string }
 
-// uninstallation is that command, for what the suite applies in the place of manifests.
-func uninstallation(t *testing.T) uninstallCommand {
+// uninstallation is what stands there, for what the suite applies in the place of the
+// overlay with webhooks: the definitions apart, since others may need them.
+func uninstallation(t *testing.T) uninstallCommands {
 	t.Helper()
 	page, err := os.ReadFile(uninstallationPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(page), "\n## Uninstall\n")
-	_, block, begins := strings.Cut(section, "\n```sh\n")
-	block, _, ends := strings.Cut(block, "\n```")
-	parts := strings.Split(block, " && ")
-	if !found || !begins || !ends || len(parts) != 3 {
-		t.Fatalf("%s has no command of three parts below Uninstall: %q", uninstallationPage, block)
+	_, section, _ := strings.Cut(string(page), "\n## Uninstall\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := shellBlock.FindAllStringSubmatch(section, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("%s has %d blocks of commands below Uninstall", uninstallationPage, len(blocks))
 	}
-	program, applied := strings.CutSuffix(parts[0], " -k manifests")
-	if !applied {
-		t.Fatalf("%s does not begin with manifests below Uninstall: %q", uninstallationPage, parts[0])
+	usual, definitions := strings.Split(blocks[0][1], "\n"), blocks[1][1]
+	program, applied := strings.CutSuffix(usual[0], " -k manifests/overlays/webhooks")
+	if !applied || len(usual) != 2 || strings.Contains(definitions, "\n") {
+		t.Fatalf("%s has other commands below Uninstall: %q", uninstallationPage, blocks)
 	}
-	return uninstallCommand{program + " -k " + kustomization(t, manifests, images.Operator), parts[1], parts[2]}
+	return uninstallCommands{program + " -k " + kustomization(t, manifests, images.Operator), usual[1], definitions}
 }
+
+// shellBlock is a block of commands in a page.
+var shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 
 // types carries out a command of the documentation in the root of the source tree.
 func (w *world) types(t *testing.T, command string) {
