@@ -60,15 +60,28 @@ func (s *scene) shell() shell {
 // group, and returns what they print. All of them have to succeed.
 func (h shell) types(commands string) string {
 	h.t.Helper()
+	out, err := h.run("-eux", commands)
+	if err != nil {
+		h.t.Fatalf("%s\n%s\n%v", commands, out, err)
+	}
+	return out
+}
+
+// tries carries them out as an interactive shell does, which goes on after a failure
+// unless the commands themselves say else.
+func (h shell) tries(commands string) (string, error) {
+	h.t.Helper()
+	return h.run("-ux", commands)
+}
+
+func (h shell) run(options, commands string) (string, error) {
+	h.t.Helper()
 	commands = strings.NewReplacer("mimir", h.name, " ingester ", " "+defaultGroup+" ").Replace(commands)
-	command := exec.CommandContext(h.t.Context(), "sh", "-euxc", commands)
+	command := exec.CommandContext(h.t.Context(), "sh", options, "-c", commands)
 	command.Dir = h.folder
 	command.Env = []string{"PATH=" + h.folder + ":" + os.Getenv("PATH"), "HOME=" + h.folder, "KUBECONFIG=" + h.world.cluster.AdminKubeconfig()}
 	began := time.Now()
 	out, err := command.CombinedOutput()
 	h.t.Logf("%s\n%s%s", commands, out, time.Since(began).Round(time.Millisecond))
-	if err != nil {
-		h.t.Fatalf("%s\n%s\n%v", commands, out, err)
-	}
-	return string(out)
+	return string(out), err
 }

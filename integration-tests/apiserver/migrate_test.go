@@ -86,6 +86,7 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p, admin := s.predecessor(), s.shell()
+	p.comesFromHelm()
 	s.template("web", 3)
 	s.create(zone("zone-a", 3, formerly, mirrors("web"), apartByLabel("12h")), zone("zone-b", 3, formerly, mirrors("web"), apartByLabel("12h")),
 		zone("zone-c", 3, formerly, follows("zone-b"), apartByLabel("12h")))
@@ -99,8 +100,11 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	p.tracks(map[string]time.Time{"zone-a": time.Now().Add(-time.Hour)})
 	tracked, pods := p.tracked(), s.witness.now().pods
 	p.registers()
-	admin.types(guided(t, "Take over", "sh"))
+	admin.types(strings.Replace(guided(t, "Take over", "sh"), "deployment="+former+"\n", "deployment="+released+"\n", 1))
 
+	if n := p.running(s.witness.now()); n > 0 {
+		t.Errorf("the predecessor has %d pods", n)
+	}
 	s.showsGroup(defaultGroup, "Settled, 9/9, Ready, Current")
 	s.comesToRest()
 	s.wroteOnly("patch zoneawarepoddisruptionbudgets/status store")
@@ -120,6 +124,30 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	}
 	if left := p.bundles(); len(left) > 0 {
 		t.Errorf("its webhooks are still there: %d", len(left))
+	}
+}
+
+func TestATakeOverThatCannotStopThePredecessorChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p, admin := s.predecessor(), s.shell()
+	p.comesFromHelm()
+	p.registers()
+	if said, err := admin.tries(guided(t, "Take over", "sh")); err == nil || !strings.Contains(said, former) {
+		t.Errorf("a Deployment that is not there was stopped (%v):\n%s", err, said)
+	}
+	namespace, err := s.world.admin.CoreV1().Namespaces().Get(t.Context(), s.name, getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, in := namespace.Labels[optIn]; in {
+		t.Error("the namespace has opted in")
+	}
+	if n := len(p.bundles()); n != 4 {
+		t.Errorf("%d of its 4 webhook configurations are left as they were", n)
+	}
+	if n := p.running(s.witness.now()); n != 1 {
+		t.Errorf("the predecessor has %d pods", n)
 	}
 }
 

@@ -68,6 +68,48 @@ func (s *scene) predecessor() *predecessor {
 	return p
 }
 
+// released is the Deployment's name where Helm has made it.
+const released = "store-" + former
+
+// comesFromHelm gives its Deployment the name and the labels that its chart gives.
+func (p *predecessor) comesFromHelm() {
+	p.t.Helper()
+	deployments := p.world.admin.AppsV1().Deployments(p.name)
+	d, err := deployments.Get(p.t.Context(), former, getOptions)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	d.ObjectMeta = metav1.ObjectMeta{Name: released}
+	d.Spec.Template.Labels = map[string]string{chartLabel: former, "app.kubernetes.io/instance": "store"}
+	d.Spec.Selector = metav1.SetAsLabelSelector(d.Spec.Template.Labels)
+	if _, err := deployments.Create(p.t.Context(), d, createOptions); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := deployments.Delete(p.t.Context(), former, deleteOptions); err != nil {
+		p.t.Fatal(err)
+	}
+	p.eventually("it runs", func(now present) error {
+		if n := p.running(now); n != 1 {
+			return fmt.Errorf("it has %d pods", n)
+		}
+		return nil
+	})
+}
+
+// chartLabel is by what its pods are known where Helm has made them.
+const chartLabel = "app.kubernetes.io/name"
+
+// running counts its pods, where it comes from Helm.
+func (p *predecessor) running(now present) int {
+	n := 0
+	for _, pod := range now.pods {
+		if pod.Labels[chartLabel] == former {
+			n++
+		}
+	}
+	return n
+}
+
 // formerKeys are those of its CA and its certificate: making them takes long.
 var formerKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
 	for i := range keys {
