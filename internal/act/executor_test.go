@@ -610,6 +610,29 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 	}
 }
 
+func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
+	const patch = "PATCH statefulsets/zone-b"
+	r := newRoom(t)
+	r.refuses = func(what string) int32 {
+		switch what {
+		case patch:
+			return http.StatusForbidden
+		case "GET " + theLease:
+			return http.StatusNotFound
+		}
+		return 0
+	}
+	s := group()
+	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	_, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), raise}, write(s, "rollout/zone-a", "zone-a-0"))
+	if err == nil {
+		t.Error("nothing is said of the raise that was refused")
+	}
+	if diff := cmp.Diff([]string{patch, newLease, "DELETE pods/zone-a-0"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
 	leave, stay := fixture.Shrinking("zone-a", 2, 1, plan.Preparing), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)
