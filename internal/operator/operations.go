@@ -57,10 +57,9 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 		o.writeJSON(w, keys)
 		return
 	}
-	key := plan.Key{Namespace: r.PathValue("namespace"), Group: r.PathValue("group")}
-	last, ok := o.reporter.Last(key)
+	last, ok := o.reporter.Last(plan.KeyOf(r.PathValue("namespace"), r.PathValue("group")))
 	if !ok {
-		http.Error(w, "this process has not looked at that group; the leader has", http.StatusNotFound)
+		http.Error(w, "this process has not looked at that group; the leading replica has", http.StatusNotFound)
 		return
 	}
 	o.writeJSON(w, last)

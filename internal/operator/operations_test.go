@@ -64,15 +64,17 @@ func TestGroupsAreListedInOrder(t *testing.T) {
 }
 
 func TestWhatIsShownOfAGroup(t *testing.T) {
-	o := newShown(t, plan.Key{Namespace: "team", Group: "store"}, plan.Key{Namespace: "team"})
+	o := newShown(t, plan.Key{Namespace: "team", Group: "store"}, plan.Key{Namespace: "team"}, plan.KeyOf("team", "statefulset/lone"))
 	for sentence, tc := range map[string]struct {
 		namespace, group string
 		status           int
 		want             string
 	}{
-		"its last plan":                       {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"also without a name":                 {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "the leader has"},
+		"its last plan":                         {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"also without a name":                   {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"that of a StatefulSet without a group": {"team", "statefulset/lone", http.StatusOK, `"Alone": true`},
+		"but not as a group's":                  {"team", "lone", http.StatusNotFound, ""},
+		"whom to ask about one not looked at":   {"team", "other", http.StatusNotFound, "the leading replica has"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			answer := ask(t, o.showGroups, tc.namespace, tc.group)

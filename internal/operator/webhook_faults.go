@@ -45,7 +45,7 @@ func newFaultFinder(w *webhooks) *faultFinder {
 		endpoint: cabundle.Endpoint{
 			Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths(), Guards: admission.Guards(),
 		},
-		log:      o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
+		log: o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
 	}
 	if !o.config.DryRun {
 		f.try = func(ctx context.Context) []cabundle.Fault {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,17 @@ func (k Key) String() string {
 		return k.Namespace + "/budget/" + k.Group
 	}
 	return k.Namespace + "/" + k.Group
+}
+
+// KeyOf returns the Key that is written as namespace/name.
+func KeyOf(namespace, name string) Key {
+	if set, is := strings.CutPrefix(name, "statefulset/"); is {
+		return Key{Namespace: namespace, Group: set, Alone: true}
+	}
+	if budget, is := strings.CutPrefix(name, "budget/"); is {
+		return Key{Namespace: namespace, Group: budget, Covered: true}
+	}
+	return Key{Namespace: namespace, Group: name}
 }
 
 // Version is a resourceVersion as a number. Versions of one kind of object are

@@ -34,7 +34,7 @@ func (o Options) routes() http.Handler {
 	if o.Groups != nil {
 		add("/debug/groups", "all groups", o.Groups)
 		mux.Handle("GET /debug/groups/{$}", o.Groups)
-		mux.Handle("GET /debug/groups/{namespace}/{group}", o.Groups)
+		mux.Handle("GET /debug/groups/{namespace}/{group...}", o.Groups)
 		mux.Handle("GET /debug/groups/{namespace}/{$}", o.Groups) // the group without a name
 		index = append(index, route{"/debug/groups/{namespace}/{group}", "one group"})
 	}

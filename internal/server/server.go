@@ -37,7 +37,7 @@ type Options struct {
 	Config  http.Handler // /debug/config
 	// Groups serves /debug/groups and /debug/groups/{namespace}/{group}. In the
 	// second form the request's PathValue knows namespace and group; the group may
-	// be empty, as its name may be.
+	// be empty, as its name may be, and have slashes, which no name has.
 	Groups http.Handler
 }
 

@@ -109,7 +109,7 @@ func TestRoutes(t *testing.T) {
 		"one group":                  {"GET", "/debug/groups/mimir/ingester", 200, `groups namespace="mimir" group="ingester"`},
 		"a group without a name":     {"GET", "/debug/groups/mimir/", 200, `groups namespace="mimir" group=""`},
 		"a group with an odd name":   {"GET", "/debug/groups/mimir/a%2Fb_C.d", 200, `groups namespace="mimir" group="a/b_C.d"`},
-		"deeper than a group":        {"GET", "/debug/groups/mimir/ingester/x", 404, ""},
+		"what has no group":          {"GET", "/debug/groups/mimir/statefulset/x", 200, `groups namespace="mimir" group="statefulset/x"`},
 		"readiness without checks":   {"GET", "/ready", 200, "ok\n"},
 		"health without checks":      {"GET", "/healthz", 200, "ok\n"},
 		"the list of profiles":       {"GET", "/debug/pprof/", 200, "<html>"},
