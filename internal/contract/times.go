@@ -29,7 +29,7 @@ func Downscaled(annotations map[string]string) plan.Moment {
 		return plan.Moment{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || !inYears(at) {
 		return plan.Moment{Invalid: DownscaledAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
 	}
 	return plan.Moment{Time: at.UTC()}
@@ -42,10 +42,17 @@ func PausedUntil(annotations map[string]string) plan.Moment {
 		return plan.Moment{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.IsZero() || at.UTC().Year() > 9999 || at.UTC().Year() < 0 { // of which RFC 3339 has none
+	if err != nil || at.IsZero() || !inYears(at) {
 		return plan.Moment{Invalid: PausedUntilAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
 	}
 	return plan.Moment{Time: at.UTC()}
+}
+
+// inYears tells whether a time can be written in UTC: its offset can carry it out of the
+// years that RFC 3339 has.
+func inYears(at time.Time) bool {
+	year := at.UTC().Year()
+	return 0 <= year && year <= 9999
 }
 
 // FormatPausedUntil returns the value that PausedUntil reads.

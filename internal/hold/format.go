@@ -82,13 +82,28 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 func encoded(document any) string {
 	text, err := json.Marshal(document)
 	if err != nil {
-		panic(fmt.Sprintf("encode hold: %v", err)) // strings, numbers and times always encode
+		panic(fmt.Sprintf("encode hold: %v", err)) // strings, numbers and times that are Written always encode
 	}
 	return string(text)
 }
 
-// Written returns a time as it is written.
-func Written(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// The first and the last time that can be written.
+var (
+	first = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	last  = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
+)
+
+// Written returns a time as it is written. One outside of the years that RFC 3339 has,
+// as the status of a pod may say, is written as the nearest that there is.
+func Written(t time.Time) time.Time {
+	switch t = t.UTC().Truncate(time.Millisecond); {
+	case t.Before(first):
+		return first
+	case t.After(last):
+		return last
+	}
+	return t
+}
 
 // ParseIntents reads the annotation back. An error says what is wrong with the
 // text and what would be accepted; the hold must then be respected as it is.

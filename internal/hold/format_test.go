@@ -164,6 +164,29 @@ func FuzzIntents(f *testing.F) {
 	})
 }
 
+// The status of a pod may say any time, and who writes it need not be lockstep.
+func TestATimeBeyondTheYearsIsWrittenAsTheNearestThatThereIs(t *testing.T) {
+	for sentence, tc := range map[string]struct{ at, want time.Time }{
+		"one that there is": {fixture.Now(), fixture.Now()},
+		"after all years":   {time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
+		"after all in UTC":  {time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
+		"before all years":  {time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := hold.Written(tc.at); !got.Equal(tc.want) {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			rollouts := plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{
+				Name: "zone-a", UID: "u", Since: fixture.Now(), Pods: []plan.RolledPod{{Name: "zone-a-0", UID: "p", Ready: tc.at}},
+			}}}}
+			back := hold.ParseRollouts(hold.FormatRollouts(rollouts))
+			if !back.Current.Begun() || !back.Current.Zones[0].Pods[0].Ready.Equal(tc.want) {
+				t.Errorf("remembered as %+v", back)
+			}
+		})
+	}
+}
+
 func TestTimesAndPlacesComeBackAsTheyWere(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
 	times := map[string]time.Time{"zone-a": at, "zone-b": at.Add(-time.Hour)}
