@@ -120,7 +120,7 @@ func readManifest(t *testing.T, name string, into any) {
 	}
 }
 
-func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
+func TestTheManifestsCallForWhatMayTakePodsAwayAndForNothingElse(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	r := newReceiver(t)
@@ -138,6 +138,7 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 	}
 	s.receive(r)
 	sets := s.world.admin.AppsV1().StatefulSets(s.name)
+	preparing := []string{"prepare-downscale statefulsets"}
 	both := func(about string) []string { return []string{"no-downscale " + about, "prepare-downscale " + about} }
 	s.eventually("the API server calls both", func(present) error {
 		r.taken()
@@ -171,6 +172,11 @@ func TestTheManifestsCallForADecreaseAndForNothingElse(t *testing.T) {
 	}{
 		{"an increase", patch(`{"spec":{"replicas":3}}`), nil},
 		{"a decrease", patch(`{"spec":{"replicas":2}}`), both("statefulsets")},
+		{"another first ordinal", patch(`{"spec":{"ordinals":{"start":1}}}`), preparing},
+		{"an increase beside it", patch(`{"spec":{"replicas":4}}`), nil},
+		{"a decrease beside it", patch(`{"spec":{"replicas":2}}`), both("statefulsets")},
+		{"no first ordinal, which is 0", patch(`{"spec":{"ordinals":{"start":null}}}`), preparing},
+		{"no ordinals, which is the same", patch(`{"spec":{"ordinals":null}}`), nil},
 		{"another annotation", patch(`{"metadata":{"annotations":{"a":"b"}}}`), nil},
 		{"another status", func() error {
 			_, err := sets.Patch(t.Context(), "zone-a", types.MergePatchType, []byte(`{"status":{"observedGeneration":0}}`), metav1.PatchOptions{}, "status")

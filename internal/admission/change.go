@@ -22,6 +22,10 @@ type Change struct {
 	// knows what is meant.
 	From, To *int32
 
+	// FromStart and ToStart are the ordinals that the pods of a StatefulSet begin with;
+	// 0 for what has none, and for a Scale, which leaves them as they are.
+	FromStart, ToStart int32
+
 	Old, New Object
 	DryRun   bool
 }
@@ -47,11 +51,11 @@ func (c Change) Full() bool { return c.Subresource == "" }
 func (c Change) Scale() bool { return c.Subresource == "scale" }
 
 // Shrinks tells whether replicas go away. It is not known where one of the
-// objects does not say how many it has.
+// objects does not say how many it has, or neither does and their ordinals differ.
 func (c Change) Shrinks() (shrinks, known bool) {
 	switch {
 	case c.From == nil && c.To == nil:
-		return false, true
+		return false, c.FromStart == c.ToStart
 	case c.From == nil || c.To == nil:
 		return false, false
 	}
@@ -70,6 +74,9 @@ type scalable struct {
 	} `json:"metadata"`
 	Spec struct {
 		Replicas *int32 `json:"replicas"`
+		Ordinals struct {
+			Start int32 `json:"start"`
+		} `json:"ordinals"`
 	} `json:"spec"`
 }
 
@@ -99,11 +106,12 @@ func (q *request) change() (Change, error) {
 		Group: q.Resource.Group, Resource: q.Resource.Resource, Subresource: q.SubResource,
 		Namespace: q.Namespace, Name: q.Name,
 		From: before.replicas(kind), To: after.replicas(kind),
+		FromStart: before.Spec.Ordinals.Start, ToStart: after.Spec.Ordinals.Start,
 		Old: before.object(), New: after.object(),
 		DryRun: q.DryRun,
 	}
 	if c.Subresource == "status" {
-		c.To = c.From // whatever such an update brings along, the API server keeps the spec
+		c.To, c.ToStart = c.From, c.FromStart // whatever such an update brings along, the API server keeps the spec
 	}
 	return c, nil
 }

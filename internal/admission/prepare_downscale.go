@@ -60,7 +60,7 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch shrinks, known := c.Shrinks(); {
 	case !known:
 		return p.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
-	case !shrinks:
+	case !shrinks && !c.Moves():
 		return Allow(NotShrinking)
 	case *c.To < 0:
 		return p.Doubt(ObjectUnreadable, "nothing has fewer than 0 replicas")
@@ -79,6 +79,8 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	case !set.Held:
 		return Allow(NotGuarded)
+	case c.Moves():
+		return p.moved(c).of(set.Key)
 	}
 	return p.judge(ctx, set.Key, c).of(set.Key)
 }

@@ -48,6 +48,7 @@ var places = map[Code][]Place{
 	SeveralGroups:         {InBudgets},
 	InvalidPausedUntil:    {InRemarks},
 	PauseOver:             {InRemarks},
+	OrdinalsMoved:         {InRefusals},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

@@ -112,6 +112,7 @@ const (
 	SeveralGroups         Code = "SeveralGroups"
 	InvalidPausedUntil    Code = "InvalidPausedUntil"
 	PauseOver             Code = "PauseOver"
+	OrdinalsMoved         Code = "OrdinalsMoved"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

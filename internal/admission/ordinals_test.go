@@ -1,0 +1,68 @@
+package admission_test
+
+import (
+	"math"
+	"net/http"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+func from(first int32) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: first} }
+}
+
+// The StatefulSet controller deletes zone-a-0, which serves, where a decrease would take
+// zone-a-2, which is down.
+func TestOtherPodsThanTheLastOnesDoNotLeaveBesideARollout(t *testing.T) {
+	group := rolling()
+	group.Zones[0].Pods[2].Phase = plan.Failing
+	response := answerTo(t, post(t, preparing(group), preparePath, update(t, set(3), set(2, from(1))))).Response
+	const want = "change of zone-a in team from 3 replicas from ordinal 0 on to 2 from ordinal 1 on is refused (OrdinalsMoved zone-a): " +
+		"the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared"
+	if response.Allowed || response.Result.Code != http.StatusForbidden || response.Result.Message != want {
+		t.Errorf("got %+v, %+v", response, response.Result)
+	}
+}
+
+func TestAZoneThatHasPodsKeepsItsFirstOrdinal(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		before, after *appsv1.StatefulSet
+		code          int
+		why           reason.Code
+	}{
+		"the first one leaves, another comes last": {set(3), set(3, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
+		"the first one leaves as the zone grows":   {set(3), set(5, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
+		"the first one leaves and no other":        {set(3), set(2, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
+		"all of them leave":                        {set(3), set(0, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
+		"all of them go very far away":             {set(3), set(3, from(math.MaxInt32)), http.StatusForbidden, reason.OrdinalsMoved},
+		"the last one leaves, another comes first": {set(3, from(1)), set(3), http.StatusForbidden, reason.OrdinalsMoved},
+		"nobody says how many there are":           {set(-1), set(-1, from(1)), http.StatusBadRequest, reason.ReplicasUnknown},
+		"the last one leaves and no other":         {set(3, from(1)), set(2, from(1)), http.StatusOK, reason.DownscaleAdmitted},
+		"others come first and nobody leaves":      {set(3, from(1)), set(4), http.StatusOK, reason.NotShrinking},
+		"nobody is there to leave":                 {set(0), set(3, from(1)), http.StatusOK, reason.NotShrinking},
+		"what is so is said":                       {set(3), set(3, from(0)), http.StatusOK, reason.NotShrinking},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			response := answerTo(t, post(t, preparing(atRest()), preparePath, update(t, tc.before, tc.after))).Response
+			code := http.StatusOK
+			if !response.Allowed {
+				code = int(response.Result.Code)
+			}
+			if why := response.AuditAnnotations["reason"]; code != tc.code || why != string(tc.why) {
+				t.Errorf("got %d %s, want %d %s", code, why, tc.code, tc.why)
+			}
+		})
+	}
+}
+
+func TestAStatusMovesNoOrdinals(t *testing.T) {
+	body := update(t, set(3), set(3, from(1)), func(r *admissionv1.AdmissionReview) { r.Request.SubResource = "status" })
+	if response := answerTo(t, post(t, preparing(rolling()), preparePath, body)).Response; !response.Allowed {
+		t.Errorf("got %+v", response.Result)
+	}
+}
