@@ -351,6 +351,11 @@ var all = []Mutant{
 		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
+		Name:  "zone that moves its first ordinal on",
+		Edits: []Edit{{downscale, "case c.Moves():", "case false:"}},
+		Test:  "internal/admission TestAZoneThatHasPodsKeepsItsFirstOrdinal", Rule: "TestAZoneThatHasPodsKeepsItsFirstOrdinal",
+	},
+	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
 		Edits: []Edit{{partition, "if len(b.standings) > 1 {", "if true {"}},
 		Test:  "internal/plan TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",

@@ -66,10 +66,13 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 }
 
 func (o *Operator) writeJSON(w http.ResponseWriter, v any) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil { // a time that somebody wrote may be beyond all that can be shown
+		http.Error(w, "this cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
+	if _, err := w.Write(append(text, '\n')); err != nil {
 		o.log.WithError(err).Debug("debug answer was cut short")
 	}
 }
