@@ -26,13 +26,12 @@ func (c *court) tryDecrease(f Fact) {
 			leaving[p.UID] = true
 		}
 	}
-	if len(leaving) == 0 {
-		return
-	}
 	if c.Guarded && z.Grouped {
 		k := c.expected(z.UID, f.At, c.decreaser(f), itself("patch", "statefulsets", z.Name), ofHold, ofHold, beforeHold, ofLook)
-		c.tryOthersOfDecrease(z, k)
-		c.tryHoldOfDecrease(z)
+		if len(leaving) > 0 {
+			c.tryOthersOfDecrease(z, k)
+			c.tryHoldOfDecrease(z)
+		}
 		c.tryTimeOfDecrease(z, k)
 	}
 	if former := c.shrinking[z.UID]; former != nil {

@@ -336,13 +336,13 @@ var all = []Mutant{
 	},
 	{
 		Name:  "downscale admitted whoever has the hold",
-		Edits: []Edit{{admit, "\tholdIsElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}},
+		Edits: []Edit{{admit, "\tholdIsElsewhere,                   // guarantee 1: one operation in one zone at a time\n", ""}},
 		Test:  "internal/plan TestAdmit", Rule: "GroupHeld",
 		Remark: "that the other zone is not whole would keep it from harm",
 	},
 	{
 		Name:  "downscale admitted although another zone is not whole",
-		Edits: []Edit{{admit, "\trestIsNotWhole,  // guarantee 2: the rest of the group serves\n", ""}},
+		Edits: []Edit{{admit, "\tifSomebodyServes(restIsNotWhole),  // guarantee 2: the rest of the group serves\n", ""}},
 		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
 	},
 	{
@@ -379,11 +379,18 @@ var all = []Mutant{
 	{
 		Name: "minimum time between downscales not asked for",
 		Edits: []Edit{
-			{admit, "\ttooSoon,         // guarantee 6: the minimum time between downscales\n", ""},
-			{admit, "firstOf(restIsNotWhole(b, d), tooSoon(b, d))", "restIsNotWhole(b, d)"},
+			{admit, "\ttooSoon,                           // guarantee 6: the minimum time between downscales\n", ""},
+			{admit, "ifSomebodyServes(restIsNotWhole)(b, d), tooSoon(b, d))", "ifSomebodyServes(restIsNotWhole)(b, d))"},
 		},
 		Test: walk, Rule: "TooSoon",
 		Remark: "only the walk's judge knows what time it is",
+	},
+	{
+		Name:   "minimum time between downscales not asked for by pods that are down",
+		Edits:  []Edit{{admit, "\ttooSoon,                           // guarantee 6", "\tifSomebodyServes(tooSoon),         // guarantee 6"}},
+		Test:   walk,
+		Rule:   "TooSoon",
+		Remark: "they may come up before the update comes",
 	},
 	{
 		Name:   "downscale that counts from the yes to it",
@@ -622,7 +629,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newBoard(s.AsNoted())", "newBoard(s)"}},
+		Edits: []Edit{{admit, "newBoard(s.AsNoted())\n\tz, exists := b.standing(r.Zone)", "newBoard(s)\n\tz, exists := b.standing(r.Zone)"}},
 		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{

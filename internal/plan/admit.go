@@ -44,25 +44,32 @@ type decreaseGuard func(*board, departure) Refusal
 
 // decreaseGuards bind every decrease; the first objection is the one told.
 var decreaseGuards = []decreaseGuard{
-	judgedAnew,      // what is judged is what will be changed
-	oneDecrease,     // one decrease at a time is on its way
-	preparable,      // guarantee 7: who leaves can be asked to prepare
-	holdIsElsewhere, // guarantee 1: one operation in one zone at a time
+	judgedAnew,                        // what is judged is what will be changed
+	oneDecrease,                       // one decrease at a time is on its way
+	preparable,                        // guarantee 7: who leaves can be asked to prepare
+	holdIsElsewhere,                   // guarantee 1: one operation in one zone at a time
+	ifSomebodyServes(restIsNotWhole),  // guarantee 2: the rest of the group serves
+	tooSoon,                           // guarantee 6: the minimum time between downscales
+	ifSomebodyServes(othersCameFirst), // first come, first served
 }
 
-// harmGuards bind a decrease that takes down somebody who serves, beyond the above.
-var harmGuards = []decreaseGuard{
-	restIsNotWhole,  // guarantee 2: the rest of the group serves
-	tooSoon,         // guarantee 6: the minimum time between downscales
-	othersCameFirst, // first come, first served
+// ifSomebodyServes binds by a guard only a decrease that takes down somebody who serves.
+func ifSomebodyServes(object decreaseGuard) decreaseGuard {
+	return func(b *board, d departure) Refusal {
+		if !d.harms {
+			return Refusal{}
+		}
+		return object(b, d)
+	}
 }
 
 // Admit decides about a decrease of a zone of the group. It shares its rules
 // with Group: what one of them begins, the other one respects.
 //
 // A decrease of which all leaving pods are down or absent needs nothing of the
-// other zones and, where nobody has to be prepared and the hold is not to be
-// had, no hold either: so no repair ever waits for what waits for it.
+// other zones but time. Where nobody has to be prepared, no time has to be kept and
+// the hold is not to be had, it needs no hold either: so no repair ever waits for what
+// waits for it.
 func Admit(s Snapshot, r Request) Verdict {
 	b := newBoard(s.AsNoted())
 	z, exists := b.standing(r.Zone)
@@ -78,7 +85,7 @@ func Admit(s Snapshot, r Request) Verdict {
 		return Verdict{}
 	}
 	if because := b.mayShrink(d); !because.None() {
-		if !d.harms && len(d.ask) == 0 {
+		if !d.harms && len(d.ask) == 0 && !b.keepsTime() {
 			return Verdict{}
 		}
 		return Verdict{Because: because}
@@ -106,10 +113,7 @@ func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
 
 // stillSafe is mayShrink for a decrease that the hold notes already.
 func (b *board) stillSafe(d departure) Refusal {
-	if r := holdIsElsewhere(b, d); !r.None() || !d.harms {
-		return r
-	}
-	return firstOf(restIsNotWhole(b, d), tooSoon(b, d))
+	return firstOf(holdIsElsewhere(b, d), ifSomebodyServes(restIsNotWhole)(b, d), tooSoon(b, d))
 }
 
 // note is how the hold notes a decrease that may happen.
@@ -159,15 +163,13 @@ func (b *board) mayShrink(d departure) Refusal {
 			return r
 		}
 	}
-	if !d.harms {
-		return Refusal{}
-	}
-	for _, object := range harmGuards {
-		if r := object(b, d); !r.None() {
-			return r
-		}
-	}
 	return Refusal{}
+}
+
+// keepsTime tells whether zones of the group ask for time between their downscales.
+// Each of these has to be noted then, or the next one would not know of it.
+func (b *board) keepsTime() bool {
+	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
 }
 
 func judgedAnew(_ *board, d departure) Refusal {

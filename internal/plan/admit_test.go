@@ -171,12 +171,20 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1
 			  zone-b-0 starting@1`,
 			"yes, noted zone-a from 3 to 2 admitted"},
-		"who is down leaves without a minimum time": {`
+		"who is down keeps the minimum time as well, since he may come up": {`
 			zone-a rev=1 apart=1h
 			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
 			zone-b rev=1 shrank=1m
 			  zone-b-0 ready@1`,
-			"yes, noted zone-a from 3 to 2 admitted"},
+			"DownscaleTooSoon zone-b"},
+		"and is noted where the minimum time counts, or nobody would know of it": {`
+			hold rollout/zone-b
+			  noted zone-b-0
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"GroupHeld zone-b-0 of zone-b (rollout/zone-b)"},
 		"who was refused first comes first": {`
 			hold free
 			  waiting downscale/zone-b since 20s seen 5s

@@ -159,6 +159,9 @@ func (w *walk) setReplicas(g *group, n int, d decrease) bool {
 	if harms {
 		w.judgeHarm(g, n, d)
 	}
+	if d.to < z.Replicas {
+		w.judgeTime(g, n)
+	}
 	what := raises
 	if d.to < z.Replicas {
 		what = downscales
@@ -174,6 +177,11 @@ func (w *walk) judgeHarm(g *group, n int, d decrease) {
 	if rule, how := g.witness.judgeDecrease(g, n, d, w.wall()); rule != "" {
 		w.violate(g, rule, how)
 	}
+}
+
+// judgeTime looks at the time between a decrease and those of other zones, whether or
+// not somebody serves who leaves.
+func (w *walk) judgeTime(g *group, n int) {
 	if w.schedule.TrueClocks {
 		if how := g.witness.tooSoon(g, n, w.wall()); how != "" {
 			w.violate(g, "TooSoon", how)
