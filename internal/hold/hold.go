@@ -143,7 +143,7 @@ func holderAfter(h plan.Hold, noted plan.Decrease) plan.Holder {
 // begins in that zone asks the same pods.
 func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool) {
 	holder := plan.Downscale.For(d.Zone)
-	free := record.Holder.Free() || record.Holder == holder
+	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
 	if !record.Decrease.None() || !free || record.Unreadable != "" {
 		return record, false
 	}

@@ -81,6 +81,7 @@ func TestCover(t *testing.T) {
 		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
 		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
 		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
+		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Downscales of lockstep's own
@@ -284,6 +285,8 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: asked}, false},
 		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
 		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
+		"somebody still has it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}, false},
+		"somebody had it by hand":       {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}, true},
 		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
 	} {
 		next, possible := hold.UndoAnew(tc.record, asked, now)

@@ -471,6 +471,7 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		"not if nobody heard it":             {"free", func(a *plan.Asked) { a.Heard = false }, false},
 		"not if they are gone":               {"free", func(a *plan.Asked) { a.UIDs = []string{"former"} }, false},
 		"not under somebody else's hold":     {"manual/maintenance", func(*plan.Asked) {}, false},
+		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*plan.Asked) {}, true},
 		"not if they have been told already": {"free", func(a *plan.Asked) { a.Decrease.Stage = plan.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(group, tc.hold))

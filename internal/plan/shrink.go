@@ -53,10 +53,12 @@ func (b *board) adoptDecrease() []Action {
 }
 
 // joinable tells whether an operation in the zone may have the hold as it is:
-// nobody has it, or an operation in the same zone.
+// nobody has it, or only somebody from outside who has lapsed, or an operation in the
+// same zone.
 func (b *board) joinable(zone string) bool {
 	h := b.Hold.Holder
-	return b.notedElsewhere(zone).None() && (h.Free() || (!h.Foreign() && h.Zone() == zone))
+	free := h.Free() || b.Hold.Lapsed(b.Now)
+	return b.notedElsewhere(zone).None() && (free || (!h.Foreign() && h.Zone() == zone))
 }
 
 // extent returns the least spec.replicas above the present one that would ask
