@@ -71,6 +71,7 @@ func (b *board) undo(d Decrease) []Action {
 	pods, asked := b.prepared(d), b.Asked
 	switch {
 	case len(pods) == 0:
+		return nil // whom a StatefulSet has adopted that was made anew is not known yet
 	case !asked.about(d, pods), !asked.Underway && asked.Failed != "" && !b.Now.Before(asked.Again):
 		return []Action{UndoPreparation{Decrease: d, Pods: pods}}
 	case asked.Underway || asked.Failed != "":
@@ -96,11 +97,8 @@ func (b *board) inVain() []Action {
 		return nil
 	}
 	d := a.Decrease.TakenBack(b.Now)
-	z, _ := b.standing(d.Zone)
-	stays := func(pod Pod) bool {
-		return slices.Contains(a.UIDs, pod.UID) && z.Owns(pod.Ordinal) && pod.Callable()
-	}
-	if z.UID != d.UID || !slices.ContainsFunc(z.Pods, stays) {
+	asked := func(pod Pod) bool { return slices.Contains(a.UIDs, pod.UID) }
+	if !slices.ContainsFunc(b.prepared(d), asked) {
 		return nil
 	}
 	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleNeverCame}}

@@ -472,6 +472,8 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		"not if they are gone":               {"free", func(a *plan.Asked) { a.UIDs = []string{"former"} }, false},
 		"not under somebody else's hold":     {"manual/maintenance", func(*plan.Asked) {}, false},
 		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*plan.Asked) {}, true},
+		"by a StatefulSet that is made anew": {"free", func(a *plan.Asked) { a.Decrease.UID = "former" }, true},
+		"not if the note is about others":    {"free", func(a *plan.Asked) { a.UIDs = []string{"zone-b-0"} }, false},
 		"not if they have been told already": {"free", func(a *plan.Asked) { a.Decrease.Stage = plan.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(group, tc.hold))
@@ -483,6 +485,31 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		})
 		if undoes != tc.want {
 			t.Errorf("%s: undone %t, want %t", sentence, undoes, tc.want)
+		}
+	}
+}
+
+// kubectl delete statefulset zone-b --cascade=orphan, and apply: the same pods belong
+// to another StatefulSet, which never heard of the downscale.
+func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
+	const asked, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
+	for _, tc := range []struct{ noted, zone, pod, want string }{
+		{"preparing since=3s", "", asked, ""}, // somebody may be asking still
+		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleNeverCame"},
+		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleNeverCame"},
+		{"undoing", "", asked, "undo zone-b from 2 to 1 undoing at zone-b-1"},
+		{"undoing", "replicas=2 unobserved", "", ""}, // it has not adopted its pods yet
+		{"preparing since=3s", "replicas=2 unobserved", "", ""},
+		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleNeverCame"},
+		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleNeverCame"},
+		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleNeverCame"}, // nobody was asked
+	} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")
+		steps := slices.DeleteFunc(plan.Group(s), func(a plan.Action) bool { _, waits := a.(plan.Wait); return waits })
+		got, _, _ := strings.Cut(plan.Notation(steps), "\n")
+		if got != tc.want {
+			t.Errorf("%s, %s %s: got %q, want %q", tc.noted, tc.zone, tc.pod, got, tc.want)
 		}
 	}
 }

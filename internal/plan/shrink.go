@@ -79,13 +79,20 @@ func (b *board) over(d Decrease) bool {
 	case InEffect:
 		return z.surplus.None() && z.Observed
 	case Overtaken:
-		return !exists || z.UID != d.UID || (d.Stage == Undoing && len(b.prepared(d)) == 0) ||
-			(d.Stage == Admitted && !d.asks())
+		return !exists || (d.Stage == Admitted && !d.asks()) || b.undone(d)
 	case Awaited:
-		return d.Stage == Undoing && len(b.prepared(d)) == 0
+		return b.undone(d)
 	case Unseen:
 	}
 	return false
+}
+
+// undone tells whether nobody is left who was prepared in vain. A StatefulSet that was
+// made anew has adopted the pods of the former one once it is observed.
+func (b *board) undone(d Decrease) bool {
+	z, _ := b.standing(d.Zone)
+	anew := z.UID != d.UID
+	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && len(b.prepared(d)) == 0
 }
 
 // asks tells whether pods that leave are asked to prepare.
