@@ -90,8 +90,8 @@ func (c *course) steps(s plan.Snapshot, watch stopwatch) {
 			continue
 		}
 		pod, present := s.Pod(intent.Pod)
-		if !present {
-			continue // it left for good
+		if !present || !pod.Up() {
+			continue // it left for good, or its zone did
 		}
 		replaced[intent.UID] = true
 		if !c.replaced[intent.UID] {

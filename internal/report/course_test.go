@@ -63,6 +63,15 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 	}
 }
 
+func TestAReplacementThatNobodyWaitsForTookNoTime(t *testing.T) {
+	var watch clocked
+	c := (&courses{}).of(plan.Key{})
+	c.follow(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n"), &watch)
+	if len(watch) > 0 {
+		t.Errorf("told %v", watch)
+	}
+}
+
 func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 5, Since: began}
