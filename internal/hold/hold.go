@@ -254,12 +254,7 @@ func settle(s *plan.Snapshot, holder plan.Holder, deeds []plan.DeletePod, decrea
 // downscaled returns when each zone of the group shrank last. A decrease that
 // is replaced or ends counts if it came into effect, or may have.
 func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
-	times := map[string]time.Time{}
-	for zone, at := range s.Hold.Downscaled {
-		if _, exists := s.Zone(zone); exists {
-			times[zone] = at
-		}
-	}
+	times := lasting(s)
 	former := s.Hold.Decrease
 	replaced := next.Version != former.Version || next.Zone != former.Zone
 	if !former.None() && replaced && s.Shrank(former) {
@@ -344,7 +339,7 @@ func renewalDue(s *plan.Snapshot) bool {
 // that the hold notes counts any more.
 func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
-	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
+	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0 && len(lasting(s)) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

@@ -94,17 +94,20 @@ func TestCover(t *testing.T) {
 		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
 
 		// Giving back and removing
-		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
-		"a hold without Lease is nothing":               {done, "as it is"},
-		"a group without zones loses its free Lease":    {"hold free", "remove"},
-		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
-		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
-		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},
-		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"it stays while the group has zones":            {"hold manual/x renewed 5m ago\n" + done, "as it is"},
-		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
-		"a Lease with an open intent is not removed":    {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"a group without zones and Lease needs nothing": {"", "as it is"},
+		"a finished rollout gives the hold back":          {"hold rollout/zone-a\n" + done, "write free"},
+		"a hold without Lease is nothing":                 {done, "as it is"},
+		"a group without zones loses its free Lease":      {"hold free", "remove"},
+		"a group without zones gives its hold back":       {"hold rollout/zone-a", "write free"},
+		"a Lease with a foreign holder is not removed":    {"hold manual/x", "as it is"},
+		"what a person forgot is removed in the end":      {"hold manual/x renewed 5m ago", "remove"},
+		"it stays while it notes a pod":                   {"hold manual/x renewed 5m ago\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"it stays while the group has zones":              {"hold manual/x renewed 5m ago\n" + done, "as it is"},
+		"a Lease nobody can read is not removed":          {"hold free unreadable=damaged", "as it is"},
+		"a Lease with an open intent is not removed":      {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"it stays while a zone that shrank may come back": {"hold free\n shrank zone-a 167h ago", "as it is"},
+		"it goes when that was too long ago":              {"hold free\n shrank zone-a 168h ago", "remove"},
+		"it goes when nobody can have written that":       {"hold free\n shrank zone-a -168h ago", "remove"},
+		"a group without zones and Lease needs nothing":   {"", "as it is"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
@@ -203,7 +206,7 @@ live
 hold downscale/zone-b
   decrease zone-b from 2 to 1 admitted version=9 since=10s
   shrank zone-a 1h ago
-  shrank zone-x 1h ago
+  shrank zone-x 168h ago
   waiting downscale/zone-a since 20s seen 5s
   waiting downscale/zone-b since 20s seen 5s
   waiting eviction/zone-a since 2m seen 1m
@@ -215,7 +218,7 @@ zone-b rev=2
 	record := hold.Cover(s, plan.Group(s)).Record
 	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
 	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
-		t.Errorf("times of a zone that left are dropped, the new one is added (-want +got)\n%s", diff)
+		t.Errorf("the time of a zone that left long ago is dropped, the new one is added (-want +got)\n%s", diff)
 	}
 	var queue []string
 	for _, w := range record.Waiting {
@@ -243,6 +246,8 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 	for noted, kept := range map[string]bool{
 		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
+		"admitted uid=former since=10s\nzone-b rev=2":        true, // made anew: nobody knows what it asked for
+		"undoing uid=former since=10s\nzone-b rev=2":         true,
 		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the decrease
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {

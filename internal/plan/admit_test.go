@@ -210,6 +210,14 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1
 			  zone-b-0 ready@1 zone-b-1 ready@1`,
 			"yes, noted zone-a from 3 to 2 admitted"},
+		"a zone that is made anew amid a downscale shrank, as far as anybody knows": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted uid=former version=9
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon zone-b"},
 		"a pod with its node's address cannot be asked": {`
 			zone-a rev=1 prepares
 			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3 onHost=yes`,

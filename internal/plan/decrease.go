@@ -129,14 +129,16 @@ func (s *Snapshot) Course(d Decrease) Course {
 
 // Shrank tells whether an admitted decrease has come into effect, or may have
 // come and been taken back before anybody looked: a StatefulSet whose spec has
-// changed at least twice since it was judged shows neither.
+// changed at least twice since it was judged shows neither, nor does one that is
+// gone or was made anew.
 func (s *Snapshot) Shrank(d Decrease) bool {
 	switch s.Course(d) {
 	case InEffect:
 		return true
 	case Overtaken:
 		z, exists := s.Zone(d.Zone)
-		return exists && z.UID == d.UID && d.Stage != Preparing && d.Generation > 0 && z.Generation >= d.Generation+2
+		gone := !exists || z.UID != d.UID
+		return d.Stage != Preparing && d.Generation > 0 && (gone || z.Generation >= d.Generation+2)
 	case Unseen, Awaited:
 	}
 	return false

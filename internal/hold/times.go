@@ -1,0 +1,54 @@
+package hold
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+const (
+	// timesKept is for how long the time of a downscale counts whose zone is gone: it may
+	// be made anew. It is longer than the minimum times that people ask for.
+	timesKept = 7 * 24 * time.Hour
+	// mostGone is of how many zones that are gone times are kept, the latest ones.
+	mostGone = 20
+)
+
+// lasting returns the times of downscales that the record goes on to say: those of the
+// group's zones and, for a while, of zones that are gone. A StatefulSet that stands alone
+// keeps nobody waiting, and a Lease that does not exist yet begins with the times of its
+// own zones: the predecessor tracked whole namespaces.
+func lasting(s *plan.Snapshot) map[string]time.Time {
+	known, times := s.Hold.Downscaled, map[string]time.Time{}
+	returns := s.Hold.Exists && s.Key.Rolled()
+	var gone []string
+	for zone, at := range known {
+		if _, exists := s.Zone(zone); exists {
+			times[zone] = at
+		} else if returns && s.Now.Sub(at).Abs() < timesKept {
+			gone = append(gone, zone)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int { return cmp.Or(known[b].Compare(known[a]), cmp.Compare(a, b)) })
+	for _, zone := range gone[:min(len(gone), mostGone)] {
+		times[zone] = known[zone]
+	}
+	return times
+}
+
+// ForgetsAt returns when the Lease of a group without zones is not kept any more for
+// the times of its downscales, or the zero time when it is not.
+func ForgetsAt(s plan.Snapshot) time.Time {
+	var last time.Time
+	if len(s.Zones) > 0 {
+		return last
+	}
+	for _, at := range lasting(&s) {
+		if until := at.Add(timesKept); until.After(last) {
+			last = until
+		}
+	}
+	return last
+}

@@ -1,0 +1,83 @@
+package hold_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// renewed is a record that is written in any case, with zone-a gone.
+const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n zone-b-0 starting@2\n"
+
+// kubectl delete statefulset zone-a --cascade=orphan, and apply: what zone-a had
+// written on it is gone, and the Lease alone knows when it shrank.
+func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
+	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
+		s := fixture.MustParse(fmt.Sprintf(renewed, " shrank zone-a "+ago+" ago\n"))
+		covered := hold.Cover(s, plan.Group(s))
+		want := s.Hold.Downscaled
+		if !kept {
+			want = nil
+		}
+		if diff := cmp.Diff(want, covered.Record.Downscaled); diff != "" || covered.Verdict != hold.Write {
+			t.Errorf("shrank %s ago: verdict %d (-want +got)\n%s", ago, covered.Verdict, diff)
+		}
+	}
+}
+
+// A Lease begins with what the predecessor has tracked in the whole namespace.
+func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
+	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\n shrank store-a 1h ago\n" + outdated)
+	s.Hold.Exists = false
+	want := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour)}
+	if diff := cmp.Diff(want, hold.Cover(s, plan.Group(s)).Record.Downscaled); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestTheLeaseOfAStatefulSetThatStoodAloneGoesAtOnce(t *testing.T) {
+	s := fixture.MustParse("hold free\n shrank zone-a 1h ago")
+	s.Key.Alone = true
+	if got := hold.Cover(s, plan.Group(s)).Verdict; got != hold.Remove || !hold.ForgetsAt(s).IsZero() {
+		t.Errorf("verdict %d, forgotten at %s; want that it is removed", got, hold.ForgetsAt(s))
+	}
+}
+
+func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
+	var all strings.Builder
+	for hours := range 100 {
+		fmt.Fprintf(&all, " shrank zone-%d %dh ago\n", hours, hours)
+	}
+	s := fixture.MustParse(fmt.Sprintf(renewed, all.String()))
+	got := hold.Cover(s, plan.Group(s)).Record.Downscaled
+	if _, last := got["zone-19"]; len(got) != 20 || !last {
+		t.Errorf("%d are kept, zone-19 among them: %t; want the latest 20", len(got), last)
+	}
+}
+
+func TestAGroupWithoutZonesIsLookedAtAgainWhenItsTimesAreOver(t *testing.T) {
+	for group, want := range map[string]time.Duration{
+		"hold free\n shrank zone-a 1h ago\n shrank zone-b 3h ago": 167 * time.Hour,
+		"hold free\n shrank zone-a 168h ago":                      0,
+		"hold free":                                               0,
+		"hold free\n shrank zone-a 1h ago\n" + done:               0,
+	} {
+		s := fixture.MustParse(group)
+		at := hold.ForgetsAt(s)
+		if got := at.Sub(s.Now); at.IsZero() != (want == 0) || want > 0 && got != want {
+			t.Errorf("in %s (%v), want in %s for\n%s", got, at, want, group)
+		}
+		if want > 0 {
+			if s.Now = at; hold.Cover(s, plan.Group(s)).Verdict != hold.Remove {
+				t.Errorf("at that time it is not removed:\n%s", group)
+			}
+		}
+	}
+}
