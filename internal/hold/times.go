@@ -10,7 +10,7 @@ import (
 
 const (
 	// timesKept is for how long the time of a downscale counts whose zone is gone: it may
-	// be made anew. It is longer than the minimum times that people ask for.
+	// be made anew. A minimum time beyond that is not kept by a zone that was gone.
 	timesKept = 7 * 24 * time.Hour
 	// mostGone is of how many zones that are gone times are kept, the latest ones.
 	mostGone = 20
