@@ -339,7 +339,7 @@ func renewalDue(s *plan.Snapshot) bool {
 // that the hold notes counts any more.
 func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
-	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0 && len(lasting(s)) == 0
+	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }
 
 func deletions(steps []plan.Action) []plan.DeletePod {

@@ -37,18 +37,3 @@ func lasting(s *plan.Snapshot) map[string]time.Time {
 	}
 	return times
 }
-
-// ForgetsAt returns when the Lease of a group without zones is not kept any more for
-// the times of its downscales, or the zero time when it is not.
-func ForgetsAt(s plan.Snapshot) time.Time {
-	var last time.Time
-	if len(s.Zones) > 0 {
-		return last
-	}
-	for _, at := range lasting(&s) {
-		if until := at.Add(timesKept); until.After(last) {
-			last = until
-		}
-	}
-	return last
-}

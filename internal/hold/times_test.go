@@ -42,14 +42,6 @@ func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
 	}
 }
 
-func TestTheLeaseOfAStatefulSetThatStoodAloneGoesAtOnce(t *testing.T) {
-	s := fixture.MustParse("hold free\n shrank zone-a 1h ago")
-	s.Key.Alone = true
-	if got := hold.Cover(s, plan.Group(s)).Verdict; got != hold.Remove || !hold.ForgetsAt(s).IsZero() {
-		t.Errorf("verdict %d, forgotten at %s; want that it is removed", got, hold.ForgetsAt(s))
-	}
-}
-
 func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 	var all strings.Builder
 	for hours := range 100 {
@@ -59,25 +51,5 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 	got := hold.Cover(s, plan.Group(s)).Record.Downscaled
 	if _, last := got["zone-19"]; len(got) != 20 || !last {
 		t.Errorf("%d are kept, zone-19 among them: %t; want the latest 20", len(got), last)
-	}
-}
-
-func TestAGroupWithoutZonesIsLookedAtAgainWhenItsTimesAreOver(t *testing.T) {
-	for group, want := range map[string]time.Duration{
-		"hold free\n shrank zone-a 1h ago\n shrank zone-b 3h ago": 167 * time.Hour,
-		"hold free\n shrank zone-a 168h ago":                      0,
-		"hold free":                                               0,
-		"hold free\n shrank zone-a 1h ago\n" + done:               0,
-	} {
-		s := fixture.MustParse(group)
-		at := hold.ForgetsAt(s)
-		if got := at.Sub(s.Now); at.IsZero() != (want == 0) || want > 0 && got != want {
-			t.Errorf("in %s (%v), want in %s for\n%s", got, at, want, group)
-		}
-		if want > 0 {
-			if s.Now = at; hold.Cover(s, plan.Group(s)).Verdict != hold.Remove {
-				t.Errorf("at that time it is not removed:\n%s", group)
-			}
-		}
 	}
 }

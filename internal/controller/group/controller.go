@@ -171,15 +171,15 @@ func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
 }
 
 // next says when to look again without an event: when a wait ends by time, when
-// the hold has to be renewed or lapses, when the Lease of a group that is gone goes too,
-// when pods are told something again, or to tell that a wait lasts.
+// the hold has to be renewed or lapses, when pods are told something again, or to tell
+// that a wait lasts.
 func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
 	record := s.Hold
 	if covered.Verdict == hold.Write {
 		record = covered.Record
 	}
 	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now)).Earlier(at(plan.ToldAgain(s), s.Now))
-	outcome = outcome.Earlier(at(hold.LapsesAt(record, s.Now), s.Now)).Earlier(at(hold.ForgetsAt(s), s.Now))
+	outcome = outcome.Earlier(at(hold.LapsesAt(record, s.Now), s.Now))
 	if waits(steps) {
 		return outcome.Earlier(loop.After(waitsAgain))
 	}

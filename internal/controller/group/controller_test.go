@@ -122,11 +122,8 @@ func TestReconcile(t *testing.T) {
 		"a namespace that is not managed is forgotten": {world: world{unmanaged: true}, cached: outdated, want: loop.Gone(), forgets: true},
 		"a group that exists no more is forgotten":     {cached: "", want: loop.Gone(), forgets: true},
 		"a group that left its Lease behind is not":    {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
-		"a Lease without a group is kept for as long as its times count": {
-			cached: "hold free\n shrank zone-a 1h ago", want: loop.After(167 * time.Hour), ran: []string{" (as it is)"}, reported: []string{""},
-		},
-		"a cache that is behind is looked at later": {cached: outdated, behind: true, want: loop.After(time.Second)},
-		"at the goal there is nothing to wait for":  {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
+		"a cache that is behind is looked at later":    {cached: outdated, behind: true, want: loop.After(time.Second)},
+		"at the goal there is nothing to wait for":     {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
 		"a hold is taken after a look, by the plan made from that": {
 			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
 			ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
