@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,18 +52,31 @@ func leaderOf(set *appsv1.StatefulSet) string {
 // whether it is that of its node.
 func addressOf(pod *corev1.Pod) (ip string, onHost bool) {
 	switch pod.Status.Phase {
-	case corev1.PodPending, corev1.PodFailed, corev1.PodSucceeded:
-		return "", false // nobody listens there
+	case corev1.PodFailed, corev1.PodSucceeded:
+		return "", false
+	case corev1.PodPending:
+		if !ran(pod) {
+			return "", false // nothing has ever listened there
+		}
 	case corev1.PodRunning, corev1.PodUnknown:
 	}
 	return pod.Status.PodIP, pod.Spec.HostNetwork || (pod.Status.PodIP != "" && pod.Status.PodIP == pod.Status.HostIP)
 }
 
-// strangerOf converts a pod that belongs to no StatefulSet, or no more.
+// ran tells whether any container of a pod has begun to run: a node that is started
+// anew makes its pods Pending again.
+func ran(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+	})
+}
+
+// strangerOf converts a pod that belongs to no StatefulSet, or no more. One that serves
+// or leaves may be what an intent waits for; how else it stands does not matter.
 func strangerOf(pod *corev1.Pod) plan.Pod {
 	view := plan.Pod{Name: pod.Name, UID: string(pod.UID), Version: versionOf(pod)}
-	if pod.DeletionTimestamp != nil {
-		view.Phase = plan.Leaving
+	if phase, _, _ := phaseOf(pod); phase == plan.Leaving || phase == plan.Ready {
+		view.Phase = phase
 	}
 	return view
 }

@@ -238,11 +238,15 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 		ip     string
 		onHost bool
 	}{
-		"its own":                          {at("10.0.0.1", "192.0.2.1"), "10.0.0.1", false},
-		"none yet":                         {at("", ""), "", false},
-		"that of its node":                 {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
-		"that of its node, by its spec":    {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
-		"one that it has before it runs":   {ended(corev1.PodPending), "", false},
+		"its own":                        {at("10.0.0.1", "192.0.2.1"), "10.0.0.1", false},
+		"none yet":                       {at("", ""), "", false},
+		"that of its node":               {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
+		"that of its node, by its spec":  {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
+		"one that it has before it runs": {ended(corev1.PodPending), "", false},
+		"one that it had before its node was started anew": {func(p *corev1.Pod) {
+			ended(corev1.PodPending)(p)
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
+		}, "10.0.0.1", false},
 		"one that it had before it failed": {ended(corev1.PodFailed), "", false},
 		"one that it had until its end":    {ended(corev1.PodSucceeded), "", false},
 	} {

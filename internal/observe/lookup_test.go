@@ -59,7 +59,7 @@ var thePods = map[string]struct {
 	"grouped-0":  {newPod("grouped", 0), Pod{UID: "uid-of-grouped-0", Version: 9, Up: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
 	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
 	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Leaving: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
-	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9}},
+	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9, Up: true}},
 	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true}},
 	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true}},
 	"unseen-0":   {newPod("unseen", 0), Pod{UID: "uid-of-unseen-0", Version: 9, Up: true, Unplaced: true}},

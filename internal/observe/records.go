@@ -42,9 +42,9 @@ func newPodRecord(namespace, owner string, pod plan.Pod) *podRecord {
 // strangerRecord is what the cache keeps of any other pod: what settles an intent
 // that may name it. Most clusters have far more of these, so its texts are one.
 type strangerRecord struct {
-	text      string // namespace, name and UID, one behind the other
-	name, uid uint16 // where these begin
-	leaving   bool
+	text      string     // namespace, name and UID, one behind the other
+	name, uid uint16     // where these begin
+	phase     plan.Phase // as strangerOf tells it
 	version   plan.Version
 }
 
@@ -52,7 +52,7 @@ func newStranger(pod *corev1.Pod) *strangerRecord {
 	return &strangerRecord{
 		text: pod.Namespace + pod.Name + string(pod.UID),
 		name: uint16(len(pod.Namespace)), uid: uint16(len(pod.Namespace) + len(pod.Name)),
-		leaving: pod.DeletionTimestamp != nil, version: versionOf(pod),
+		phase: strangerOf(pod).Phase, version: versionOf(pod),
 	}
 }
 
@@ -72,11 +72,7 @@ func (r *podRecord) namespace() string { return r.kin.shared.Value().namespace }
 func (r *podRecord) controller() string { return r.kin.shared.Value().owner }
 
 func (r *strangerRecord) view() plan.Pod {
-	pod := plan.Pod{Name: r.text[r.name:r.uid], UID: r.text[r.uid:], Version: r.version}
-	if r.leaving {
-		pod.Phase = plan.Leaving
-	}
-	return pod
+	return plan.Pod{Name: r.text[r.name:r.uid], UID: r.text[r.uid:], Version: r.version, Phase: r.phase}
 }
 
 func (r *strangerRecord) home() (namespace, name string) {

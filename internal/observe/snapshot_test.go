@@ -129,6 +129,28 @@ func TestPodsOfStrangersAreNotShown(t *testing.T) {
 	}
 }
 
+// kubectl delete statefulset --cascade=orphan, before the replacement of a pod is Ready.
+func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
+	orphan := func(p *corev1.Pod) { p.UID, p.ResourceVersion, p.OwnerReferences = "its-replacement", "20", nil }
+	for sentence, tc := range map[string]struct {
+		pod  *corev1.Pod
+		want plan.Fate
+	}{
+		"it serves":     {newPod("zone-a", 0, orphan), plan.Done},
+		"it does not":   {newPod("zone-a", 0, orphan, notReady()), plan.Open},
+		"it is leaving": {newPod("zone-a", 0, orphan, terminating), plan.Open},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cached, live := both(t, store, newSet("zone-b"), tc.pod, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
+			for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+				if fate := s.Fate(noted("zone-a", "zone-a-0")); fate != tc.want {
+					t.Errorf("%s: %s, want %s", how, fate, tc.want)
+				}
+			}
+		})
+	}
+}
+
 func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 	for sentence, objects := range map[string][]runtime.Object{
 		"its StatefulSet moved to another group": {newSet("zone-a", inGroup("other")), newPod("zone-a", 0)},

@@ -175,9 +175,9 @@ func (s *Snapshot) Fate(i Intent) Fate {
 	case pod.Version <= i.Version:
 		return Open // an older incarnation: this view is behind
 	}
-	zone, exists := s.Zone(i.Zone)
-	if !exists || pod.Available(zone.MinReady, s.Now) {
-		return Done // in a zone that left the group nobody has to be back
+	zone, _ := s.Zone(i.Zone)
+	if pod.Available(zone.MinReady, s.Now) {
+		return Done
 	}
 	return Open
 }

@@ -161,8 +161,6 @@ func TestFate(t *testing.T) {
 		"an absent pod of a zone that left the group is gone":      {"zone-b rev=2", at("zone-a-1", 10), plan.Done},
 		"a pod of a zone that left the group can still be deleted": {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
 		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 leaving@1 version=11", at("zone-a-1", 10), plan.Open},
-		"nobody has to be back for a zone that left the group":     {"zone-b rev=2\nstray zone-a-1 starting@2 uid=new version=12", at("zone-a-1", 10), plan.Done},
-		"an older incarnation of a zone that left is behind":       {"zone-b rev=2\nstray zone-a-1 starting@1 uid=old version=5", at("zone-a-1", 10), plan.Open},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
