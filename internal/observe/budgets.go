@@ -48,7 +48,7 @@ func (o *Observer) GroupsIn(namespace string) []plan.Key {
 		}
 		for _, b := range o.budgetsOf(namespace) {
 			key := plan.Key{Namespace: namespace, Group: b.Name, Covered: true}
-			if !seen[key] && o.concerns(b, z) {
+			if !seen[key] && concerns(b, z.labels, z.podLabels) {
 				seen[key] = true
 				keys = append(keys, key)
 			}

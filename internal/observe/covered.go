@@ -18,17 +18,9 @@ func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
 }
 
 // concerns tells whether a budget is about a StatefulSet, or about the pods that it
-// makes or has: their labels may be those of an earlier template, or their own.
-func (o *Observer) concerns(b plan.DisruptionBudget, r *zoneRecord) bool {
-	return b.Selector.Matches(r.labels.Map()) || b.Selector.Matches(r.podLabels.Map()) || o.covers(b, r.zone.UID)
-}
-
-// covers tells whether a budget covers a pod that a StatefulSet has.
-func (o *Observer) covers(b plan.DisruptionBudget, set string) bool {
-	only := []plan.DisruptionBudget{b}
-	return slices.ContainsFunc(lookup[*podRecord](o.pods, byOwner, set), func(r *podRecord) bool {
-		return len(plan.Covering(only, r.pod)) > 0
-	})
+// makes.
+func concerns(b plan.DisruptionBudget, set, pods plan.Labels) bool {
+	return b.Selector.Matches(set.Map()) || b.Selector.Matches(pods.Map())
 }
 
 // zonesOf returns the StatefulSets that a key stands for: those of a group, or those
@@ -49,7 +41,7 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 		return nil
 	}
 	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, key.Namespace), func(r *zoneRecord) bool {
-		return !o.concerns(budget, r)
+		return !concerns(budget, r.labels, r.podLabels)
 	})
 }
 
@@ -71,7 +63,7 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	var keys []plan.Key
 	for _, b := range o.budgetsOf(r.namespace) {
 		key := plan.Key{Namespace: r.namespace, Group: b.Name, Covered: true}
-		if o.holds.Busy(key) && o.concerns(b, r) {
+		if o.holds.Busy(key) && concerns(b, r.labels, r.podLabels) {
 			keys = append(keys, key)
 		}
 	}
@@ -86,5 +78,5 @@ func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 		return grouped != key.Alone // it may have joined a group meanwhile
 	}
 	budget, exists := o.budget(key)
-	return exists && o.concerns(budget, recordOf(set))
+	return exists && concerns(budget, plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))
 }

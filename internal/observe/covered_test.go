@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,15 +10,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// one is a namespace with one budget, for what has a label.
-type one struct {
-	budgets
-	key, value string
-}
+// one is a namespace with a budget for what has the label app=store.
+type one struct{ budgets }
 
-func (o *one) Budgets(string) []plan.DisruptionBudget {
+func (*one) Budgets(string) []plan.DisruptionBudget {
 	return []plan.DisruptionBudget{{
-		Name: "store", Limit: 1, Selector: plan.Selector{{Key: o.key, Demand: plan.LabelIn, Values: []string{o.value}}},
+		Name: "store", Limit: 1, Selector: plan.Selector{{Key: "app", Demand: plan.LabelIn, Values: []string{"store"}}},
 	}}
 }
 
@@ -32,7 +28,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 	for _, object := range []any{covered, other, inside} {
 		show(o, object)
 	}
-	o.budgets = &one{key: "app", value: "store"}
+	o.budgets = &one{}
 
 	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
 	pod, known := o.Pod("team", inside.Name)
@@ -54,43 +50,5 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 		if got := plan.Evict(s, plan.EvictRequest{Pod: inside.Name, UID: string(inside.UID)}); got.Budget != "store" {
 			t.Errorf("%s: judged by %+v", how, got)
 		}
-	}
-}
-
-// A template may have got other labels since, and some labels are given by the
-// StatefulSet controller.
-func TestAStatefulSetIsCoveredWherePodsThatItHasAre(t *testing.T) {
-	for sentence, budget := range map[string]*one{
-		"its pods were made by another template": {key: "app", value: "store"},
-		"the budget names the pod":               {key: appsv1.StatefulSetPodNameLabel, value: "covered-0"},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			covered, other := newSet("covered", ungrouped, replicas(1)), newSet("other", ungrouped, replicas(1))
-			inside, outside := newPod("covered", 0, func(p *corev1.Pod) { p.Labels["app"] = "store" }), newPod("other", 0)
-			o := newObserver(t, newLibrary(covered, other, inside, outside).client(t))
-			for _, object := range []any{covered, other, inside, outside} {
-				show(o, object)
-			}
-			o.budgets = budget
-
-			key := plan.Key{Namespace: "team", Group: "store", Covered: true}
-			pod, known := o.Pod("team", inside.Name)
-			if !known || !pod.Held || pod.Key != key {
-				t.Fatalf("the pod is %+v", pod)
-			}
-			if keys := o.GroupsIn("team"); !slices.Equal(keys, []plan.Key{key}) {
-				t.Errorf("the namespace has %v", keys)
-			}
-			live, err := o.Live(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for how, s := range map[string]plan.Snapshot{"cached": o.Cached(key), "live": live} {
-				got := plan.Evict(s, plan.EvictRequest{Pod: inside.Name, UID: string(inside.UID)})
-				if !got.Because.None() || got.Budget != "store" || len(s.Zones) != 1 {
-					t.Errorf("%s: judged by %+v among %d StatefulSets", how, got, len(s.Zones))
-				}
-			}
-		})
 	}
 }
