@@ -41,8 +41,8 @@ var mutants = []mutant{
 		{"internal/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
 	}},
 	{"forgets-the-minimum-time", []edit{
-		{"internal/plan/admit.go", "\ttooSoon,         // guarantee 6: the minimum time between downscales\n", ""},
-		{"internal/plan/follow.go", "firstOf(restIsNotWhole(b, leaves), tooSoon(b, leaves))", "restIsNotWhole(b, leaves)"},
+		{"internal/plan/admit.go", "\ttooSoon,                           // guarantee 6: the minimum time between downscales\n", ""},
+		{"internal/plan/admit.go", "ifSomebodyServes(restIsNotWhole)(b, d), tooSoon(b, d))", "ifSomebodyServes(restIsNotWhole)(b, d))"},
 		blind,
 	}},
 	{"budget-off-by-one", []edit{

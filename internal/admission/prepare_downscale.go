@@ -133,10 +133,10 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		switch {
 		case !v.Allowed():
 			return p.wait(ctx, key, c, v.Because)
-		case v.Note.None() || c.DryRun:
+		case c.DryRun || (v.Note.None() && !v.Dated):
 			return Allow(reason.DownscaleAdmitted)
 		}
-		record := hold.Admit(live, v.Note)
+		record := hold.Admit(live, v, ask.Zone)
 		record.Own = false // whoever rolls the group looks before he goes on
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
@@ -144,10 +144,15 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		case reason.ClassOf(err) == reason.Moved:
 			continue
 		case err != nil:
-			p.forgo(ctx, key, v.Note)
+			if !v.Dated {
+				p.forgo(ctx, key, v.Note)
+			}
 			return p.Doubt(ParentUnknown, "the hold could not be written: "+err.Error())
 		}
 		leave()
+		if v.Dated {
+			return p.admitted(c, plan.Decrease{Since: live.Now})
+		}
 		return p.prepare(ctx, key, c, live, v)
 	}
 	return p.refused(c, overtaken)
@@ -201,7 +206,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	case <-written:
 	case <-ctx.Done(): // the answer cannot wait any longer
 	}
-	return p.refused(c, because)
+	return p.wait(ctx, key, c, because)
 }
 
 // ask asks who leaves, and writes down that all agreed if nothing speaks against it by

@@ -179,6 +179,18 @@ func heldByRollout(s plan.Snapshot) plan.Snapshot {
 	return s
 }
 
+func TestADecreaseOfAPodThatIsDownIsDatedWhoeverHasTheHold(t *testing.T) {
+	group := rolling()
+	group.Hold.Exists = true
+	group.Zones[0].Pods[2].Phase, group.Zones[0].MinBetween.Duration = plan.Failing, time.Hour
+	holds := &ledger{}
+	says(t, shrinker(group, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
+	held := holds.Cached(plan.Key{})
+	if at := held.Downscaled["zone-a"]; !at.Equal(group.Now.Add(plan.RequestLimit)) || held.Holder != group.Hold.Holder || len(held.Intents) != 1 {
+		t.Errorf("the hold says %+v", held)
+	}
+}
+
 // stuck stores the first hold at once, and answers what comes after it never in time.
 type stuck struct{ strict }
 

@@ -156,9 +156,16 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 	return record, true
 }
 
-// Admit returns the record under which an admitted decrease is noted.
-func Admit(s plan.Snapshot, note plan.Decrease) plan.Hold {
-	return settle(&s, plan.Downscale.For(note.Zone), nil, note)
+// Admit returns the record under which an admitted decrease of a zone is noted, or only
+// dated by when it can come at the latest.
+func Admit(s plan.Snapshot, v plan.Verdict, zone string) plan.Hold {
+	if !v.Dated {
+		return settle(&s, plan.Downscale.For(zone), nil, v.Note)
+	}
+	next := s.Hold
+	next.Downscaled = lasting(&s)
+	next.Downscaled[zone] = s.Now.Add(plan.RequestLimit)
+	return next
 }
 
 // Deadline returns until when requests may be sent under a record.

@@ -270,7 +270,7 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
-	got := hold.Admit(s, note)
+	got := hold.Admit(s, plan.Verdict{Note: note}, note.Zone)
 	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}

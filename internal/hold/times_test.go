@@ -53,3 +53,13 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 		t.Errorf("%d are kept, zone-19 among them: %t; want the latest 20", len(got), last)
 	}
 }
+
+// Whoever has the hold keeps it, with all that it notes.
+func TestADecreaseThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
+	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
+	want := s.Hold
+	want.Downscaled = map[string]time.Time{"zone-a": s.Now.Add(plan.RequestLimit), "zone-c": s.Now.Add(-time.Hour)}
+	if diff := cmp.Diff(want, hold.Admit(s, plan.Verdict{Dated: true}, "zone-a")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

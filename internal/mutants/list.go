@@ -326,7 +326,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "downscale ended before its last pod",
-		Edits: []Edit{{shrink, "return z.surplus.None() && z.Observed", "return true"}},
+		Edits: []Edit{{shrink, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
@@ -373,7 +373,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "minimum time between downscales one instant longer",
-		Edits: []Edit{{admit, "b.Now.Before(until)", "!b.Now.After(until)"}},
+		Edits: []Edit{{admit, "until := last.Add(between); b.Now.Before(until)", "until := last.Add(between); !b.Now.After(until)"}},
 		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
 	},
 	{
@@ -388,9 +388,9 @@ var all = []Mutant{
 	{
 		Name:   "minimum time between downscales not asked for by pods that are down",
 		Edits:  []Edit{{admit, "\ttooSoon,                           // guarantee 6", "\tifSomebodyServes(tooSoon),         // guarantee 6"}},
-		Test:   walk,
-		Rule:   "TooSoon",
-		Remark: "they may come up before the update comes",
+		Test:   "internal/plan TestAdmit",
+		Rule:   "who_is_down_keeps_the_minimum_time",
+		Remark: "they may come up before the update comes: a campaign has found this",
 	},
 	{
 		Name:   "downscale that counts from the yes to it",

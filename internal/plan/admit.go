@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type Verdict struct {
 	Because Refusal  // none: it is allowed
 	Note    Decrease // what the hold must say before the yes; none where nothing has to
 	Ask     []Pod    // who must be prepared between the note and the yes
+	Dated   bool     // the hold must say when the zone shrinks before the yes, and nothing else
 }
 
 // Allowed tells whether the answer is yes, once what it asks for is done.
@@ -67,9 +69,10 @@ func ifSomebodyServes(object decreaseGuard) decreaseGuard {
 // with Group: what one of them begins, the other one respects.
 //
 // A decrease of which all leaving pods are down or absent needs nothing of the
-// other zones but time. Where nobody has to be prepared, no time has to be kept and
-// the hold is not to be had, it needs no hold either: so no repair ever waits for what
-// waits for it.
+// other zones but time. Where nobody has to be prepared and the hold is not to be
+// had, it needs no hold either: so no repair ever waits for what waits for it. Where
+// zones ask for time between their downscales the hold says when this one was, or the
+// next one would not know.
 func Admit(s Snapshot, r Request) Verdict {
 	b := newBoard(s.AsNoted())
 	z, exists := b.standing(r.Zone)
@@ -85,8 +88,8 @@ func Admit(s Snapshot, r Request) Verdict {
 		return Verdict{}
 	}
 	if because := b.mayShrink(d); !because.None() {
-		if !d.harms && len(d.ask) == 0 && !b.keepsTime() {
-			return Verdict{}
+		if !d.harms && len(d.ask) == 0 {
+			return b.besides(d)
 		}
 		return Verdict{Because: because}
 	}
@@ -99,6 +102,9 @@ func Admit(s Snapshot, r Request) Verdict {
 func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
 	b := newBoard(s.AsNoted())
 	z, exists := b.standing(noted.Zone)
+	if b.Course(noted) == Unseen {
+		return Refusal{Code: reason.CacheBehind, Zone: noted.Zone}
+	}
 	if !exists || z.UID != noted.UID {
 		return Refusal{Code: reason.ObjectMoved, Zone: noted.Zone}
 	}
@@ -166,8 +172,23 @@ func (b *board) mayShrink(d departure) Refusal {
 	return Refusal{}
 }
 
+// besides decides about a decrease that needs no hold.
+func (b *board) besides(d departure) Verdict {
+	if !b.keepsTime() {
+		return Verdict{}
+	}
+	return Verdict{Because: firstOf(readable(b), tooSoon(b, d)), Dated: true}
+}
+
+// readable objects where nothing can be added to what the hold says.
+func readable(b *board) Refusal {
+	if b.Hold.Unreadable != "" {
+		return Refusal{Code: reason.HoldUnreadable}
+	}
+	return Refusal{}
+}
+
 // keepsTime tells whether zones of the group ask for time between their downscales.
-// Each of these has to be noted then, or the next one would not know of it.
 func (b *board) keepsTime() bool {
 	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
 }
@@ -235,7 +256,21 @@ func tooSoon(b *board, d departure) Refusal {
 			return Refusal{Code: reason.DownscaleTooSoon, Zone: z.Name, Until: until}
 		}
 	}
-	return b.unreadableTimes(d.zone)
+	return firstOf(b.tooSoonAfterGone(d), b.unreadableTimes(d.zone))
+}
+
+// tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
+func (b *board) tooSoonAfterGone(d departure) Refusal {
+	if !b.Hold.Exists { // the predecessor tracked whole namespaces
+		return Refusal{}
+	}
+	for _, zone := range slices.Sorted(maps.Keys(b.Hold.Downscaled)) {
+		until := b.Hold.Downscaled[zone].Add(d.zone.MinBetween.Duration)
+		if _, exists := b.Zone(zone); !exists && b.Now.Before(until) {
+			return Refusal{Code: reason.DownscaleTooSoon, Detail: "after a zone that left the group", Until: until}
+		}
+	}
+	return Refusal{}
 }
 
 // unreadableTimes objects to what would have to be compared and cannot be read.

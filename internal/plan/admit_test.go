@@ -177,14 +177,37 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1 shrank=1m
 			  zone-b-0 ready@1`,
 			"DownscaleTooSoon zone-b"},
-		"and is noted where the minimum time counts, or nobody would know of it": {`
+		"and tells when the zone shrank whoever has the hold, or nobody would know": {`
 			hold rollout/zone-b
 			  noted zone-b-0
 			zone-a rev=1 apart=1h
 			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 			zone-b rev=1
 			  zone-b-0 ready@1`,
-			"GroupHeld zone-b-0 of zone-b (rollout/zone-b)"},
+			"yes, dated"},
+		"but not too soon": {`
+			hold rollout/zone-b
+			  noted zone-b-0
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1 shrank=1m
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon zone-b"},
+		"nor where the hold cannot be read": {`
+			hold rollout/zone-b unreadable=damaged
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"HoldUnreadable"},
+		"a zone that shrank and is gone counts, since it may be made anew": {`
+			hold free
+			  shrank zone-c 1m ago
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"DownscaleTooSoon (after a zone that left the group)"},
 		"who was refused first comes first": {`
 			hold free
 			  waiting downscale/zone-b since 20s seen 5s
@@ -307,6 +330,9 @@ func answer(v plan.Verdict) string {
 	text := "yes"
 	if !v.Note.None() {
 		text += ", noted " + v.Note.String()
+	}
+	if v.Dated {
+		text += ", dated"
 	}
 	for _, pod := range v.Ask {
 		text += ", once " + pod.Name + " is prepared"

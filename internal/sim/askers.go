@@ -138,7 +138,7 @@ func (e *explorer) admit(p petition) verdict {
 	})
 	v := verdict{refused: answer.Because, noted: !answer.Note.None()}
 	if v.noted {
-		v.record = p.written(hold.Admit(s, answer.Note))
+		v.record = p.written(hold.Admit(s, answer, name))
 	}
 	e.verdicts[p] = v
 	return v

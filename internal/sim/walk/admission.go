@@ -144,11 +144,11 @@ func (a *admission) attempt() {
 		case !v.Allowed():
 			a.refuse(v.Because)
 			return
-		case v.Note.None():
+		case v.Note.None() && !v.Dated:
 			a.answer(answer{yes: true, shown: byLook(live)})
 			return
 		}
-		record := hold.Admit(live, v.Note)
+		record := hold.Admit(live, v, a.ask.Zone)
 		record.Own = false
 		a.writeLease(a.g, record, func(err error) {
 			switch {
