@@ -108,10 +108,23 @@ func TestTheManifestsCallForABudgetWithAnotherSpec(t *testing.T) {
 		return err
 	})
 	r.taken()
+	// The API server patches what its cache shows first, and then what is stored.
+	settle := func(written *unstructured.Unstructured, err error) error {
+		if err == nil {
+			s.eventually("the API server's cache shows what was written", func(present) error {
+				cached, err := here.Get(t.Context(), written.GetName(), metav1.GetOptions{ResourceVersion: "0"})
+				if err == nil && cached.GetResourceVersion() != written.GetResourceVersion() {
+					err = errors.New("not yet")
+				}
+				return err
+			})
+		}
+		return err
+	}
 	patch := func(text string, subresource ...string) func() error {
 		return func() error {
-			_, err := here.Patch(t.Context(), "store", types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresource...)
-			return err
+			patched, err := here.Patch(t.Context(), "store", types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresource...)
+			return settle(patched, err)
 		}
 	}
 	called := []string{"zpdb-validation zoneawarepoddisruptionbudgets"}
@@ -121,8 +134,7 @@ func TestTheManifestsCallForABudgetWithAnotherSpec(t *testing.T) {
 		want []string
 	}{
 		{"a creation", func() error {
-			_, err := here.Create(t.Context(), zpdb(t, "store", `{`+store+`}`), createOptions)
-			return err
+			return settle(here.Create(t.Context(), zpdb(t, "store", `{`+store+`}`), createOptions))
 		}, called},
 		{"another limit", patch(`{"spec":{"maxUnavailable":2}}`), called},
 		{"the same limit and another label", patch(`{"metadata":{"labels":{"a":"b"}},"spec":{"maxUnavailable":2}}`), nil},
