@@ -24,35 +24,34 @@ func MinBetween(annotations, labels map[string]string) plan.Span {
 
 // Downscaled reads when a zone shrank last.
 func Downscaled(annotations map[string]string) plan.Moment {
-	text, present := annotations[DownscaledAnnotation]
-	if !present {
-		return plan.Moment{}
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || !inYears(at) {
-		return plan.Moment{Invalid: DownscaledAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
-	}
-	return plan.Moment{Time: at.UTC()}
+	return moment(annotations, DownscaledAnnotation)
 }
 
 // PausedUntil reads when the pause of a zone is over.
 func PausedUntil(annotations map[string]string) plan.Moment {
-	text, present := annotations[PausedUntilAnnotation]
+	until := moment(annotations, PausedUntilAnnotation)
+	if text, present := annotations[PausedUntilAnnotation]; present && until == (plan.Moment{}) {
+		return noMoment(PausedUntilAnnotation, text) // the zero time would be no end at all
+	}
+	return until
+}
+
+// moment reads a time. One whose offset carries it out of the years that RFC 3339 has
+// could not be written in UTC.
+func moment(annotations map[string]string, name string) plan.Moment {
+	text, present := annotations[name]
 	if !present {
 		return plan.Moment{}
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.IsZero() || !inYears(at) {
-		return plan.Moment{Invalid: PausedUntilAnnotation + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
+	if year := at.UTC().Year(); err != nil || year < 0 || year > 9999 {
+		return noMoment(name, text)
 	}
 	return plan.Moment{Time: at.UTC()}
 }
 
-// inYears tells whether a time can be written in UTC: its offset can carry it out of the
-// years that RFC 3339 has.
-func inYears(at time.Time) bool {
-	year := at.UTC().Year()
-	return 0 <= year && year <= 9999
+func noMoment(name, text string) plan.Moment {
+	return plan.Moment{Invalid: name + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
 }
 
 // FormatPausedUntil returns the value that PausedUntil reads.

@@ -7,28 +7,47 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-func TestWhenAZoneShrankIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
+// moments are the annotations that say a time.
+var moments = map[string]func(map[string]string) plan.Moment{
+	contract.DownscaledAnnotation:  contract.Downscaled,
+	contract.PausedUntilAnnotation: contract.PausedUntil,
+}
+
+func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
 	noon := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"2026-01-05T12:00:00Z":          noon,
-		"2026-01-05T14:00:00+02:00":     noon,
-		contract.FormatDownscaled(noon): noon,
-		"yesterday":                     {},
-		"":                              {},
-		"9999-12-31T23:59:59-01:00":     {}, // which is in the year 10000
-		"0000-01-01T00:00:00+01:00":     {},
+		"2026-01-05T12:00:00Z":           noon,
+		"2026-01-05T14:00:00+02:00":      noon,
+		contract.FormatDownscaled(noon):  noon,
+		contract.FormatPausedUntil(noon): noon,
+		"2h":                             {},
+		"yesterday":                      {},
+		"":                               {},
+		"2026-01-05":                     {},
+		"9999-12-31T23:59:59-01:00":      {}, // which is in the year 10000
+		"0000-01-01T00:00:00+01:00":      {},
 	} {
-		got := contract.Downscaled(map[string]string{contract.DownscaledAnnotation: text})
-		if !got.Time.Equal(want) {
-			t.Errorf("%q: got %s, want %s", text, got.Time, want)
+		for name, read := range moments {
+			got := read(map[string]string{name: text})
+			if !got.Time.Equal(want) {
+				t.Errorf("%s %q: got %s, want %s", name, text, got.Time, want)
+			}
+			if says := strings.Contains(got.Invalid, "accepted are times like 2026-01-05T12:00:00Z"); says != want.IsZero() {
+				t.Errorf("%s %q: what is wrong is %q", name, text, got.Invalid)
+			}
+			if _, err := json.Marshal(got); err != nil {
+				t.Errorf("%s %q: %v", name, text, err)
+			}
 		}
-		if (got.Invalid != "") != want.IsZero() || (want.IsZero() && !strings.Contains(got.Invalid, "accepted are times like 2026-01-05T12:00:00Z")) {
-			t.Errorf("%q: what is wrong is %q", text, got.Invalid)
-		}
-		if _, err := json.Marshal(got); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
+	}
+}
+
+func TestThePauseOfAZoneDoesNotEndBeforeAllTimes(t *testing.T) {
+	const zero = "0001-01-01T00:00:00Z"
+	if got := contract.PausedUntil(map[string]string{contract.PausedUntilAnnotation: zero}); got.Invalid == "" {
+		t.Errorf("got %+v, want that it is no time", got)
 	}
 }
