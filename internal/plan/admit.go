@@ -247,11 +247,10 @@ func tooSoon(b *board, d departure) Refusal {
 		if z.Name == d.Zone {
 			continue
 		}
-		last := b.lastDownscale(z.Zone)
-		if last.IsZero() {
+		last, between := b.lastDownscale(z.Zone), max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
+		if last.IsZero() || between == 0 {
 			continue
 		}
-		between := max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
 		if until := last.Add(between); b.Now.Before(until) {
 			return Refusal{Code: reason.DownscaleTooSoon, Zone: z.Name, Until: until}
 		}
@@ -261,11 +260,12 @@ func tooSoon(b *board, d departure) Refusal {
 
 // tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
 func (b *board) tooSoonAfterGone(d departure) Refusal {
-	if !b.Hold.Exists { // the predecessor tracked whole namespaces
+	between := d.zone.MinBetween.Duration
+	if between == 0 || !b.Hold.Exists { // the predecessor tracked whole namespaces
 		return Refusal{}
 	}
 	for _, zone := range slices.Sorted(maps.Keys(b.Hold.Downscaled)) {
-		until := b.Hold.Downscaled[zone].Add(d.zone.MinBetween.Duration)
+		until := b.Hold.Downscaled[zone].Add(between)
 		if _, exists := b.Zone(zone); !exists && b.Now.Before(until) {
 			return Refusal{Code: reason.DownscaleTooSoon, Detail: "after a zone that left the group", Until: until}
 		}

@@ -193,6 +193,17 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1 shrank=1m
 			  zone-b-0 ready@1`,
 			"DownscaleTooSoon zone-b"},
+		"a time that lies ahead keeps nobody where no time is asked for": {`
+			hold free
+			  shrank zone-b -30s ago
+			  shrank zone-x -30s ago
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
+			zone-b rev=1
+			  zone-b-0 ready@1
+			zone-c rev=1 apart=1h
+			  zone-c-0 ready@1`,
+			"yes, noted zone-a from 3 to 2 admitted"},
 		"nor where the hold cannot be read": {`
 			hold rollout/zone-b unreadable=damaged
 			zone-a rev=1 apart=1h
