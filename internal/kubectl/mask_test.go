@@ -32,7 +32,7 @@ func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
 }
 
 // secrets are names that stand in what is drawn, as somebody would know them.
-var secrets = strings.NewReplacer("zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
+var secrets = strings.NewReplacer("zone-[a-z]", "ingester-zone-[a-z]", "zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
 	"team", "mimir-prod", "store", "ingester", "10.0.0.1", "10.1.2.3", "web", "ReplicaOf")
 
 func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
@@ -51,7 +51,8 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 		}
 		named.Asked = plan.Asked{}
 		masked := mask(named)
-		if want, got := causes(named), causes(masked); !slices.Equal(want, got) && named.Hold.Agreed == nil && named.Hold.Decrease.None() {
+		leftOut := named.Hold.Agreed != nil || !named.Hold.Decrease.None() || unknownPartitions(named)
+		if want, got := causes(named), causes(masked); !slices.Equal(want, got) && !leftOut {
 			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
 		}
 		told := fmt.Sprintf("%+v\n%s\n%s", masked, fixture.PrintSnapshot(masked), strings.Join(fixture.Outcome(masked), "\n"))
@@ -61,4 +62,19 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// unknownPartitions tells whether a budget finds no partition in a pod's name, which
+// hashed names do not show.
+func unknownPartitions(s plan.Snapshot) bool {
+	for _, b := range s.Budgets {
+		for _, z := range s.Zones {
+			for _, p := range z.Pods {
+				if _, known := b.PartitionOf(p.Name); b.ByPartition() && !known {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
