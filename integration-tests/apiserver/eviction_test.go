@@ -48,12 +48,20 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	}
 	e.refused(e.evict("zone-a-1"), "1 pod ", " in zone-a; eviction of zone-a-1 in zone-a is refused (")
 	e.refused(e.evict(second.Name), "1 pod ", " in zone-a; eviction of zone-b-0 in zone-b is refused (GroupHeld", "another operation holds the group")
-	e.refused(e.evict("zone-a-1"), "eviction of zone-a-1 in zone-a is refused (OthersCameFirst zone-b", "s at most")
-	e.eventually("zone-b waits in the queue", func(now present) error {
+	e.eventually("zone-b, which asks on, has a place in the queue", func(now present) error {
+		e.refused(e.evict(second.Name), "eviction of zone-b-0 in zone-b is refused (GroupHeld")
 		lease := now.leases["lockstep-group-"+defaultGroup]
 		if lease == nil || !strings.Contains(lease.Annotations["lockstep.dev/waiting"], "zone-b") {
 			return errors.New("not yet")
 		}
+		return nil
+	})
+	e.eventually("zone-a has to let it go first", func(present) error {
+		err := e.evict("zone-a-1")
+		if err == nil || !strings.Contains(err.Error(), "(OthersCameFirst zone-b") {
+			return fmt.Errorf("got %v", err)
+		}
+		e.refused(err, "eviction of zone-a-1 in zone-a is refused", "s at most")
 		return nil
 	})
 	e.opens(first)
