@@ -15,27 +15,46 @@ import (
 // this machine.
 type Clock struct{ last atomic.Pointer[reading] }
 
-// reading is by how much this machine's clock was slow at a time, which has a steady
-// clock's reading.
+// believedAfter is for how long this machine's clock has to agree with all answers once
+// it did not: one of another pace agrees in passing.
+const believedAfter = time.Minute
+
+// reading is what an answer told at a time of this machine, which has a steady clock's
+// reading.
 type reading struct {
 	at     time.Time
-	slowBy time.Duration
+	least  time.Time     // which time it was at the least: a date has no fractions
+	slowBy time.Duration // by how much this machine's clock was slow, at the least
+	wrong  time.Time     // when this machine's clock disagreed last; zero: it never did
 }
 
 // New returns a Clock that goes by this machine.
 func New() *Clock { return new(Clock) }
 
-// Now returns the time.
+// Now returns the time. Where this machine's clock is not to be believed it is rather
+// early than late, so that nobody's time is over too soon, even if the steady clock goes
+// at twice its pace.
 func (c *Clock) Now() time.Time {
+	local := time.Now()
 	if c == nil {
-		return time.Now().Round(0)
+		return local.Round(0)
 	}
 	r := c.last.Load()
 	if r == nil {
-		return time.Now().Round(0)
+		return local.Round(0)
 	}
-	return r.at.Add(r.slowBy + time.Since(r.at)).Round(0) // a date, of which no steady clock knows
+	return r.now(local).Round(0) // a date, of which no steady clock knows
 }
+
+// now returns the time at a later time of this machine.
+func (r *reading) now(local time.Time) time.Time {
+	if r.wrong.IsZero() || r.at.Sub(r.wrong) >= believedAfter {
+		return r.at.Add(local.Sub(r.at))
+	}
+	return r.atLeast(local)
+}
+
+func (r *reading) atLeast(local time.Time) time.Time { return r.least.Add(local.Sub(r.at) / 2) }
 
 // Offset is by how much this machine's clock was slow at the last answer; less than a
 // second is never noticed.
@@ -51,20 +70,32 @@ func (c *Clock) Offset() time.Duration {
 func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{next, c} }
 
 // learn is told that an answer was dated between two readings of this machine's
-// clock. A date has no fractions, so it stands for a whole second. Earlier answers would
-// tell which part of it, if the pace of this machine's clocks could be trusted.
+// clock. A date has no fractions, so it stands for a whole second.
 func (c *Clock) learn(sent, received, date time.Time) {
-	if took := received.Sub(sent); took > time.Second && c.last.Load() != nil {
-		if now := c.Now(); !now.Before(date) && now.Before(date.Add(time.Second+took)) {
-			return // it says less than is known
+	next := &reading{at: received, least: date}
+	possible := span{least: date.Sub(received), most: date.Add(time.Second).Sub(sent)}
+	if !possible.has(0) {
+		next.slowBy = possible.least
+	}
+	if last := c.last.Load(); last != nil {
+		if received.Sub(sent) > time.Second && possible.has(last.slowBy) {
+			next.slowBy = last.slowBy // it says less than is known
 		}
+		if known := last.atLeast(received); known.After(date) && possible.has(known.Sub(received)) {
+			next.least = known
+		}
+		next.wrong = last.wrong
 	}
-	r := reading{at: received}
-	if least, most := date.Sub(received), date.Add(time.Second).Sub(sent); least > 0 || most < 0 {
-		r.slowBy = least // rather early than late: nobody's time is over too soon
+	if next.slowBy != 0 {
+		next.wrong = received
 	}
-	c.last.Store(&r)
+	c.last.Store(next)
 }
+
+// span is by how much this machine's clock may be slow, by an answer.
+type span struct{ least, most time.Duration }
+
+func (s span) has(slowBy time.Duration) bool { return s.least <= slowBy && slowBy <= s.most }
 
 type timed struct {
 	next  http.RoundTripper

@@ -40,15 +40,20 @@ func TestAClockForgetsADifferenceThatIsOver(t *testing.T) {
 }
 
 func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New()
-		began := time.Now()
-		c.learn(began, began, began.Add(time.Hour))
-		time.Sleep(3 * time.Minute)
-		if got, want := c.Now(), began.Add(time.Hour+3*time.Minute); !got.Equal(want) {
-			t.Errorf("it is %v, want %v", got, want)
-		}
-	})
+	for name, tc := range map[string]struct{ fast, want time.Duration }{
+		"one that agrees, at its pace":           {0, 3 * time.Minute},
+		"one that does not, as if it went twice": {time.Hour, time.Hour + 90*time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := New()
+			began := time.Now()
+			c.learn(began, began, began.Add(tc.fast))
+			time.Sleep(3 * time.Minute)
+			if got, want := c.Now(), began.Add(tc.want); !got.Equal(want) {
+				t.Errorf("%s: it is %v, want %v", name, got, want)
+			}
+		})
+	}
 }
 
 func TestNoClockIsThatOfThisMachine(t *testing.T) {
@@ -63,14 +68,31 @@ func TestNoClockIsThatOfThisMachine(t *testing.T) {
 
 func TestAClockIsNeverAhead(t *testing.T) {
 	for _, pace := range []float64{0.5, 1, 1.65, 2} {
-		c := New()
-		for passed := time.Duration(0); passed < time.Minute; passed += 137 * time.Millisecond {
-			truth := noon.Add(passed)
-			local := noon.Add(-17*time.Minute + time.Duration(pace*float64(passed)))
-			c.learn(local, local, truth.Truncate(time.Second))
-			if slow := truth.Sub(local.Add(c.Offset())); slow < 0 || slow >= time.Second {
-				t.Fatalf("at a pace of %v it is %v slow after %v", pace, slow, passed)
+		for _, off := range []time.Duration{-17 * time.Minute, -20 * time.Second, 20 * time.Second} { // some agree in passing
+			c := New()
+			for passed := time.Duration(0); passed < time.Minute; passed += 37 * time.Millisecond {
+				truth := noon.Add(passed)
+				local := noon.Add(off + time.Duration(pace*float64(passed)))
+				if passed%(5*37*time.Millisecond) == 0 {
+					c.learn(local, local, truth.Truncate(time.Second))
+				}
+				if slow := truth.Sub(c.last.Load().now(local)); slow < 0 || slow >= time.Second {
+					t.Fatalf("off by %v, at a pace of %v it is %v slow after %v", off, pace, slow, passed)
+				}
 			}
+		}
+	}
+}
+
+func TestAClockThatWasWrongIsBelievedOnceItHasAgreedForAMinute(t *testing.T) {
+	c := New()
+	c.learn(noon, noon, noon.Add(time.Hour))
+	for passed := time.Duration(0); passed <= believedAfter; passed += time.Second {
+		local := noon.Add(passed + time.Second/2)
+		c.learn(local, local, noon.Add(passed))
+		believed := c.last.Load().now(local).Equal(local)
+		if want := passed+time.Second/2 >= believedAfter; believed != want {
+			t.Errorf("after %v: believed %t, want %t", passed, believed, want)
 		}
 	}
 }
