@@ -86,7 +86,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	telling.Go(func() { o.asking.Run(ctx) })
 	l.Run(ctx)
 	telling.Wait() // before anybody else leads and tells the same pods
-	o.forgetAll()
+	o.resign()
 }
 
 // workers is one more where there is one namespace: the loop keeps the last free
@@ -98,11 +98,11 @@ func (o *Operator) workers() int {
 	return o.config.Workers
 }
 
-// forgetAll drops what was remembered of groups while this process led: another
-// one speaks for them now.
-func (o *Operator) forgetAll() {
+// resign drops what was remembered of groups while this process led: another one speaks
+// for them now.
+func (o *Operator) resign() {
 	for _, key := range o.reporter.Keys() {
-		o.controller.Forget(key)
+		o.controller.Resign(key)
 	}
 	o.metrics.ForgetNamespaces()
 }

@@ -5,11 +5,15 @@ import "slices"
 // Confirms tells whether a view proposes the takedowns of a plan as well that was made
 // from a live read: reading takes a while, and what broke meanwhile is seen in the
 // caches. A granted eviction that the plan ends keeps nobody back: that it is over is
-// seen live alone.
-func Confirms(view Snapshot, steps []Action) bool {
+// seen live alone. Nor does a Lease that the caches do not show, whose label somebody
+// took off: the look has read it.
+func Confirms(view, looked Snapshot, steps []Action) bool {
 	taken := takedowns(steps)
 	if len(taken) == 0 {
 		return true
+	}
+	if !view.Hold.Exists {
+		view.Hold = looked.Hold
 	}
 	view.Hold.Intents = slices.DeleteFunc(slices.Clone(view.Hold.Intents), func(i Intent) bool {
 		return slices.ContainsFunc(steps, func(step Action) bool {

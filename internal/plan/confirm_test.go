@@ -11,21 +11,24 @@ import (
 func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
 	const whole = outdated + " zone-b-0 ready@2\n"
+	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
 	for sentence, tc := range map[string]struct {
 		live, cached string
 		want         bool
 	}{
-		"what they propose as well":                          {whole, whole, true},
-		"not what would break what broke meanwhile":          {whole, outdated + " zone-b-0 starting@2\n", false},
-		"a plan that takes nobody down":                      {outdated + " zone-b-0 starting@2\n", outdated, true},
-		"a takedown that a grant was in the way of":          {lapsed + whole, lapsed + whole, true},
-		"not one that a grant is in the way of since":        {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
-		"not beside one grant that is over and one that not": {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
+		"what they propose as well":                            {whole, whole, true},
+		"not what would break what broke meanwhile":            {whole, outdated + " zone-b-0 starting@2\n", false},
+		"what they propose without the Lease that a look read": {"hold rollout/zone-b\n" + both, both, true},
+		"a plan that takes nobody down":                        {outdated + " zone-b-0 starting@2\n", outdated, true},
+		"a takedown that a grant was in the way of":            {lapsed + whole, lapsed + whole, true},
+		"not one that a grant is in the way of since":          {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
+		"not beside one grant that is over and one that not":   {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			steps := plan.Group(fixture.MustParse("live\n" + tc.live))
-			if got := plan.Confirms(fixture.MustParse(tc.cached), steps); got != tc.want {
+			looked := fixture.MustParse("live\n" + tc.live)
+			steps := plan.Group(looked)
+			if got := plan.Confirms(fixture.MustParse(tc.cached), looked, steps); got != tc.want {
 				t.Errorf("got %t, want %t for\n%s", got, tc.want, plan.Notation(steps))
 			}
 		})

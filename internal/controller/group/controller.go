@@ -7,6 +7,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,17 +92,19 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
-		c.behind(ctx, cached, missing, lasting)
+		c.behind(ctx, cached, missing, lasting >= tellAfter)
 		return loop.After(lookAgain), nil
 	}
 	return c.step(ctx, cached)
 }
 
+var errUnconfirmed = errors.New("the caches do not propose what a look does")
+
 // behind tells people when the caches do not catch up.
-func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasting time.Duration) {
+func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
 	waits := everyZone(s, plan.Refusal{Code: reason.CacheBehind})
-	if lasting >= tellAfter && c.Reporter.Group(s, waits, nil) {
+	if lasts && c.Reporter.Group(s, waits, nil) {
 		entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")
 		return
 	}
@@ -133,8 +136,9 @@ func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, e
 		c.Fresh.Looked(live)
 		s = live
 		steps, covered = think(s)
-		if !plan.Confirms(c.Observer.Cached(s.Key), steps) {
-			c.trouble.forget(s.Key)
+		if !plan.Confirms(c.Observer.Cached(s.Key), s, steps) {
+			_, lasts := c.trouble.tell(s.Key, s.Now, errUnconfirmed)
+			c.behind(ctx, s, "what was looked at", lasts)
 			return loop.After(lookAgain), nil
 		}
 		if !plan.Disrupts(steps) {
@@ -216,15 +220,22 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 	return loop.Gone()
 }
 
-// Forget drops what is remembered of a group: it exists no more, its namespace
-// opted out, or this process does not lead any more.
+// Forget drops what is remembered of a group: it exists no more, or its namespace
+// opted out.
 func (c *Controller) Forget(key plan.Key) {
-	c.Reporter.Forget(key)
+	c.Resign(key)
 	c.Holds.Forget(key)
+	c.Fresh.Forget(key)
+}
+
+// Resign drops what only a process that leads needs to know of a group. What was seen and
+// written stays known, and since when: webhooks go on, and a granted eviction lapses by
+// how long a process has known of it, however often it leads meanwhile.
+func (c *Controller) Resign(key plan.Key) {
+	c.Reporter.Forget(key)
 	c.Told.Forget(key)
 	c.Asked.Forget(key)
 	c.Traces.Forget(key)
-	c.Fresh.Forget(key)
 	c.trouble.forget(key)
 }
 

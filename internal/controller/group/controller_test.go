@@ -210,7 +210,7 @@ func TestReconcile(t *testing.T) {
 				}
 				forgotten := []string(nil)
 				if tc.forgets {
-					forgotten = []string{"reporter team/store", "holds team/store", "told team/store", "asked team/store", "traces team/store"}
+					forgotten = []string{"reporter team/store", "told team/store", "asked team/store", "traces team/store", "holds team/store"}
 				}
 				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
 					t.Errorf("forgotten (-want +got):\n%s", diff)
@@ -259,6 +259,20 @@ func TestWhatWasWrittenIsForgottenWithTheGroup(t *testing.T) {
 	}
 }
 
+// Its webhooks go on, and a granted eviction lapses by how long it has been known.
+func TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten(t *testing.T) {
+	w := world{cached: fixture.MustParse(outdated)}
+	c, _ := newController(&w)
+	c.Fresh.PodMoved(store, "zone-a-0", 10)
+	c.Resign(store)
+	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "told "+store.String()) {
+		t.Errorf("forgotten: %q", w.forgotten)
+	}
+	if behind, _ := c.Fresh.Behind(w.cached); behind == "" {
+		t.Error("what was deleted is not awaited any more")
+	}
+}
+
 // What a look has shown, the caches must show before they are planned on.
 func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
 	w := world{cached: fixture.MustParse(outdated), live: fixture.MustParse("live\nzone-a rev=2 version=20\n zone-a-0 ready@2 version=20\n")}
@@ -277,6 +291,34 @@ func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
 	if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.Done() {
 		t.Errorf("got %s, %v", got, err)
 	}
+}
+
+// Somebody has taken the label off the Lease, and the caches show none.
+func TestARolloutGoesOnWhoseLeaseOnlyALookShows(t *testing.T) {
+	const zones = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
+	w := world{cached: fixture.MustParse(zones), live: fixture.MustParse("live\nhold rollout/zone-b inherited\n" + zones)}
+	c, _ := newController(&w)
+	if _, err := c.Reconcile(t.Context(), store); err != nil || len(w.ran) != 1 {
+		t.Errorf("ran %q, %v", w.ran, err)
+	}
+}
+
+func TestCachesThatNeverProposeWhatALookDoesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{}
+		c, _ := newController(&w)
+		for range 10 {
+			w.cached, w.live = today("zone-a rev=2\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 ready@1\n"), today("live\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n zone-b-0 ready@1\n")
+			if _, err := c.Reconcile(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		const want = "wait zone-a because CacheBehind; wait zone-b because CacheBehind"
+		if len(w.ran) > 0 || len(w.reported) == 0 || w.reported[0] != want {
+			t.Errorf("ran %q, reported %q", w.ran, w.reported)
+		}
+	})
 }
 
 // A Lease that is known is compared by the write that follows a look; one that

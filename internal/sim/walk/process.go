@@ -307,7 +307,8 @@ func (p *process) lead() {
 	}
 }
 
-// resign ends what the process does as the leader, and lets it forget what it knew.
+// resign ends what the process does as the leader. Its webhooks go on, and what it knows
+// stays known.
 func (p *process) resign() {
 	if !p.leads {
 		return
@@ -315,9 +316,7 @@ func (p *process) resign() {
 	p.tell(p.name, "leads no more")
 	p.leads = false
 	p.term++
-	for no, s := range p.sights {
+	for _, s := range p.sights {
 		s.worker = worker{}
-		s.known, s.grants = reply{}, nil
-		p.fresh.Forget(p.groups[no].key)
 	}
 }

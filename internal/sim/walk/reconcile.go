@@ -87,7 +87,7 @@ func (p *process) reconcile(g *group) {
 		r.seen = live
 		r.shown = p.byCaches(g).with(live)
 		r.think()
-		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.steps) {
+		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.seen, r.steps) {
 			r.end(lookAgain, nil)
 			return
 		}
