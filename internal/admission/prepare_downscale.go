@@ -57,7 +57,8 @@ const (
 // Judge implements Judge.
 func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	c.DryRun = c.DryRun || p.DryRun
-	switch shrinks, known := c.Shrinks(); {
+	shrinks, known := c.Shrinks()
+	switch {
 	case !known:
 		return p.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks && !c.Moves():
@@ -77,6 +78,8 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 		return p.Doubt(ParentUnknown, err.Error())
 	case set.UID != c.Old.UID:
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
+	case shrinks && c.Regroups():
+		return p.regrouped(c).of(set.Key)
 	case !set.Held:
 		return Allow(NotGuarded)
 	case c.Moves():
@@ -215,15 +218,24 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snap
 	zone, _ := live.Zone(v.Note.Zone)
 	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err == nil {
-		if because := plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
-			return heard, because
-		}
-		err = p.stage(ctx, key, v.Note, plan.Admitted)
+		because, err = p.admit(ctx, key, v)
 	}
-	if err != nil {
+	if err != nil && because.None() {
 		because = plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()}
 	}
 	return heard, because
+}
+
+// admit writes down that all agreed, if nothing speaks against it by then: neither what
+// became of the group meanwhile nor what the very Lease says that is written over.
+func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdict) (because plan.Refusal, err error) {
+	err = p.rewrite(ctx, key, func(record *plan.Hold) error {
+		if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
+			return errRefused
+		}
+		return p.advance(record, v.Note, plan.Admitted)
+	})
+	return because, err
 }
 
 // undo writes down that a decrease will not happen, and that those are to be told who
@@ -245,29 +257,35 @@ func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, note plan.Dec
 	}
 }
 
-var errTakenBack = errors.New("it was taken back meanwhile")
+var (
+	errTakenBack = errors.New("it was taken back meanwhile")
+	errRefused   = errors.New("it is refused by now")
+)
 
 // nothing is the stage of a decrease that is not noted any more.
 const nothing plan.Stage = ""
 
 // stage writes the next stage of a decrease that is being prepared, if it still is.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next plan.Stage) error {
-	return p.rewrite(ctx, key, func(record *plan.Hold) error {
-		d := record.Decrease
-		d.Since, d.Trace = note.Since, note.Trace
-		if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
-			return errTakenBack
-		}
-		switch next {
-		case nothing:
-			record.Decrease = plan.Decrease{}
-		case plan.Undoing:
-			record.Decrease = record.Decrease.TakenBack(p.Clock.Now())
-		default:
-			record.Decrease.Stage, record.Decrease.Since = next, p.Clock.Now()
-		}
-		return nil
-	})
+	return p.rewrite(ctx, key, func(record *plan.Hold) error { return p.advance(record, note, next) })
+}
+
+// advance brings what is noted to its next stage.
+func (p *PrepareDownscale) advance(record *plan.Hold, note plan.Decrease, next plan.Stage) error {
+	d := record.Decrease
+	d.Since, d.Trace = note.Since, note.Trace
+	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
+		return errTakenBack
+	}
+	switch next {
+	case nothing:
+		record.Decrease = plan.Decrease{}
+	case plan.Undoing:
+		record.Decrease = record.Decrease.TakenBack(p.Clock.Now())
+	default:
+		record.Decrease.Stage, record.Decrease.Since = next, p.Clock.Now()
+	}
+	return nil
 }
 
 // undoAnew notes a decrease to be undone that somebody else has given up: pods

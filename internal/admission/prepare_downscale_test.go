@@ -170,6 +170,45 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 	}
 }
 
+// overtaken pods agree to leave, and the write that says so comes after one of somebody
+// else, of which this replica hears by that alone.
+type overtaken struct {
+	onlyGroup
+
+	holds *ledger
+	later plan.Snapshot
+}
+
+func (o *overtaken) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	o.holds.mu.Lock()
+	defer o.holds.mu.Unlock()
+	o.holds.overtake = 1
+	return true, nil
+}
+
+// Cached implements admission.Observer.
+func (o *overtaken) Cached(key plan.Key) plan.Snapshot {
+	o.holds.mu.Lock()
+	defer o.holds.mu.Unlock()
+	if attempts := len(o.holds.written); attempts > 1 {
+		return fixture.Clone(o.later)
+	}
+	return o.onlyGroup.Cached(key)
+}
+
+// Another replica has dated a downscale in the Lease that this one is about to write over.
+func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
+	later := askingAtRest()
+	shrankJustNow(&later.Zones[1])
+	holds := &ledger{}
+	pods := &overtaken{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
+	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.Turns{}, Log: silent()}
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
+	if stage := holds.Cached(plan.Key{}).Decrease.Stage; stage != plan.Undoing {
+		t.Errorf("the hold notes the stage %q", stage)
+	}
+}
+
 func shrankJustNow(z *plan.Zone) {
 	z.Downscaled.Time, z.MinBetween.Duration = fixture.Now(), time.Hour
 }

@@ -238,6 +238,18 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	}
 }
 
+// A downscale that is noted and does not come leaves its zone to another one, which is
+// only dated. When that one came, the older note looks as if it had come itself.
+func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
+	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
+			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
+		}
+	}
+}
+
 // A decrease through /scale and its reversal leave nothing on the object that
 // says so. Two changes of the spec since the yes may have been just that.
 func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
@@ -255,6 +267,17 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		if covered.Verdict != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
 			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, covered.Verdict, at, is, kept)
 		}
+	}
+}
+
+// No webhook was asked, and the raise comes before anything else was written.
+func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
+	s := fixture.MustParse("live\nhold free\nzone-a rev=1 edits=5 version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n")
+	noted := hold.Cover(s, plan.Group(s)).Record
+	later := fixture.MustParse("live\nhold free\nzone-a rev=1 edits=6 version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n")
+	later.Hold = noted
+	if got := hold.Cover(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Decrease.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+		t.Errorf("noted %s, and dated %v", noted.Decrease, got)
 	}
 }
 

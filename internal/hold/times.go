@@ -37,3 +37,10 @@ func lasting(s *plan.Snapshot) map[string]time.Time {
 	}
 	return times
 }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

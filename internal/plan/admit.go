@@ -177,7 +177,21 @@ func (b *board) besides(d departure) Verdict {
 	if !b.keepsTime() {
 		return Verdict{}
 	}
-	return Verdict{Because: firstOf(readable(b), tooSoon(b, d)), Dated: true}
+	return Verdict{Because: firstOf(readable(b), judgedAnew(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
+}
+
+// shrinksElsewhere objects while another zone may shrink at any moment: when that will
+// have been is not known yet.
+func shrinksElsewhere(b *board, d departure) Refusal {
+	noted := b.Hold.Decrease
+	other, exists := b.standing(noted.Zone)
+	if noted.Zone == d.Zone || noted.Stage == Undoing || !exists || max(d.zone.MinBetween.Duration, other.MinBetween.Duration) == 0 {
+		return Refusal{}
+	}
+	if course := b.Course(noted); course != Awaited && course != Unseen {
+		return Refusal{}
+	}
+	return Refusal{Code: reason.ZoneShrinking, Zone: noted.Zone, Detail: noted.String(), Until: b.later(b.patience(noted))}
 }
 
 // readable objects where nothing can be added to what the hold says.

@@ -185,6 +185,56 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1
 			  zone-b-0 ready@1`,
 			"yes, dated"},
+		"but not while another zone may shrink at any moment": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted since=1s
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"ZoneShrinking zone-b (zone-b from 2 to 1 admitted)"},
+		"nor while that is prepared": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 preparing since=1s
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1 apart=1h
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"ZoneShrinking zone-b (zone-b from 2 to 1 preparing)"},
+		"it waits for no preparation that is undone": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 undoing asked since=1s
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2`,
+			"yes, dated"},
+		"nor for one that came too late": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted asked version=9 since=1s
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1`,
+			"yes, dated"},
+		"nor where neither of the two asks for time": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted since=1s
+			zone-a rev=1
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1 zone-b-1 ready@1
+			zone-c rev=1 apart=1h
+			  zone-c-0 ready@1`,
+			"yes, dated"},
+		"a time is noted of what can come": {`
+			hold rollout/zone-b
+			  noted zone-b-0
+			zone-a rev=1 apart=1h version=11
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+			zone-b rev=1
+			  zone-b-0 ready@1`,
+			"ObjectMoved zone-a"},
 		"but not too soon": {`
 			hold rollout/zone-b
 			  noted zone-b-0
