@@ -154,7 +154,7 @@ var notPlights = map[string][]string{
 	"only a webhook says so, to whoever asked": {
 		"ObjectMoved", "ParentUnknown", "CacheEmpty", "PodOnHostNetwork", "ObjectUnreadable", "ReplicasUnknown",
 		"EvictionUnderway", "PartitionNotWhole", "PartitionTooFresh", "EvictionsBarred", "SeveralBudgets",
-		"PartitionUnknown", "EvictionUnreadable", "OrdinalsMoved",
+		"PartitionUnknown", "EvictionUnreadable", "OrdinalsMoved", "GroupChanged",
 	},
 	"a condition of the budget says so": {"BudgetInvalid", "NothingCovered", "SeveralGroups"},
 	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {

@@ -347,8 +347,28 @@ var all = []Mutant{
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
-		Edits: []Edit{{downscale, "if because := plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {", "if because := (plan.Refusal{}); !because.None() {"}},
+		Edits: []Edit{{downscale, "if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {", "if because = (plan.Refusal{}); !because.None() {"}},
 		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
+	},
+	{
+		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
+		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
+		Test:  "internal/plan TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
+	},
+	{
+		Name:  "time of a downscale that an earlier one is written over",
+		Edits: []Edit{{"internal/hold/hold.go", "later(times[former.Zone], former.EffectiveBy(s.Now))", "former.EffectiveBy(s.Now)"}},
+		Test:  "internal/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
+	},
+	{
+		Name:  "downscale that its former group alone judges",
+		Edits: []Edit{{downscale, "case shrinks && c.Regroups():", "case false:"}},
+		Test:  "internal/admission TestNoUpdateShrinksAZoneAndChangesItsGroup", Rule: "it_joins_one",
+	},
+	{
+		Name:  "granted eviction that is known anew with each term of a leader",
+		Edits: []Edit{{"internal/controller/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Told", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Told"}},
+		Test:  "internal/controller/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
@@ -368,7 +388,12 @@ var all = []Mutant{
 	},
 	{
 		Name:  "time of the API server that is fast where this machine's clock is wrong",
-		Edits: []Edit{{"internal/clock/clock.go", "r.slowBy = least", "r.slowBy = most"}},
+		Edits: []Edit{{"internal/clock/clock.go", "least: date}", "least: date.Add(time.Second)}"}},
+		Test:  "internal/clock TestAClockIsNeverAhead", Rule: "slow after",
+	},
+	{
+		Name:  "machine's clock of another pace that is believed while it agrees in passing",
+		Edits: []Edit{{"internal/clock/clock.go", "believedAfter = time.Minute", "believedAfter = 0 * time.Minute"}},
 		Test:  "internal/clock TestAClockIsNeverAhead", Rule: "slow after",
 	},
 	{

@@ -95,6 +95,7 @@ var catalogue = []Entry{
 	{InvalidPausedUntil, 241, Attention, "the annotation lockstep.dev/paused-until is no time; the zone stays paused", "Correct it to a time like 2026-01-05T12:00:00Z, or remove it."},
 	{PauseOver, 242, Attention, "the zone is marked as paused, and the time of its pause is over: it is not paused any more", "Remove the annotations with kubectl lockstep resume; to pause it again, set lockstep.dev/paused-until anew or remove it."},
 	{OrdinalsMoved, 243, Attention, "the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared", "Leave spec.ordinals.start as it is, or scale the zone to 0 first."},
+	{GroupChanged, 244, Attention, "the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it", "Change the label first and spec.replicas afterwards, or the other way round."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -49,6 +49,7 @@ var places = map[Code][]Place{
 	InvalidPausedUntil:    {InRemarks},
 	PauseOver:             {InRemarks},
 	OrdinalsMoved:         {InRefusals},
+	GroupChanged:          {InRefusals},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

@@ -113,6 +113,7 @@ const (
 	InvalidPausedUntil    Code = "InvalidPausedUntil"
 	PauseOver             Code = "PauseOver"
 	OrdinalsMoved         Code = "OrdinalsMoved"
+	GroupChanged          Code = "GroupChanged"
 	InvariantViolated     Code = "InvariantViolated"
 )
 
