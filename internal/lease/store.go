@@ -323,6 +323,9 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	case key.Covered:
 		whose = contract.CoveredAnnotation
 	}
+	for _, other := range []string{contract.GroupAnnotation, contract.AloneAnnotation, contract.CoveredAnnotation} {
+		delete(next.Annotations, other) // one says whose it is
+	}
 	next.Annotations = with(next.Annotations, whose, key.Group)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))

@@ -433,7 +433,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	preferred, strategy := "somebody", coordinationv1.OldestEmulationVersion
 	before := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Labels = map[string]string{"team": "red"}
-		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old"}
+		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old", contract.AloneAnnotation: "another"}
 		l.Finalizers = []string{"example.com/keep"}
 		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "y"}}
 		l.Spec.PreferredHolder, l.Spec.Strategy = &preferred, &strategy
