@@ -419,7 +419,7 @@ var all = []Mutant{
 	},
 	{
 		Name:   "downscale that counts from the yes to it",
-		Edits:  []Edit{{cover, "times[former.Zone] = former.EffectiveBy(s.Now)", "times[former.Zone] = former.Since"}},
+		Edits:  []Edit{{cover, "later(times[former.Zone], former.EffectiveBy(s.Now))", "later(times[former.Zone], former.Since)"}},
 		Test:   walk,
 		Rule:   "TooSoon",
 		Remark: "the explorer has no lengths of time",
