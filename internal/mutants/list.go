@@ -420,9 +420,9 @@ var all = []Mutant{
 	{
 		Name:   "downscale that counts from the yes to it",
 		Edits:  []Edit{{cover, "later(times[former.Zone], former.EffectiveBy(s.Now))", "later(times[former.Zone], former.Since)"}},
-		Test:   walk,
-		Rule:   "TooSoon",
-		Remark: "the explorer has no lengths of time",
+		Test:   "internal/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
+		Rule:   "dated",
+		Remark: "TestWalk finds it in 547 schedules",
 	},
 	{
 		Name:  "preparation begun while another is undone",
