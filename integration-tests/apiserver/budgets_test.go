@@ -180,6 +180,7 @@ func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
 	}
 	seesBudgets(t, e.operator.Operator, e.name, "all 1")
 	before := e.pod("zone-a-0")
+	e.mayEvict("zone-a-0")
 	if err := e.evict("zone-a-0"); err != nil {
 		t.Fatal(err)
 	}

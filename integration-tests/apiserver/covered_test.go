@@ -19,6 +19,8 @@ func TestPodsWithoutAGroupAreEvictedUnderTheLeaseOfTheirBudget(t *testing.T) {
 	}
 	e.says("cache", "at 1: 1, cache-a 0/2 1, cache-b 0/2 1")
 	first, second := e.pod("cache-a-0"), e.pod("cache-b-0")
+	e.mayEvict("other-0")
+	e.mayEvict(first.Name)
 	if err := e.evict(first.Name); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 	c.start()
 	c.isAsked()
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	c.mayShrink("zone-a")
 	return c.scene, c.proxy, c.start
 }
 

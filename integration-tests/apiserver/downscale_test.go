@@ -217,6 +217,38 @@ func (s *scene) shrinksAtLast(way, zone string) {
 	s.eventually(fmt.Sprintf("%s of %s by one", way, zone), func(present) error { return s.scaleBy(way, zone, -1) })
 }
 
+// mayShrink waits until whoever is asked sees that a zone may shrink, which the witness
+// may have seen before: on trial, of which nothing comes.
+func (s *scene) mayShrink(zone string) {
+	s.t.Helper()
+	s.eventually("the operator sees that "+zone+" may shrink", func(present) error { return s.shrinkOnTrial(zone) })
+}
+
+// shrinkOnTrial asks once for one replica less, as a dry run.
+func (s *scene) shrinkOnTrial(zone string) error {
+	s.t.Helper()
+	ctx, sets := s.t.Context(), s.world.admin.AppsV1().StatefulSets(s.name)
+	set, err := sets.Get(ctx, zone, getOptions)
+	if err != nil {
+		return err
+	}
+	body := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, *set.Spec.Replicas-1)
+	_, err = sets.Patch(ctx, zone, types.MergePatchType, body, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// observed waits until the StatefulSet controller has seen what a zone asks for now, and
+// said so in its status: who asks about a zone while that is written has to ask again.
+func (s *scene) observed(zone string) {
+	s.t.Helper()
+	s.eventually("the StatefulSet controller has seen "+zone, func(now present) error {
+		if set := now.sets[zone]; set.Status.ObservedGeneration < set.Generation {
+			return fmt.Errorf("generation %d, observed %d", set.Generation, set.Status.ObservedGeneration)
+		}
+		return nil
+	})
+}
+
 func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
@@ -258,6 +290,7 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	s.lingers("zone-c-2", never) // so zone-c has the group until somebody has looked
 	s.changeAll(version(2), gated())
 	s.awaitDeletion("zone-a-0")
+	s.observed("zone-c")
 	err := s.scaleBy(scaled, "zone-c", -1)
 	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "rollout/zone-a") {
 		t.Errorf("got %v, want a 429 that names the holder", err)

@@ -26,7 +26,7 @@ type exodus struct {
 	pods    []string
 	vetoed  bool     // after the first yes a PodDisruptionBudget says no
 	holders []string // that the Lease of the group names while it notes evictions
-	waiting string   // the zone that has a place in the queue meanwhile; none: nobody waits
+	waiting string   // the zone that has a place in the queue until the first pod has left; none: nobody waits
 }
 
 var exoduses = []exodus{
@@ -118,6 +118,9 @@ func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 	t.Helper()
 	e, proxy, _ := leavable(t, of)
 	before := len(proxy.Writes())
+	if of.waiting != "" {
+		e.lingers(of.pods[0], never)
+	}
 	all := e.leave(of)
 	if of.waiting != "" {
 		e.eventually(of.waiting+" waits in the queue", func(now present) error {
@@ -127,6 +130,7 @@ func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 			}
 			return nil
 		})
+		e.leaves(of.pods[0])
 	}
 	all.haveLeft()
 	e.settled()

@@ -173,6 +173,14 @@ func (e *evictor) evict(pod string, more ...func(*policyv1.Eviction)) error {
 	return e.client.PolicyV1().Evictions(e.name).Evict(e.t.Context(), eviction)
 }
 
+// mayEvict waits until the operator sees that a pod may be evicted, which the witness may
+// have seen before: on trial, of which nothing comes.
+func (e *evictor) mayEvict(pod string) {
+	e.t.Helper()
+	e.eventually("the operator sees that "+pod+" may be evicted", func(present) error { return e.evict(pod, dryEviction) })
+	e.warned() // of that
+}
+
 // evictDryByQuery asks for a dry run beside the object.
 func (e *evictor) evictDryByQuery(pod string) error {
 	e.t.Helper()

@@ -15,6 +15,7 @@ func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
 	before := e.pod("zone-a-1")
+	e.mayEvict("zone-a-1")
 	if err := e.evict("zone-a-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +44,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))
 	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
+	e.mayEvict(first.Name)
 	if err := e.evict(first.Name); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +78,7 @@ func TestAPodThatIsDownIsEvictedWhoeverHasTheHold(t *testing.T) {
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 1, gated()))
 	down := e.pod("zone-b-0")
+	e.mayEvict("zone-a-0")
 	if err := e.evict("zone-a-0"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +99,7 @@ func TestADryRunOfAnEvictionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.mayEvict("zone-a-0")
 	for _, err := range []error{e.evict("zone-a-0", dryEviction), e.evictDryByQuery("zone-a-0")} {
 		if err != nil {
 			t.Error(err)
@@ -114,6 +118,7 @@ func TestAnEvictionThatIsBoundToNoPodIsGrantedWithAWarning(t *testing.T) {
 	e := unboundEvictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
 	before := e.pod("zone-a-1")
+	e.mayEvict(before.Name)
 	if err := e.evict(before.Name); err != nil {
 		t.Fatal(err)
 	}

@@ -146,6 +146,7 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	p.tellsHistory(way+"1 over false; over false", done)
 	s.opensGates("zone-a-1", "zone-b-0")
 	s.settled()
+	third = s.revisions() // that of zone-b, which may not have had its own before
 	again := fmt.Sprintf("%s2 over true, zone-b %s->%s replaced 1 over true; over true", way, second["zone-b"], third["zone-b"])
 	s.hasItsTimes(p.tellsHistory(again, done)[0])
 	text := p.ends(0, "history", defaultGroup)

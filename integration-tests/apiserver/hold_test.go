@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -74,13 +75,11 @@ func (s *scene) respectsAHoldByHand() {
 	s.changeAll(version(2))
 	s.settledSoon()
 	const long = 15 * time.Second // more than it takes to change the zones
-	taken := s.lease("lockstep-group-" + defaultGroup).DeepCopy()
-	taken.Spec.HolderIdentity = new("manual/maintenance")
-	taken.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	taken.Spec.LeaseDurationSeconds = new(int32(long.Seconds()))
-	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(s.t.Context(), taken, metav1.UpdateOptions{}); err != nil {
-		s.t.Fatal(err)
-	}
+	taken := metav1.NowMicro()
+	s.editLease(func(l *coordinationv1.Lease) {
+		l.Spec.HolderIdentity, l.Spec.RenewTime = new("manual/maintenance"), &taken
+		l.Spec.LeaseDurationSeconds = new(int32(long.Seconds()))
+	})
 	s.eventually("the witness hears of it", func(now present) error {
 		if free(now) == nil {
 			return errors.New("not yet")
@@ -92,7 +91,7 @@ func (s *scene) respectsAHoldByHand() {
 	changed := time.Now()
 	s.settled()
 	first := s.takedowns()[before]
-	expiry := taken.Spec.RenewTime.Add(long)
+	expiry := taken.Add(long)
 	due := changed
 	if expiry.After(changed) {
 		due = expiry

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,7 @@ func evictable(t *testing.T, args ...string) (*trial, *evictor, *operator) {
 	c.isAsked()
 	e := c.evictionsAnswered()
 	c.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.mayEvict("zone-a-0")
 	return c, e, op
 }
 
@@ -98,7 +100,8 @@ func TestEveryReplicaAnswersEvictionsWhileNobodyLeads(t *testing.T) {
 	c.eventually("one is evicted", func(present) error { return e.evict(first.Name) })
 	for _, o := range replicas {
 		c.service.leadTo(webhookAddress(t, o))
-		e.refused(c.answered(func() error { return e.evict(second.Name) }), "eviction of "+second.Name, "eviction/zone-a")
+		err := c.heldUpBy("eviction/zone-a", func() error { return e.evict(second.Name) })
+		e.refused(err, "eviction of "+second.Name)
 	}
 	c.leaves(first.Name)
 	e.comesBack(first)
@@ -114,6 +117,23 @@ func (c *trial) answered(request func() error) error {
 	var err error
 	c.eventually("there is an answer", func(present) error {
 		if err = request(); apierrors.IsInternalError(err) {
+			return err
+		}
+		return nil
+	})
+	return err
+}
+
+// heldUpBy makes a request that is refused, again until it is so because of a holder: a
+// replica may hear of what that does before it hears of the hold.
+func (c *trial) heldUpBy(holder string, request func() error) error {
+	c.t.Helper()
+	var err error
+	c.eventually("a refusal names "+holder, func(present) error {
+		if err = c.answered(request); !apierrors.IsTooManyRequests(err) {
+			c.t.Fatalf("got %v, want a 429 that names %s", err, holder)
+		}
+		if !strings.Contains(err.Error(), holder) {
 			return err
 		}
 		return nil

@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +89,12 @@ func expiredFiles(t *testing.T) (*trial, func()) {
 	c.notReady(op.get, "certificate: the certificate in "+certFile+" expired at ")
 	address := webhookAddress(t, op)
 	c.service.leadTo(address) // a certificate is judged when a connection begins
+	c.eventually("the API server begins another one", func(present) error {
+		if err := c.shrinkOnTrial("zone-a"); err == nil || !strings.Contains(err.Error(), "tls: ") {
+			return errors.New(fmt.Sprint("got ", err))
+		}
+		return nil
+	})
 	return c, func() {
 		provide(time.Now().Add(time.Hour))
 		c.eventually("it is ready", func(present) error {

@@ -98,6 +98,7 @@ func TestADownscaleIsAdmittedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	c.mayShrink("zone-a")
 	c.proxy.Play(late(slow))
 	const least = 3 * slow // a look, a note before who leaves is asked, and one after that
 	if err := c.answeredInTime(least, func() error { return c.scaleBy(scaled, "zone-a", -1) }); err != nil {
@@ -113,6 +114,7 @@ func TestADownscaleIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
+	c.mayShrink("zone-a")
 	tooSlow := func() { c.proxy.Play(late(webhookTimeout)) }
 	err := c.answeredJustInTime(tooSlow, func() error { return c.scaleBy(scaled, "zone-a", -1) })
 	c.refuses(err, apierrors.IsTooManyRequests, "the API server did not show the group")
@@ -133,6 +135,7 @@ func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
 	before := int32(0)
 	tooLate := func() {
 		c.settled()
+		c.mayShrink("zone-a")
 		if l := c.witness.now().leases[theLease]; l != nil {
 			before = *l.Spec.LeaseTransitions
 		}

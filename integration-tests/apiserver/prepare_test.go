@@ -209,6 +209,8 @@ func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
 	s.create(zone("lonely", 3, prepares, alone))
 	pods := s.witness.now().pods
 	s.change("lonely", version(2))
+	s.observed("lonely")
+	s.mayShrink("lonely")
 	if err := s.scaleBy(scaled, "lonely", -1); err != nil {
 		t.Fatal(err)
 	}
@@ -242,6 +244,7 @@ func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
 		return http.StatusOK
 	})
 	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
+	s.mayShrink("zone-a")
 	err := s.scaleBy(scaled, "zone-a", -2)
 	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-2") {
 		t.Errorf("got %v, want a 429 that names the pod", err)
@@ -259,6 +262,7 @@ func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
+	s.mayShrink("zone-a")
 	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
 	if err != nil {
 		t.Fatal(err)
@@ -280,6 +284,7 @@ func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
+	s.mayShrink("zone-a")
 	try := func() error {
 		set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
 		if err != nil {
@@ -329,6 +334,7 @@ func TestPodsThatCannotBeReachedHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares, answersNowhere), zone("zone-b", 1))
+	s.mayShrink("zone-a")
 	if err := s.scaleBy(scaled, "zone-a", -1); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-1 cannot be reached") {
 		t.Errorf("got %v, want a 429 that names the pod", err)
 	}

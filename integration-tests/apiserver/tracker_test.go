@@ -33,6 +33,12 @@ func TestTimesOfThePredecessorsZoneTrackerCount(t *testing.T) {
 			t.Errorf("%s: got %v, want a 429 since zone-a shrank a minute ago", when, err)
 		}
 	}
+	s.eventually("the operator sees that both zones are whole", func(present) error {
+		if err := s.shrinkOnTrial("zone-b"); !apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "OtherZoneNotWhole") {
+			return fmt.Errorf("got %w", err)
+		}
+		return s.shrinkOnTrial("zone-a")
+	})
 	refused("by the ConfigMap")
 	if err := s.scaleBy(scaled, "zone-a", -1); err != nil {
 		t.Fatalf("the zone that shrank last may go on: %v", err)
