@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestATakenPortIsRecognised(t *testing.T) {
@@ -58,17 +59,19 @@ func runWithPortTaken(t *testing.T, programs map[string]string, port func(ports)
 
 func TestABuildShowsPlainLinesWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	task := startTask(&out, "counting")
-	task.expect(4)
-	task.step()
-	if got, want := task.text(), "counting: 1 of at most 4 packages after 0s"; got != want {
-		t.Errorf("shows %q, want %q", got, want)
-	}
-	task.end(nil)
-	if got, want := out.String(), "counting\ncounting: done after 0s\n"; got != want {
-		t.Errorf("printed %q, want %q", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		task := startTask(&out, "counting")
+		task.expect(4)
+		task.step()
+		if got, want := task.text(), "counting: 1 of at most 4 packages after 0s"; got != want {
+			t.Errorf("shows %q, want %q", got, want)
+		}
+		task.end(nil)
+		if got, want := out.String(), "counting\ncounting: done after 0s\n"; got != want {
+			t.Errorf("printed %q, want %q", got, want)
+		}
+	})
 }
 
 type testWriter struct{ t *testing.T }
