@@ -344,11 +344,11 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 		}
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	t.Cleanup(func() { close(over) })
+	defer close(over) // before the office waits for those who are asked
 	const limit = time.Minute // of a call; who waited for those who are silent would wait so long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, group := range []string{"silent", "as silent"} {
-		zone := delayed("zone-s", 100*i, 100)
+		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // of two pods with one name one would wait for the other
 		zone.Delay.Call.Path = "/silent"
 		f.Tell(plan.Key{Namespace: store.Namespace, Group: group}, zone, plan.Leave, zone.Pods)
 	}
