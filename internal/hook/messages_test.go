@@ -344,7 +344,7 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 		}
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	defer close(over) // before the office waits for those who are asked
+	defer close(over)         // before the office waits for those who are asked
 	const limit = time.Minute // of a call; who waited for those who are silent would wait so long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, group := range []string{"silent", "as silent"} {
