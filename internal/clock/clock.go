@@ -15,9 +15,17 @@ import (
 // this machine.
 type Clock struct{ last atomic.Pointer[reading] }
 
-// believedAfter is for how long this machine's clock has to agree with all answers once
-// it did not: one of another pace agrees in passing.
-const believedAfter = time.Minute
+const (
+	// ordinary is by how much this machine's clock may be off and agrees all the same:
+	// the clocks of two machines that are kept right differ by some milliseconds.
+	ordinary = 100 * time.Millisecond
+	// believedAfter is for how long this machine's clock has to agree with all answers
+	// once it did not: one of another pace agrees in passing.
+	believedAfter = time.Minute
+	// hurries is for how long without an answer a steady clock may go at twice its pace
+	// that is not to be believed. One that does so for longer gets ahead.
+	hurries = 4 * time.Second
+)
 
 // reading is what an answer told at a time of this machine, which has a steady clock's
 // reading.
@@ -32,8 +40,7 @@ type reading struct {
 func New() *Clock { return new(Clock) }
 
 // Now returns the time. Where this machine's clock is not to be believed it is rather
-// early than late, so that nobody's time is over too soon, even if the steady clock goes
-// at twice its pace.
+// early than late, so that nobody's time is over too soon that others have noted.
 func (c *Clock) Now() time.Time {
 	local := time.Now()
 	if c == nil {
@@ -54,7 +61,11 @@ func (r *reading) now(local time.Time) time.Time {
 	return r.atLeast(local)
 }
 
-func (r *reading) atLeast(local time.Time) time.Time { return r.least.Add(local.Sub(r.at) / 2) }
+// atLeast returns which time it is at the least, by a steady clock that may hurry.
+func (r *reading) atLeast(local time.Time) time.Time {
+	passed := local.Sub(r.at)
+	return r.least.Add(passed - min(passed, hurries)/2)
+}
 
 // Offset is by how much this machine's clock was slow at the last answer; less than a
 // second is never noticed.
@@ -74,14 +85,14 @@ func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{n
 func (c *Clock) learn(sent, received, date time.Time) {
 	next := &reading{at: received, least: date}
 	possible := span{least: date.Sub(received), most: date.Add(time.Second).Sub(sent)}
-	if !possible.has(0) {
+	if !possible.has(0, ordinary) {
 		next.slowBy = possible.least
 	}
 	if last := c.last.Load(); last != nil {
-		if received.Sub(sent) > time.Second && possible.has(last.slowBy) {
+		if received.Sub(sent) > time.Second && possible.has(last.slowBy, 0) {
 			next.slowBy = last.slowBy // it says less than is known
 		}
-		if known := last.atLeast(received); known.After(date) && possible.has(known.Sub(received)) {
+		if known := last.atLeast(received); known.After(date) && possible.has(known.Sub(received), 0) {
 			next.least = known
 		}
 		next.wrong = last.wrong
@@ -95,7 +106,9 @@ func (c *Clock) learn(sent, received, date time.Time) {
 // span is by how much this machine's clock may be slow, by an answer.
 type span struct{ least, most time.Duration }
 
-func (s span) has(slowBy time.Duration) bool { return s.least <= slowBy && slowBy <= s.most }
+func (s span) has(slowBy, give time.Duration) bool {
+	return s.least-give <= slowBy && slowBy <= s.most+give
+}
 
 type timed struct {
 	next  http.RoundTripper

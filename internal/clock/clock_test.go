@@ -41,8 +41,8 @@ func TestAClockForgetsADifferenceThatIsOver(t *testing.T) {
 
 func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
 	for name, tc := range map[string]struct{ fast, want time.Duration }{
-		"one that agrees, at its pace":           {0, 3 * time.Minute},
-		"one that does not, as if it went twice": {time.Hour, time.Hour + 90*time.Second},
+		"one that agrees, at its pace":        {0, 3 * time.Minute},
+		"one that does not, as if it hurried": {time.Hour, time.Hour + 3*time.Minute - 2*time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New()
@@ -79,6 +79,21 @@ func TestAClockIsNeverAhead(t *testing.T) {
 				if slow := truth.Sub(c.last.Load().now(local)); slow < 0 || slow >= time.Second {
 					t.Fatalf("off by %v, at a pace of %v it is %v slow after %v", off, pace, slow, passed)
 				}
+			}
+		}
+	}
+}
+
+// Two machines whose clocks are kept right differ by some milliseconds, which now and
+// then are in different seconds.
+func TestAnOrdinaryMachineIsBelieved(t *testing.T) {
+	for _, off := range []time.Duration{-ordinary, -10 * time.Millisecond, 0, 5 * time.Millisecond, ordinary} {
+		c := New()
+		for passed := time.Duration(0); passed < 5*time.Minute; passed += 97 * time.Millisecond {
+			local := noon.Add(passed + off)
+			c.learn(local, local, noon.Add(passed).Truncate(time.Second))
+			if got := c.last.Load().now(local); !got.Equal(local) || c.Offset() != 0 {
+				t.Fatalf("off by %v it is corrected by %v after %v", off, got.Sub(local), passed)
 			}
 		}
 	}

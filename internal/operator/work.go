@@ -102,7 +102,11 @@ func (o *Operator) workers() int {
 // for them now.
 func (o *Operator) resign() {
 	for _, key := range o.reporter.Keys() {
-		o.controller.Resign(key)
+		if o.observer.Has(key) {
+			o.controller.Resign(key)
+		} else {
+			o.controller.Forget(key)
+		}
 	}
 	o.metrics.ForgetNamespaces()
 }

@@ -191,7 +191,7 @@ func shrinksElsewhere(b *board, d departure) Refusal {
 	if course := b.Course(noted); course != Awaited && course != Unseen {
 		return Refusal{}
 	}
-	return Refusal{Code: reason.ZoneShrinking, Zone: noted.Zone, Detail: noted.String(), Until: b.later(b.patience(noted))}
+	return b.held(noted.Zone, "")
 }
 
 // readable objects where nothing can be added to what the hold says.
@@ -278,8 +278,8 @@ func (b *board) tooSoonAfterGone(d departure) Refusal {
 	if between == 0 || !b.Hold.Exists { // the predecessor tracked whole namespaces
 		return Refusal{}
 	}
-	for _, zone := range slices.Sorted(maps.Keys(b.Hold.Downscaled)) {
-		until := b.Hold.Downscaled[zone].Add(between)
+	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Decrease.Zone) {
+		until := b.shrankByHold(zone).Add(between)
 		if _, exists := b.Zone(zone); !exists && b.Now.Before(until) {
 			return Refusal{Code: reason.DownscaleTooSoon, Detail: "after a zone that left the group", Until: until}
 		}
@@ -303,14 +303,14 @@ func (b *board) unreadableTimes(shrinks *standing) Refusal {
 // lastDownscale returns when a zone shrank last: the later one of what its
 // annotation says and of what the hold says.
 func (b *board) lastDownscale(z *Zone) time.Time {
-	last := z.Downscaled.Time
-	if noted := b.Hold.Downscaled[z.Name]; noted.After(last) {
-		last = noted
-	}
-	if d := b.Hold.Decrease; d.Zone == z.Name && b.Shrank(d) {
-		if by := d.EffectiveBy(b.Now); by.After(last) {
-			last = by // its end has not been written yet
-		}
+	return latest(z.Downscaled.Time, b.shrankByHold(z.Name))
+}
+
+// shrankByHold returns when a zone shrank last, or may have, by what the hold says.
+func (b *board) shrankByHold(zone string) time.Time {
+	last := b.Hold.Downscaled[zone]
+	if d := b.Hold.Decrease; d.Zone == zone && b.Shrank(d) {
+		return latest(last, d.EffectiveBy(b.Now)) // its end has not been written yet
 	}
 	return last
 }

@@ -192,7 +192,7 @@ func TestAdmit(t *testing.T) {
 			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 			zone-b rev=1
 			  zone-b-0 ready@1 zone-b-1 ready@1`,
-			"ZoneShrinking zone-b (zone-b from 2 to 1 admitted)"},
+			"GroupHeld zone-b (downscale/zone-b)"},
 		"nor while that is prepared": {`
 			hold downscale/zone-b
 			  decrease zone-b from 2 to 1 preparing since=1s
@@ -200,7 +200,7 @@ func TestAdmit(t *testing.T) {
 			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 			zone-b rev=1 apart=1h
 			  zone-b-0 ready@1 zone-b-1 ready@1`,
-			"ZoneShrinking zone-b (zone-b from 2 to 1 preparing)"},
+			"GroupHeld zone-b (downscale/zone-b)"},
 		"it waits for no preparation that is undone": {`
 			hold downscale/zone-b
 			  decrease zone-b from 2 to 1 undoing asked since=1s
@@ -227,6 +227,12 @@ func TestAdmit(t *testing.T) {
 			zone-c rev=1 apart=1h
 			  zone-c-0 ready@1`,
 			"yes, dated"},
+		"a zone that is gone may have shrunk before anybody has written it": {`
+			hold downscale/zone-b
+			  decrease zone-b from 2 to 1 admitted since=1s
+			zone-a rev=1 apart=1h
+			  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
+			"DownscaleTooSoon (after a zone that left the group)"},
 		"a time is noted of what can come": {`
 			hold rollout/zone-b
 			  noted zone-b-0

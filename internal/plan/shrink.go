@@ -47,7 +47,7 @@ func (b *board) adoptDecrease() []Action {
 			continue
 		}
 		return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: Decrease{
-			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: z.Generation - 1, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
+			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: max(1, z.Generation-1), From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
 		}}}
 	}
 	return nil
