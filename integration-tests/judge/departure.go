@@ -26,8 +26,9 @@ func (c *court) tryDeparture(f Fact) deed {
 
 // taker returns the request by which a pod began to leave: the one that required
 // the very state it was in, or else the first that may have been it, of those that
-// succeeded or, where none did, of those of which that is not known. What kubelets ask
-// for at the end comes last.
+// succeeded or, where none did, of those of which that is not known. The first that
+// succeeded is the one that ended first: an eviction may wait for its admission until
+// somebody has deleted the pod. What kubelets ask for at the end comes last.
 func (c *court) taker(f Fact) (Request, bool) {
 	ranks := [3][]Request{}
 	for _, r := range c.departures[f.Pod.Name] {
@@ -45,10 +46,18 @@ func (c *court) taker(f Fact) (Request, bool) {
 	}
 	for _, suspects := range ranks {
 		if len(suspects) > 0 {
-			return slices.MinFunc(suspects, func(a, b Request) int { return a.At.Compare(b.At) }), true
+			return slices.MinFunc(suspects, earlier), true
 		}
 	}
 	return Request{}, false
+}
+
+// earlier compares requests by when they ended or, unless both did and succeeded, came.
+func earlier(a, b Request) int {
+	if a.succeeded() && b.succeeded() {
+		return a.Ended.Compare(b.Ended)
+	}
+	return a.At.Compare(b.At)
 }
 
 // meant tells whether a request can have been about this very pod, and not one of the

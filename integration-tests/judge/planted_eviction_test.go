@@ -187,6 +187,17 @@ var plantedEvictions = map[string]planted{
 		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.Code = 500 }).breaks("zone-1-0"),
 		rules: evicting,
 	},
+	"an eviction that was judged when somebody had deleted the pod took nobody down": {
+		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.Ended = r.Ended.Add(time.Second) }).later(time.Second).breaks("zone-1-0"),
+		rules: evicting,
+	},
+	"1: an eviction that ended before somebody's deletion took the pod down": {
+		story: newStory().asksToEvict("zone-1-0", nil).asksToDelete("zone-1-0", func(r *Request) {
+			r.User, r.RequiredUID, r.RequiredVersion, r.Ended = "somebody", "", 0, r.Ended.Add(3*time.Second)
+		}).leaves("zone-1-0"),
+		rules: evicting,
+		want:  []string{"1 zone-1-0 was evicted without a Lease of its group"},
+	},
 	"an eviction on trial took nobody down": {
 		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.DryRun = true }).leaves("zone-1-0"),
 		rules: evicting,
