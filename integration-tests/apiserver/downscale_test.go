@@ -283,6 +283,26 @@ func (s *scene) tellsItsTime(zone string, began time.Time) {
 	})
 }
 
+// What lockstep would judge is not what would become of the pods.
+func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	s.create(zone("zone-a", 3), zone("zone-b", 2), zone("lonely", 2, alone))
+	s.mayShrink("zone-a")
+	for _, refused := range []struct{ zone, change, why string }{
+		{"zone-a", `{"metadata":{"labels":{"rollout-group":"another"}},"spec":{"replicas":2}}`, "GroupChanged"},
+		{"zone-a", `{"metadata":{"labels":{"rollout-group":null}},"spec":{"replicas":2}}`, "GroupChanged"},
+		{"lonely", `{"metadata":{"labels":{"rollout-group":"` + defaultGroup + `"}},"spec":{"replicas":1}}`, "GroupChanged"},
+		{"zone-a", `{"spec":{"ordinals":{"start":1}}}`, "OrdinalsMoved"},
+	} {
+		_, err := s.world.admin.AppsV1().StatefulSets(s.name).Patch(t.Context(), refused.zone, types.MergePatchType, []byte(refused.change), metav1.PatchOptions{})
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "("+refused.why+" "+refused.zone+")") {
+			t.Errorf("%s: got %v, want 403 with %s", refused.change, err, refused.why)
+		}
+	}
+	s.settled()
+}
+
 func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)

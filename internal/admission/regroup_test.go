@@ -29,14 +29,7 @@ func TestNoUpdateShrinksAZoneAndChangesItsGroup(t *testing.T) {
 		"it joins one and grows":  {set(3), set(4, in("store")), http.StatusOK, reason.NotShrinking},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			response := answerTo(t, post(t, preparing(atRest()), preparePath, update(t, tc.before, tc.after))).Response
-			code := http.StatusOK
-			if !response.Allowed {
-				code = int(response.Result.Code)
-			}
-			if why := response.AuditAnnotations["reason"]; code != tc.code || why != string(tc.why) {
-				t.Errorf("got %d %s, want %d %s", code, why, tc.code, tc.why)
-			}
+			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)
 		})
 	}
 }
