@@ -265,7 +265,9 @@ func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	former := s.Hold.Decrease
 	replaced := next.Version != former.Version || next.Zone != former.Zone
 	if !former.None() && replaced && s.Shrank(former) {
-		times[former.Zone] = later(times[former.Zone], former.EffectiveBy(s.Now)) // one beside it may have come after it
+		if by := former.EffectiveBy(s.Now); by.After(times[former.Zone]) { // one beside it may have come after it
+			times[former.Zone] = by
+		}
 	}
 	if len(times) == 0 {
 		return nil

@@ -37,10 +37,3 @@ func lasting(s *plan.Snapshot) map[string]time.Time {
 	}
 	return times
 }
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

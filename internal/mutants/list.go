@@ -357,7 +357,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",
-		Edits: []Edit{{"internal/hold/hold.go", "later(times[former.Zone], former.EffectiveBy(s.Now))", "former.EffectiveBy(s.Now)"}},
+		Edits: []Edit{{"internal/hold/hold.go", "by.After(times[former.Zone])", "true"}},
 		Test:  "internal/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
 	},
 	{
@@ -419,7 +419,7 @@ var all = []Mutant{
 	},
 	{
 		Name:   "downscale that counts from the yes to it",
-		Edits:  []Edit{{cover, "later(times[former.Zone], former.EffectiveBy(s.Now))", "later(times[former.Zone], former.Since)"}},
+		Edits:  []Edit{{cover, "by := former.EffectiveBy(s.Now)", "by := former.Since"}},
 		Test:   "internal/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
 		Rule:   "dated",
 		Remark: "TestWalk finds it in 547 schedules",
