@@ -81,20 +81,28 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		return nil, nil
 	}
 	free, steps := uncovered(steps)
-	receipts := e.write(ctx, s.Key, free)
-	receipts = append(receipts, e.withdraw(ctx, s.Key, steps)...)
+	receipts := e.withdraw(ctx, s.Key, steps)
+	done, err := e.covered(ctx, s, steps, d)
+	receipts = append(receipts, done...)
+	receipts = append(receipts, e.write(ctx, s.Key, free)...)
+	if err == nil {
+		receipts = append(receipts, e.tell(ctx, s, unmoved(steps, receipts))...)
+	}
+	return receipts, errors.Join(failures(receipts), err)
+}
+
+// covered brings the Lease into the state that was decided, and carries out what it covers.
+func (e *Executor) covered(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if err := e.cover(ctx, s, d); err != nil {
-		return receipts, errors.Join(failures(receipts), err)
+		return nil, err
 	}
 	e.remember(s.Key, steps)
 	ctx, stop := e.within(ctx, s.Hold, steps, d)
 	defer stop()
-	receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)
+	receipts := e.deletePods(ctx, s.Key, steps)
 	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
 	receipts = append(receipts, noted(steps)...)
-	receipts = append(receipts, e.ask(ctx, s, steps)...)
-	receipts = append(receipts, e.tell(ctx, s, unmoved(steps, receipts))...)
-	return receipts, failures(receipts)
+	return append(receipts, e.ask(ctx, s, steps)...), nil
 }
 
 // unmoved leaves out messages for pods of zones on which something could not be
@@ -307,8 +315,10 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 	return receipts
 }
 
-// uncovered tells the steps that need no hold from all others, and wait for
-// nobody's answer: they give zones more replicas, or only say how many there are.
+// uncovered tells the steps that need no hold from all others: they give zones more
+// replicas, or only say how many there are. They are carried out even where the hold
+// could not be written, and last, since a zone whose pods are still to come is not
+// whole: who is taken down by the same plan is so before.
 func uncovered(steps []plan.Action) (free, others []plan.Action) {
 	for _, step := range steps {
 		size, sizes := step.(plan.SetReplicas)

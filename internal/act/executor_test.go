@@ -574,12 +574,12 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 	if _, err := r.Run(t.Context(), s, []plan.Action{raise, lower}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", "PATCH statefulsets/zone-a"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for i, want := range []string{
-		`{"metadata":{"uid":"uid-of-zone-a","resourceVersion":"10"},"spec":{"replicas":5}}`,
 		`{"metadata":{"uid":"uid-of-zone-b","resourceVersion":"11"},"spec":{"replicas":0}}`,
+		`{"metadata":{"uid":"uid-of-zone-a","resourceVersion":"10"},"spec":{"replicas":5}}`,
 	} {
 		if r.bodies[i] != want {
 			t.Errorf("sent %s, want %s", r.bodies[i], want)
@@ -605,8 +605,33 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(raise) {
 		t.Errorf("receipts %v, error %v; want the raise alone, and the error of the hold", receipts, err)
 	}
-	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", newLease, "GET " + theLease}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease, "GET " + theLease, "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestNoPodIsDeletedAfterReplicasWereAdded(t *testing.T) {
+	r := newRoom(t)
+	s := group()
+	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReplicasAreAddedThoughPodsCannotBeDeleted(t *testing.T) {
+	r := newRoom(t)
+	r.refuses = refusing("DELETE pods/zone-a-0")
+	s := group()
+	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err == nil {
+		t.Error("nothing is said of the delete that was refused")
+	}
+	if !slices.Contains(r.said(), "PATCH statefulsets/zone-b") {
+		t.Errorf("no replicas were added: %v", r.said())
 	}
 }
 
@@ -628,7 +653,7 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 	if err == nil {
 		t.Error("nothing is said of the raise that was refused")
 	}
-	if diff := cmp.Diff([]string{patch, newLease, "DELETE pods/zone-a-0"}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease, "DELETE pods/zone-a-0", patch}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -118,7 +118,7 @@ func TestReplicasAreReportedThoughTheHoldCannotBeWritten(t *testing.T) {
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(report) {
 		t.Errorf("receipts %v, error %v; want the report alone, and the error of the hold", receipts, err)
 	}
-	if diff := cmp.Diff([]string{patchStatus, newLease, "GET " + theLease}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease, "GET " + theLease, patchStatus}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

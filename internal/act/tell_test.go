@@ -34,7 +34,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	}{
 		"with a note":                 {[]plan.Action{tell, forget}, write(s, ""), nil, append([]string{newLease}, told...)},
 		"without one":                 {[]plan.Action{tell}, hold.Decision{}, nil, told},
-		"under a hold from outside":   {[]plan.Action{tell, forget, raise}, outside(s), nil, append([]string{"PATCH statefulsets/zone-a", newLease}, told...)},
+		"under a hold from outside":   {[]plan.Action{tell, forget, raise}, outside(s), nil, append([]string{newLease, "PATCH statefulsets/zone-a"}, told...)},
 		"not without the note":        {[]plan.Action{tell, forget}, write(s, ""), func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
 		"not where nobody is managed": {[]plan.Action{tell}, hold.Decision{}, func(r *room) { r.optedOut = true }, nil},
 		"not in a dry run":            {[]plan.Action{tell, forget}, write(s, ""), func(r *room) { r.DryRun = true }, nil},

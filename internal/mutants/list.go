@@ -296,10 +296,19 @@ var all = []Mutant{
 		Name: "intent written after the deed",
 		Edits: []Edit{
 			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
-			{executor, "receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)", "receipts = append(receipts, deleted...)"},
+			{executor, "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
 		},
 		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name: "replicas added before the deed",
+		Edits: []Edit{
+			{executor, "\tdone, err := e.covered(ctx, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.covered(ctx, s, steps, d)\n"},
+			{executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n", "\treceipts = append(receipts, done...)\n"},
+		},
+		Test: "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
+		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",
 	},
 	{
 		Name:  "writers go on until the hold expires",

@@ -13,6 +13,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 	}{
 		"no preconditions on deletes":                        {Rules{Unconditional: true}, "ExactTarget", 0},
 		"intent written after the delete":                    {Rules{NotedLate: true}, "NotedFirst", 0},
+		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 371},
 		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 92},
 		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "WithinBudget", 381},
 		"timers that do not ring":                            {Rules{Sleepy: true}, "Progress", 0},

@@ -71,7 +71,7 @@ func (p *process) begin(shown [kinds]int) {
 	for _, g := range p.groups {
 		p.sights = append(p.sights, &sight{
 			zones: make([]plan.Zone, len(g.zones)), pods: emptyPods(len(g.zones)),
-			served: served{pods: make([]plan.Version, len(g.zones))}, grants: map[grant]time.Duration{},
+			served: nothingServed(g), grants: map[grant]time.Duration{},
 		})
 	}
 	for k := range kinds {
@@ -164,12 +164,20 @@ func (p *process) follow(k kind, to int) {
 	}
 }
 
-// served is up to which versions the API server has shown a group: all zones, and the
-// pods of each.
+// served is up to which versions the API server has shown a group: all zones, each by
+// its answers to what was written on it, and the pods of each.
 type served struct {
-	zones plan.Version
-	pods  []plan.Version
+	zones    plan.Version
+	answered []plan.Version
+	pods     []plan.Version
 }
+
+func nothingServed(g *group) served {
+	return served{answered: make([]plan.Version, len(g.zones)), pods: make([]plan.Version, len(g.zones))}
+}
+
+// zone returns up to which version a zone was shown.
+func (s served) zone(n int) plan.Version { return max(s.zones, s.answered[n]) }
 
 func (s *served) allPods(at plan.Version) {
 	for n := range s.pods {
@@ -179,7 +187,7 @@ func (s *served) allPods(at plan.Version) {
 
 // with returns what was shown once a live look was, too.
 func (s served) with(look plan.Snapshot) served {
-	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.pods)}
+	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n, z := range look.Zones {
 		next.pods[n] = max(next.pods[n], z.PodsAt)
 	}
@@ -189,17 +197,24 @@ func (s served) with(look plan.Snapshot) served {
 // shown is what the API server has shown this life of a group so far.
 func (p *process) shown(g *group) served {
 	s := p.sights[g.no].served
-	return served{s.zones, slices.Clone(s.pods)}
+	return served{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
+}
+
+// answered adds what the answers to this process' own writes have shown meanwhile.
+func (p *process) answered(g *group, s served) served {
+	s.answered = slices.Clone(p.sights[g.no].served.answered)
+	return s
 }
 
 // byLook is what a live look alone has shown.
 func byLook(look plan.Snapshot) served {
-	return served{pods: make([]plan.Version, len(look.Zones))}.with(look)
+	return served{answered: make([]plan.Version, len(look.Zones)), pods: make([]plan.Version, len(look.Zones))}.with(look)
 }
 
 // byCaches is what the caches alone have shown.
 func (p *process) byCaches(g *group) served {
-	s := served{p.watches[ofZones].version, make([]plan.Version, len(g.zones))}
+	s := nothingServed(g)
+	s.zones = p.watches[ofZones].version
 	s.allPods(p.watches[ofPods].version)
 	return s
 }

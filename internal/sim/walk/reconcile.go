@@ -189,8 +189,8 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 	return min(most, first<<min(failures, 20))
 }
 
-// run carries a plan out in the order of internal/act: what needs no hold, withdrawals,
-// the Lease, deletes together, then what is written on zones.
+// run carries a plan out in the order of internal/act: withdrawals, the Lease, deletes
+// together, what is written on zones, and what needs no hold.
 func (r *round) run(done func(error)) {
 	var free, touches, deletes, writes []request
 	for _, step := range r.steps {
@@ -227,14 +227,17 @@ func (r *round) run(done func(error)) {
 		r.together(deletes, func(error) { r.cover(done) })
 		return
 	}
-	r.inTurn(append(free, touches...), func(before error) {
+	if r.schedule.Rules.RaisedFirst {
+		touches, free = append(free, touches...), nil
+	}
+	r.inTurn(touches, func(before error) {
 		r.cover(func(err error) {
 			if err != nil {
-				done(errors.Join(before, err))
+				r.inTurn(free, func(raised error) { done(errors.Join(before, err, raised)) })
 				return
 			}
 			r.together(deletes, func(deleted error) {
-				r.inTurn(writes, func(written error) { done(errors.Join(before, deleted, written)) })
+				r.inTurn(append(writes, free...), func(written error) { done(errors.Join(before, deleted, written)) })
 			})
 		})
 	})
@@ -316,7 +319,7 @@ func (r *round) delete(a plan.DeletePod) request {
 	n, ordinal := r.g.place(a.Zone, a.Pod)
 	return func(done func(error)) {
 		r.sendWrite(func() bool {
-			return r.deletePod(r.g, n, ordinal, takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.shown})
+			return r.deletePod(r.g, n, ordinal, takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.answered(r.g, r.shown)})
 		}, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
@@ -329,7 +332,7 @@ func (r *round) delete(a plan.DeletePod) request {
 func (r *round) resize(a plan.SetReplicas) request {
 	n := r.g.zoneNumber(a.Zone)
 	return r.write(n, func() bool {
-		return r.setReplicas(r.g, n, decrease{by: r.name, version: a.Version, to: a.To, shown: r.shown})
+		return r.setReplicas(r.g, n, decrease{by: r.name, version: a.Version, to: a.To, shown: r.answered(r.g, r.shown)})
 	})
 }
 
@@ -349,6 +352,7 @@ func (r *round) write(n int, carry func() bool) request {
 		}, func(v plan.Version, err error) {
 			if err == nil {
 				r.fresh.ZoneWritten(r.g.key, r.g.zones[n].Name, v)
+				r.sights[r.g.no].served.answered[n] = v
 			}
 			done(err)
 		})

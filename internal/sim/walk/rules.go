@@ -4,6 +4,7 @@ package walk
 // see the judge notice. The zero Rules are lockstep's and the API server's.
 type Rules struct {
 	NotedLate     bool // the Lease is written after the deletes
+	RaisedFirst   bool // replicas are added before deletes
 	Unconditional bool // deletes carry no preconditions
 	Overwriting   bool // the Lease is written whatever it says
 	Unconfirmed   bool // caches are not asked again after a look

@@ -179,7 +179,7 @@ func (f fall) excused(shown served, zone int, now time.Time) bool {
 
 func unknown(since plan.Version, asked, ours bool, shown served, zone int) bool {
 	if asked {
-		return !ours && since > shown.zones
+		return !ours && since > shown.zone(zone)
 	}
 	return !ours && since > shown.pods[zone]
 }
