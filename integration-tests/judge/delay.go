@@ -37,9 +37,9 @@ func ofHold(d Delay) bool {
 // ofHoldAtAll is ofHold for who asks when the Lease was decided on, whoever waited.
 func ofHoldAtAll(d Delay) bool { return d.Of.Writes() && d.Of.Resource == "leases" }
 
-// beforeHold is what is written first: pods are touched, zones get more replicas.
+// beforeHold is what is written first: pods are touched whose deletion is not wanted any more.
 func beforeHold(d Delay) bool {
-	return d.Of.Writes() && !d.Of.deletesPod() && (d.Of.Resource == "pods" || d.Of.Resource == "statefulsets") && !d.To.After(d.GivenUp)
+	return d.Of.Writes() && !d.Of.deletesPod() && d.Of.Resource == "pods" && !d.To.After(d.GivenUp)
 }
 
 func ofLook(d Delay) bool { return !d.Of.Writes() && !d.To.After(d.GivenUp) }

@@ -15,7 +15,7 @@ func (c *court) tryDeparture(f Fact) deed {
 	_, byOperator := c.operator(asked.User)
 	switch {
 	case asked.evictsPod() && c.Evicting:
-		c.tryEviction(f)
+		c.tryEviction(f, asked)
 		return evicted
 	case asked.deletesPod() && byOperator:
 		c.tryTakedown(f, asked)

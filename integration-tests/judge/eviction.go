@@ -1,11 +1,14 @@
 package judge
 
+import "time"
+
 // tryEviction judges an eviction that had an effect, whoever asked for it. What it
 // was allowed by is known a moment before the pod leaves, however long it waited
 // for that, by the operator that has noted it, or gone on with the note. A pod that a decrease has taken down
 // leaves by that, whoever sends it.
-func (c *court) tryEviction(f Fact) {
-	k := c.expected(f.Pod.Owner, f.At, c.writersSince(f.Pod.Owner, c.notedAt[f.Pod.UID]), ofHold, ofLook)
+func (c *court) tryEviction(f Fact, asked Request) {
+	k := c.expected(f.Pod.Owner, c.allowed(f, asked), c.writersSince(f.Pod.Owner, c.notedAt[f.Pod.UID]), ofHold, ofLook)
+	k.now = f.At
 	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: evicted}
 	if len(t.states) == 0 || !t.zone().Grouped || c.leavesByDecrease(f.Pod) {
 		return
@@ -28,6 +31,17 @@ func (c *court) tryEviction(f Fact) {
 	}
 	c.tryShrinking(t)
 	c.tryHoldOfEviction(t, b)
+}
+
+// allowed is when an eviction was allowed, at the earliest: as its note was written, where
+// that was after it had been asked for and the API server needed longer than the time of
+// grace from there until the pod left, else as the pod left.
+func (c *court) allowed(f Fact, asked Request) time.Time {
+	noted := c.writes[c.notedAt[f.Pod.UID]].Ended
+	if noted.IsZero() || noted.Before(asked.At) || f.At.Sub(noted) <= c.Grace {
+		return f.At
+	}
+	return noted
 }
 
 // tryPeers asks whether fewer pods of the partition were down in the other zones

@@ -46,6 +46,18 @@ func evictedLater() *story {
 	return newStory().hold("eviction/zone-1").breaks("zone-2-1").later(3*time.Second).grants("zone-1", "zone-1-0").wrote(operatorAgent).evict("zone-1-0")
 }
 
+// An eviction that is asked for at 0.1 s and noted at 0.2 s, a pod of zone-2 that is broken
+// at 0.3 s, and 3 s for the API server to carry it out.
+func carriedOutLate(change func(noted *Request)) *story {
+	s := newStory().asksToEvict("zone-1-0", func(r *Request) { r.Ended = r.Ended.Add(4 * time.Second) }).
+		grants("zone-1", "zone-1-0").wrote(operatorAgent)
+	noted := &s.requests[len(s.requests)-1]
+	if noted.Ended = s.now; change != nil {
+		change(noted)
+	}
+	return s.breaks("zone-2-1").later(3 * time.Second).leaves("zone-1-0")
+}
+
 func shrunkLater() *story {
 	return newStory().breaks("zone-2-1").later(3*time.Second).shrinks("zone-1").wrote(operatorAgent).decrease("zone-1", 1)
 }
@@ -86,6 +98,9 @@ var plantedDelays = map[string]planted{
 	"2: a pod goes while a write of its Lease is on its way": {
 		story: deletedLater(), rules: Rules{Delays: []Delay{leaseWrite(0, 4)}}, want: afterAll,
 	},
+	"2: a pod goes after a zone was written to late": {
+		story: deletedLater(), rules: Rules{Delays: []Delay{onItsWay("patch", "statefulsets", "zone-2", 0, 3)}}, want: afterAll,
+	},
 	"2: a pod goes after a zone's status was written late": {
 		story: deletedLater(), rules: Rules{Delays: []Delay{onItsWay("patch", "statefulsets/status", "zone-1", 0, 3)}}, want: afterAll,
 	},
@@ -112,6 +127,21 @@ var plantedDelays = map[string]planted{
 	},
 	"a pod goes by a request that was late, decided on caches that were": {
 		story: deletedLater(), rules: Rules{Deaf: []Window{lateBy(time.Second)}, Delays: []Delay{onItsWay("delete", "pods", "zone-1-0", 1.5, 3.1)}},
+	},
+
+	"a pod goes by an eviction that the API server carried out late": {
+		story: carriedOutLate(nil), rules: Rules{Evicting: true},
+	},
+	"2: a pod goes by an eviction that was noted late": {
+		story: carriedOutLate(func(r *Request) { r.At, r.Ended = seconds(1.7), seconds(1.7) }),
+		rules: Rules{Evicting: true}, want: evictedTo,
+	},
+	"2: a pod goes by an eviction that was noted before it was asked for": {
+		story: carriedOutLate(func(r *Request) { r.Ended = r.Ended.Add(-time.Minute) }),
+		rules: Rules{Evicting: true}, want: evictedTo,
+	},
+	"2: a pod goes by an eviction of which nobody knows when it was noted": {
+		story: carriedOutLate(func(r *Request) { r.Ended = time.Time{} }), rules: Rules{Evicting: true}, want: evictedTo,
 	},
 
 	"a pod goes by a hold whose write was late, after a look": {
