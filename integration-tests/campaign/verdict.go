@@ -38,7 +38,7 @@ func (t *trial) judge(missed error) (record, error) {
 	verdict := judge.Try(facts, requests, rules)
 	r := t.record(verdict, requests, missed)
 	strict := rules
-	strict.Deaf, strict.Delays = nil, nil
+	strict.Deaf, strict.Delays, strict.Strict = nil, nil, true
 	r.Grace = graceOf(verdict.Takedowns, judge.Try(facts, requests, strict).Violations)
 	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
@@ -76,7 +76,7 @@ func granted(requests []judge.Request) int {
 func (t *trial) rules() judge.Rules {
 	rules := judge.Rules{
 		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
-		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true,
+		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true, Pinned: true,
 	}
 	for _, g := range t.plan.groups {
 		rules.Budgets = append(rules.Budgets, g.budget())

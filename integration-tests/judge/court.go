@@ -120,6 +120,7 @@ func (d deed) String() string { return [...]string{"left", "deleted", "evicted"}
 func (o outage) over(now time.Time) bool { return !o.until.IsZero() && !o.until.After(now) }
 
 func newCourt(namespace string, requests []Request, rules Rules) *court {
+	rules.Delays = slices.DeleteFunc(slices.Clone(rules.Delays), func(d Delay) bool { return d.refused(requests) })
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests,
 		departures: map[string][]Request{},
@@ -132,8 +133,8 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 		if isOurs && r.Writes() && r.succeeded() && r.Version > 0 {
 			c.writes[r.Version] = r
 		}
-		if d := r.slow(); isOurs && d.To.Sub(d.From) > c.Grace {
-			c.Delays = append(slices.Clip(c.Delays), d)
+		if d := r.slow(); isOurs && !c.Strict && d.To.Sub(d.From) > c.Grace {
+			c.Delays = append(c.Delays, d)
 		}
 		if (r.deletesPod() || r.evictsPod()) && r.mayHaveSucceeded() {
 			c.departures[r.Name] = append(c.departures[r.Name], r)
@@ -197,12 +198,15 @@ func (c *court) seeHold(f Fact) {
 	c.holds[group] = f.Hold
 }
 
+// operations are what lockstep's own holders begin with.
+var operations = []string{"rollout/", "downscale/", "eviction/"}
+
 // looked is when the hold of a group was taken after a live look; zero: it was not, or
 // that is not the look on which a deed rests. Who takes it has looked when the write was
 // sent; who goes on with it looks when it sees the write.
 func (c *court) looked(group string, k knowledge) time.Time {
 	h := c.holds[group]
-	if h == nil || h.Gone || !strings.HasPrefix(h.Holder, "rollout/") && !strings.HasPrefix(h.Holder, "eviction/") {
+	if h == nil || h.Gone || !slices.ContainsFunc(operations, func(o string) bool { return strings.HasPrefix(h.Holder, o) }) {
 		return time.Time{}
 	}
 	t := c.taken[group]

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ func (c *court) tryDecrease(f Fact) {
 		k := c.expected(z.UID, f.At, c.decreaser(f), itself("patch", "statefulsets", z.Name), ofHold, ofHold, beforeHold, ofLook)
 		if len(leaving) > 0 {
 			c.tryOthersOfDecrease(z, k)
+			c.tryPartitions(z, k, fmt.Sprintf("%s shrank to %d", z.Name, z.Replicas))
 			c.tryHoldOfDecrease(z)
 		}
 		c.tryTimeOfDecrease(z, k)
@@ -159,14 +161,16 @@ func (c *court) shrunk(p *Pod) {
 }
 
 // tryShrinking asks whether no other zone of the group shrinks while a pod that
-// serves is taken down.
+// serves is taken down, and none at all where that is by partitions.
 func (c *court) tryShrinking(t taking) {
 	if !c.Guarded {
 		return
 	}
 	z := t.zone()
+	b, _ := c.budget(z.Group)
+	byPartitions := t.by == evicted && b.Partition != nil
 	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
-		if uid != z.UID && c.isShrinking(uid) {
+		if (uid != z.UID || byPartitions) && c.isShrinking(uid) {
 			c.object(1, z, "%s of zone %s was %s while pods of zone %s were leaving by a decrease", t.pod.Name, z.Name, t.by, last(states).Name)
 		}
 	})

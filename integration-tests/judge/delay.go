@@ -1,6 +1,9 @@
 package judge
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Delay is a time in which a request of an operator was on its way to the API server: it
 // was held back, or its client was told to send it again. The judge itself adds requests
@@ -14,16 +17,41 @@ type Delay struct {
 	GivenUp  time.Time // when nobody waited for the answer any more
 }
 
-// slow is the time that the API server itself needed for a request.
+// patience is after how long operators give a request up.
+const patience = 10 * time.Second
+
+// slow is the time that the API server itself needed for a request, if somebody goes on
+// after it.
 func (r Request) slow() Delay {
-	if !r.over() || r.Verb == "watch" || r.Ended.IsZero() {
+	if r.Writes() && !r.succeeded() || r.Verb == "watch" || r.Ended.IsZero() || r.Name == LeaderLease {
 		return Delay{}
 	}
-	return Delay{Of: r, From: r.At, To: r.Ended, GivenUp: r.Ended}
+	d := Delay{Of: r, From: r.At, To: r.Ended, GivenUp: r.At.Add(patience)}
+	if group, is := strings.CutPrefix(r.Name, "lockstep-group-"); is && r.Resource == "leases" {
+		d.Group = group
+	}
+	return d
 }
 
 // stood tells whether it was not a request but the operator itself that was late.
 func (d Delay) stood() bool { return d.Of.Verb == "" }
+
+// refused tells whether this is a write that the API server refused, as late as it came:
+// nobody goes on after that.
+func (d Delay) refused(requests []Request) bool {
+	found := false
+	for _, r := range requests {
+		same := r.Verb == d.Of.Verb && r.Resource == d.Of.Resource && r.Name == d.Of.Name && binds(d.Of.Agent, r.Agent)
+		if !same || !r.Writes() || !r.over() || r.At.Sub(d.To).Abs() > hearing {
+			continue
+		}
+		if r.succeeded() {
+			return false
+		}
+		found = true
+	}
+	return found
+}
 
 // link tells whether a deed of its kind waits for such a request.
 type link func(Delay) bool

@@ -31,6 +31,9 @@ func (c *court) tryEviction(f Fact, asked Request) {
 	}
 	c.tryShrinking(t)
 	c.tryHoldOfEviction(t, b)
+	if c.Pinned && asked.over() && asked.RequiredUID != f.Pod.UID {
+		c.object(5, t.zone(), "%s was evicted by a request that is not bound to the very pod", f.Pod.Name)
+	}
 }
 
 // allowed is when an eviction was allowed, at the earliest: as its note was written, where
@@ -38,7 +41,7 @@ func (c *court) tryEviction(f Fact, asked Request) {
 // grace from there until the pod left, else as the pod left.
 func (c *court) allowed(f Fact, asked Request) time.Time {
 	noted := c.writes[c.notedAt[f.Pod.UID]].Ended
-	if noted.IsZero() || noted.Before(asked.At) || f.At.Sub(noted) <= c.Grace {
+	if c.Strict || noted.IsZero() || noted.Before(asked.At) || f.At.Sub(noted) <= c.Grace {
 		return f.At
 	}
 	return noted
@@ -80,6 +83,19 @@ func (c *court) tryRollouts(t taking) {
 			}
 		}
 	})
+}
+
+// tryPartitions asks whether nobody is down in a zone by an eviction that goes by
+// partitions, while the zone is rolled or shrinks. What is down in others counts anyway.
+func (c *court) tryPartitions(z *Zone, k knowledge, deed string) {
+	if b, found := c.budget(z.Group); !found || b.Partition == nil {
+		return
+	}
+	for at, out := range c.down {
+		if at.zone == z.UID && out.by == evicted && c.counts(out, k) {
+			c.object(1, z, "%s while %s was down by an eviction that goes by partitions", deed, podName(z.Name, at.ordinal))
+		}
+	}
 }
 
 func (c *court) tryHoldOfEviction(t taking, b Budget) {

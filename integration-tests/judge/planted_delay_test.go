@@ -36,9 +36,17 @@ func takenLater(by string) *story {
 }
 
 // The same, and the API server needed so long for a write of the Lease.
-func answeredAt(s float64) *story {
-	write := Request{Verb: "update", Resource: "leases", Name: "lockstep-group-g", Code: 200, Ended: seconds(s)}
-	return newStory().asks(write).breaks("zone-2-1").later(3 * time.Second).delete("zone-1-0").notedBefore()
+func answeredAt(s float64) *story { return answered("lockstep-group-g", 200, s) }
+
+func answered(lease string, code int, s float64) *story {
+	write := Request{Verb: "update", Resource: "leases", Name: lease, Code: code, Ended: seconds(s)}
+	return newStory().asks(write).breaks("zone-2-1").later(seconds(max(s, 3)).Sub(storyBegins)).delete("zone-1-0").notedBefore()
+}
+
+// The same, and a write of the Lease was refused just before.
+func deletedAfterARefusal() *story {
+	refusal := Request{Verb: "update", Resource: "leases", Name: "lockstep-group-g", Code: 409, Ended: seconds(3.1)}
+	return newStory().breaks("zone-2-1").later(3 * time.Second).asks(refusal).delete("zone-1-0").notedBefore()
 }
 
 // The same by an eviction under a hold that was taken before.
@@ -116,6 +124,22 @@ var plantedDelays = map[string]planted{
 	"a pod goes after a write of its Lease for which the API server needed long": {
 		story: answeredAt(3),
 	},
+	"2: a pod goes after a write of its Lease that was late, and refused": {
+		story: deletedAfterARefusal(),
+		rules: Rules{Delays: []Delay{leaseWrite(0, 3)}}, want: afterAll,
+	},
+	"2: a pod goes after a write of its Lease that took the API server long to refuse": {
+		story: answered("lockstep-group-g", 409, 3), want: afterAll,
+	},
+	"2: a pod goes after a write of its Lease for which nobody waits so long": {
+		story: answered("lockstep-group-g", 200, 12), want: afterAll,
+	},
+	"2: a pod goes after a write of another group's Lease for which the API server needed long": {
+		story: answered("lockstep-group-other", 200, 3), want: afterAll,
+	},
+	"2: a pod goes after a write of the Lease of leadership for which the API server needed long": {
+		story: answered(LeaderLease, 200, 3), want: afterAll,
+	},
 	"2: a pod goes after a write of its Lease for which the API server needed a moment": {
 		story: answeredAt(0.9), want: afterAll,
 	},
@@ -175,8 +199,13 @@ var plantedDelays = map[string]planted{
 	"a zone shrinks by two writes of its Lease that were late": {
 		story: shrunkLater(), rules: Rules{Guarded: true, Delays: []Delay{leaseWrite(0, 1.5), leaseWrite(1.6, 3.2)}},
 	},
-	"a zone shrinks by a note of an operator that could not hear": {
-		story: shrunkLater(), rules: Rules{Guarded: true, Deaf: []Window{{From: storyBegins, To: seconds(60), Agent: operatorAgent}}},
+	"a zone shrinks under a hold of an operator that could not hear since": {
+		story: newStory().hold("downscale/zone-1").breaks("zone-2-1").later(3*time.Second).shrinks("zone-1").wrote(operatorAgent).decrease("zone-1", 1),
+		rules: Rules{Guarded: true, Deaf: []Window{{From: storyBegins, To: seconds(60), Agent: operatorAgent}}},
+	},
+	"2: a zone shrinks under a hold that an operator has taken since, which could not hear": {
+		story: shrunkLater(), want: shrunkTo,
+		rules: Rules{Guarded: true, Deaf: []Window{{From: storyBegins, To: seconds(60), Agent: operatorAgent}}},
 	},
 	"2: a zone shrinks by a note of an operator, and another one could not hear": {
 		story: shrunkLater(), want: shrunkTo,
@@ -201,6 +230,8 @@ func TestTheGraceOfATakedownIsWhatWasNotHeldAgainstIt(t *testing.T) {
 		"both":                   {deletedLater(), Rules{Deaf: []Window{lateBy(time.Second)}, Delays: []Delay{onItsWay("delete", "pods", "zone-1-0", 2.1, 3.1)}}, 3 * time.Second},
 		"a time without a watch": {deletedLater(), Rules{Deaf: []Window{{From: seconds(1.1), To: seconds(2.6)}}}, 3 * time.Second},
 		"one that is long over":  {deletedLater(), Rules{Deaf: []Window{{From: seconds(0.1), To: seconds(2)}}}, time.Second},
+		"a slow API server":      {answeredAt(3), Rules{}, 4100 * time.Millisecond},
+		"none for that":          {answeredAt(3), Rules{Strict: true}, time.Second},
 		"late caches and a look": {takenLater(operatorAgent), Rules{Deaf: []Window{lateBy(time.Minute)}}, time.Second},
 	} {
 		test.rules.Operators = []Operator{clusterWide}

@@ -211,6 +211,22 @@ var plantedEvictions = map[string]planted{
 			later(3*time.Second).replace("zone-1-0", true).hold("").leaves("zone-1-0"),
 		rules: evicting,
 	},
+	"1: a pod is deleted beside one of its zone that was evicted by its partition": {
+		story: newStory().zone("zone-1", func(z *Zone) { z.Budget = 2 }).later(3*time.Second).
+			grants("partitions", "zone-1-0").evict("zone-1-0").note("zone-1", "zone-1-1").delete("zone-1-1"),
+		rules: partitioned(1),
+		want:  []string{"1 zone-1-1 was deleted while zone-1-0 was down by an eviction that goes by partitions"},
+	},
+	"1: a zone shrinks beside a pod of it that was evicted by its partition": {
+		story: newStory().grants("partitions", "zone-1-0").evict("zone-1-0").shrinks("zone-1").decrease("zone-1", 1),
+		rules: partitioned(1),
+		want:  []string{"1 zone-1 shrank to 1 while zone-1-0 was down by an eviction that goes by partitions"},
+	},
+	"1: a pod is evicted by its partition while its zone shrinks": {
+		story: newStory().shrinks("zone-1").decrease("zone-1", 1).grants("partitions", "zone-1-0").evict("zone-1-0"),
+		rules: partitioned(1),
+		want:  []string{"1 zone-1-0 of zone zone-1 was evicted while pods of zone zone-1 were leaving by a decrease"},
+	},
 	"1: an eviction of whatever has the name is one too": {
 		story: newStory().asksToEvict("zone-1-0", func(r *Request) { r.RequiredUID = "" }).leaves("zone-1-0"),
 		rules: evicting,
@@ -228,6 +244,19 @@ var plantedEvictions = map[string]planted{
 	"an eviction binds no rollout's rules": {
 		story: newStory().zone("zone-1", stops).zone("zone-2", rolls).later(3*time.Second).grants("zone-1", "zone-1-0").evict("zone-1-0"),
 		rules: evicting,
+	},
+
+	"5: an eviction is bound to no pod": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", func(r *Request) { r.RequiredUID = "" }).leaves("zone-1-0"),
+		rules: Rules{Evicting: true, Pinned: true},
+		want:  []string{"5 zone-1-0 was evicted by a request that is not bound to the very pod"},
+	},
+	"an eviction is bound to the very pod": {
+		story: newStory().grants("zone-1", "zone-1-0").evict("zone-1-0"), rules: Rules{Evicting: true, Pinned: true},
+	},
+	"what an eviction was bound to is not known": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", unanswered).leaves("zone-1-0"),
+		rules: Rules{Evicting: true, Pinned: true},
 	},
 
 	"4: two pods of a zone are evicted": {

@@ -303,10 +303,16 @@ var plantedTakedowns = map[string]planted{
 			note("zone-1", "zone-1-1").delete("zone-1-1"),
 		want: []string{"4 zone-1-1 was deleted, so 2 pods of its zone were down"},
 	},
-	"a pod that was not Ready for long enough goes beside one that is down": {
-		story: newStory().zone("zone-1", slowly).later(time.Minute).breaks("zone-1-1").
-			pod("zone-1-0", func(p *Pod) { p.Ready = false }).pod("zone-1-0", func(p *Pod) { p.Ready = true }).later(3*time.Second).
-			note("zone-1", "zone-1-0").delete("zone-1-0"),
+	"a pod that is Ready, and not for long enough, goes alone": {
+		story: young("zone-1-0").note("zone-1", "zone-1-0").delete("zone-1-0"),
+	},
+	"4: a pod that is Ready, and not for long enough, goes beside one that is down": {
+		story: young("zone-1-0").breaks("zone-1-1").later(3*time.Second).note("zone-1", "zone-1-0").delete("zone-1-0"),
+		want:  []string{"4 zone-1-0 was deleted, so 2 pods of its zone were down"},
+	},
+	"4: two pods go that are Ready, and not for long enough": {
+		story: young("zone-1-0", "zone-1-1").note("zone-1", "zone-1-0", "zone-1-1").delete("zone-1-0").delete("zone-1-1"),
+		want:  []string{"4 zone-1-0 was deleted, so 2 pods of its zone were down", "4 zone-1-1 was deleted, so 2 pods of its zone were down"},
 	},
 
 	"5: an up to date pod goes": {

@@ -33,6 +33,13 @@ type Rules struct {
 	// held to the guarantees as well.
 	Evicting bool
 
+	// Pinned: admission binds evictions to the very pod by its UID.
+	Pinned bool
+
+	// Strict: nothing is excused for longer than Grace but by Deaf and Delays, as slow as
+	// the API server itself may be.
+	Strict bool
+
 	// Budgets are those for evictions, at most one for a group.
 	Budgets []Budget
 }

@@ -65,6 +65,15 @@ func newStoryIn(namespace string) *story {
 	return s.later(time.Minute)
 }
 
+// young is a story in which pods of zone-1 are Ready, and have been so for a moment.
+func young(pods ...string) *story {
+	s := newStory().zone("zone-1", slowly).later(time.Minute)
+	for _, pod := range pods {
+		s.pod(pod, unready).pod(pod, func(p *Pod) { p.Ready = true })
+	}
+	return s.later(2 * time.Second)
+}
+
 func (s *story) later(d time.Duration) *story { s.now = s.now.Add(d); return s }
 
 func (s *story) tell(f Fact) *story {

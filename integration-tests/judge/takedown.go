@@ -38,6 +38,7 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	c.tryStrategies(t)
 	if wasUp {
 		c.tryOthers(t)
+		c.tryPartitions(t.zone(), t.knowledge, fmt.Sprintf("%s was %s", t.pod.Name, t.by))
 		c.tryShrinking(t)
 		limit := c.limitOfDeletions(t)
 		c.tryBudget(t, limit, max(limit, c.limitOfEvictions(t)))
@@ -147,17 +148,14 @@ func (c *court) downIn(z *Zone, k knowledge) iter.Seq2[string, int] {
 	}
 }
 
-// tryBudget asks whether fewer pods of the zone were down than allowed, apart from those
-// whose eviction joined a rollout that had noted this pod before, and than together with
-// these. One that was not available costs nothing.
+// tryBudget asks whether fewer other pods of the zone were down than allowed, apart from
+// those whose eviction joined a rollout that had noted this pod before, and than together
+// with these. One that serves costs as much if it is not available yet.
 func (c *court) tryBudget(t taking, allowed, together int) {
-	if out, down := c.down[t.place()]; down && !out.over(t.now) {
-		return
-	}
 	downAfter, joined, own := 1, 0, c.notedAt[t.pod.UID]
 	for at, out := range c.down {
 		switch {
-		case at.zone != t.pod.Owner || !c.counts(out, t.knowledge):
+		case at.zone != t.pod.Owner || at == t.place() || !c.counts(out, t.knowledge):
 		case t.by == deleted && out.by == evicted && own > 0 && out.noted > own:
 			joined++
 		default:

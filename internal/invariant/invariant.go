@@ -352,7 +352,7 @@ func pauseIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) 
 }
 
 // overBudget counts the ordinals that would be unavailable after the deeds, and
-// objects only where a deed takes down a pod that is available.
+// objects only where a deed takes down a pod that is up, available or not yet.
 func overBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for i := range s.Zones {
 		z := &s.Zones[i]
@@ -362,7 +362,7 @@ func overBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) st
 		up, budget, taken := available(s, z), z.MaxUnavailable.Of(z.Replicas), false
 		for _, d := range deletes {
 			if ordinal, ok := plan.OrdinalOf(z.Name, d.Pod); ok && d.Zone == z.Name {
-				if up[ordinal] {
+				if d.Up {
 					budget, taken = min(budget, leastBudget(s, z, ordinal)), true
 				}
 				delete(up, ordinal)

@@ -196,6 +196,12 @@ var violations = map[string]violation{
 	"two takedowns with budget one": {
 		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
+	"a takedown of a pod that is not available yet": {
+		"", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1", deletes(up("zone-a-0")), noted("zone-a-0"),
+	},
+	"a takedown of a pod that is not available yet, beside another one": {
+		"WithinBudget", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1 for=10s", deletes(up("zone-a-0")), noted("zone-a-0"),
+	},
 	"a takedown beside a pod that is down": {
 		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
 	},
