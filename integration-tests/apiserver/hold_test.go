@@ -74,12 +74,7 @@ func (s *scene) respectsAHoldByHand() {
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
 	s.changeAll(version(2))
 	s.settledSoon()
-	const long = 15 * time.Second // more than it takes to change the zones
-	taken := metav1.NowMicro()
-	s.editLease(func(l *coordinationv1.Lease) {
-		l.Spec.HolderIdentity, l.Spec.RenewTime = new("manual/maintenance"), &taken
-		l.Spec.LeaseDurationSeconds = new(int32(long.Seconds()))
-	})
+	s.holdsByHand(never)
 	s.eventually("the witness hears of it", func(now present) error {
 		if free(now) == nil {
 			return errors.New("not yet")
@@ -88,18 +83,23 @@ func (s *scene) respectsAHoldByHand() {
 	})
 	before := len(s.deletions())
 	s.changeAll(version(3))
-	changed := time.Now()
+	s.awaitEvent("Normal", "GroupHeld", "zone-a")
+	expiry := s.holdsByHand(10 * time.Second) // from now on, however long it took to get here
 	s.settled()
-	first := s.takedowns()[before]
-	expiry := taken.Add(long)
-	due := changed
-	if expiry.After(changed) {
-		due = expiry
-	}
-	if first.At.Before(expiry) || first.At.After(due.Add(10*time.Second)) {
+	if first := s.takedowns()[before]; first.At.Before(expiry) || first.At.After(expiry.Add(byTimer)) {
 		s.t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
-	s.awaitEvent("Normal", "GroupHeld", "zone-a")
+}
+
+// holdsByHand lets a person hold the group from now on, and returns until when.
+func (s *scene) holdsByHand(d time.Duration) time.Time {
+	s.t.Helper()
+	taken := metav1.NowMicro()
+	s.editLease(func(l *coordinationv1.Lease) {
+		l.Spec.HolderIdentity, l.Spec.RenewTime = new("manual/maintenance"), &taken
+		l.Spec.LeaseDurationSeconds = new(int32(d / time.Second))
+	})
+	return taken.Add(d)
 }
 
 func TestAGroupWithoutANameIsManagedAndSaidToBe(t *testing.T) {

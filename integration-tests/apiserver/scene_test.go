@@ -32,6 +32,9 @@ const (
 	// soon is how long a step may take that no pod and no clock holds up. Where
 	// an event is missed, the renewal of the Lease comes to help after 20 seconds.
 	soon = 15 * time.Second
+	// byTimer is how late may come what a timer is set for. Where the timer is forgotten,
+	// a group that waits is looked at again a minute after the last look.
+	byTimer = 25 * time.Second
 	// mostSteps bounds what a failure tells of the history.
 	mostSteps = 60
 )

@@ -254,8 +254,5 @@ func (s *scene) heldByHand(d time.Duration) {
 	s.t.Helper()
 	s.changeAll(version(9))
 	s.settled() // so that there is a Lease
-	s.editLease(func(l *coordinationv1.Lease) {
-		l.Spec.HolderIdentity, l.Spec.RenewTime = new("manual/maintenance"), &metav1.MicroTime{Time: time.Now()}
-		l.Spec.LeaseDurationSeconds = new(int32(d / time.Second))
-	})
+	s.holdsByHand(d)
 }
