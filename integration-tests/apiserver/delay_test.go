@@ -26,15 +26,30 @@ func delays(text string) option {
 // theDelay is that of most tests. Clocks of pods count in whole seconds.
 const theDelay = 3 * time.Second
 
-// told waits until a pod was told so, and nothing else, about leaving.
+// told waits until a pod was told so, and nothing else, about leaving. What the operator
+// got no answer to in time, it may say again.
 func (s *scene) told(pod, want string) {
 	s.t.Helper()
 	s.eventually(pod+" was told "+want, func(present) error {
-		if got := s.heardOf(toLeave, pod); got != want {
+		got := s.heardOf(toLeave, pod)
+		saidAgain := len(got) > len(want) && unrepeated(got) == unrepeated(want)
+		if got != want && !(saidAgain && s.calledInVain()) {
 			return errors.New(got)
 		}
 		return nil
 	})
+}
+
+// unrepeated leaves out what a pod heard several times in a row.
+func unrepeated(heard string) string {
+	return strings.Join(slices.Compact(strings.Split(heard, ", ")), ", ")
+}
+
+// calledInVain tells whether the metrics know of a call to a pod that was not answered in
+// time, as happens on a machine that stands still.
+func (s *scene) calledInVain() bool {
+	_, metrics := s.operator.get("/metrics")
+	return hasSeries(metrics, "lockstep_group_pod_calls_total", s.name, `outcome="failed"`)
 }
 
 // leftAfter asks that a pod began to leave no sooner than so long after it was last
@@ -145,8 +160,8 @@ func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 			s.startOperator(withoutElection)
 			s.sized(map[string]int32{"zone-a": 2})
 			asked := s.calls()[slices.IndexFunc(s.calls(), func(c call) bool { return c.method == http.MethodPost })].at
-			if waited := s.left("zone-a-2").Sub(asked); waited < 5*time.Second || waited > 30*time.Second {
-				t.Errorf("it waited %s after a restart, want 6s and not much more", waited)
+			if waited := s.left("zone-a-2").Sub(asked); waited < 5*time.Second || waited > time.Minute {
+				t.Errorf("it waited %s after a restart, want 6s and what a restart takes", waited)
 			}
 			s.told("zone-a-2", "DELETE 200, POST 200, POST 200")
 		})
@@ -242,7 +257,12 @@ func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
 	s.template("web", 2)
 	s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
 	s.asks("web", 1)
-	s.told("zone-a-1", "DELETE 200, POST 200")
+	s.eventually("zone-a-1 is told that it leaves", func(present) error {
+		if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" { // told to stay now and then until here
+			return errors.New(got)
+		}
+		return nil
+	})
 	for _, times := range []int{3, 5} {
 		s.eventually(fmt.Sprintf("zone-a-0 is told %d times", times), func(present) error {
 			if got := s.heardOf(toLeave, "zone-a-0"); strings.Count(got, "DELETE 200") < times || strings.Contains(got, "POST") {
@@ -251,7 +271,7 @@ func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
 			return nil
 		})
 	}
-	if got := s.heardOf(toLeave, "zone-a-1"); !strings.HasSuffix(got, "POST 200") || strings.Count(got, "POST") != 1 {
+	if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" || strings.Count(got, "POST") != 1 && !s.calledInVain() {
 		t.Errorf("who leaves heard %s, want that he is told so once", got)
 	}
 }
