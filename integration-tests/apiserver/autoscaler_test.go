@@ -99,18 +99,46 @@ func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
 	})
 	s.stays("the followers wait for their leader", aWhile, func(now present) error {
 		for _, name := range []string{"store-zone-b", "store-zone-c"} {
-			if n := *now.sets[name].Spec.Replicas; n != 1 && !serve(now, "store-zone-a-0", "store-zone-a-1", "store-zone-a-2") {
-				return fmt.Errorf("%s has %d replicas", name, n)
+			if *now.sets[name].Spec.Replicas != 1 {
+				s.servedBeforeGrowthOf(name, "store-zone-a-0", "store-zone-a-1", "store-zone-a-2")
 			}
 		}
 		return nil
 	})
 }
 
-// serve tells whether pods of those names serve.
-func serve(now present, names ...string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool {
-		pod := now.pods[name]
-		return pod == nil || !judge.PodOf(pod).Up()
+// servedBeforeGrowthOf waits until the witness knows that pods served before a zone got
+// more replicas than it had at first. It may hear of the zone before it hears of them.
+func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%q served before %s grew", pods, zone), func(present) error {
+		history, err := s.witness.Facts()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		grew := grownAt(history, zone)
+		for _, pod := range pods {
+			served := func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == pod && f.Pod.Up() && f.Version < grew }
+			if !slices.ContainsFunc(history, served) {
+				return fmt.Errorf("%s had not", pod)
+			}
+		}
+		return nil
 	})
+}
+
+// grownAt returns the version of the first state of a zone with more replicas than it had
+// at first.
+func grownAt(history []judge.Fact, zone string) uint64 {
+	first := -1
+	for _, f := range history {
+		switch {
+		case f.Zone == nil || f.Zone.Name != zone:
+		case first < 0:
+			first = f.Zone.Replicas
+		case f.Zone.Replicas > first:
+			return f.Version
+		}
+	}
+	return 0
 }
