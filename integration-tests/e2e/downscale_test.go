@@ -68,8 +68,9 @@ func (s *scene) isGone(pod string) {
 	})
 }
 
-// delay is how long a member stays after it was told that it will leave.
-const delay = 10 * time.Second
+// delay is how long a member stays after it was told that it will leave: long enough for
+// a slow machine to ask it since when it is ready to.
+const delay = 30 * time.Second
 
 func (w *world) delaysDownscales(t *testing.T) {
 	t.Parallel()

@@ -137,7 +137,7 @@ func TestOrphansAreReaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	orphan := filepath.Join("/proc", strings.TrimSpace(string(out)))
-	for patience := time.Now().Add(10 * time.Second); time.Now().Before(patience); time.Sleep(20 * time.Millisecond) {
+	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(orphan); errors.Is(err, os.ErrNotExist) {
 			return
 		}

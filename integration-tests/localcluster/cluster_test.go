@@ -172,7 +172,7 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 	})
 	t.Run("a pod that takes its time to end stays Ready until then", func(t *testing.T) {
 		t.Parallel()
-		create(t, client, statefulSet("lingering", 1, map[string]string{localcluster.GoneAfter: "10s"}))
+		create(t, client, statefulSet("lingering", 1, map[string]string{localcluster.GoneAfter: "25s"}))
 		podWithStatus(t, client, "lingering-0")
 		before := pod(t, client, "lingering-0")
 		deletePod(t, client, "lingering-0")
