@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
@@ -38,19 +39,18 @@ scrape_configs:
       - targets: [%q]
         labels: {namespace: %s, pod: lockstep-0}
 `, operator.Host, home))
-	listen := freePort(s.T)
 	log, err := os.Create(filepath.Join(folder, "log"))
 	s.must(err)
-	command := exec.Command(program(s.T, "prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"),
-		"--web.listen-address="+listen, "--enable-feature=exemplar-storage")
-	command.Stdout, command.Stderr = log, log
-	s.must(child.Start(command))
 	s.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
 		if text, err := os.ReadFile(log.Name()); s.Failed() && err == nil {
 			s.Logf("the log of Prometheus:\n%s", text)
 		}
+	})
+	binary, arguments := program(s.T, "prometheus"), []string{"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(folder, "data"), "--enable-feature=exemplar-storage"}
+	listen := ""
+	s.await("Prometheus", func() error { // a free port may be somebody else's before it listens
+		listen = freePort(s.T)
+		return s.listens(exec.Command(binary, append(arguments, "--web.listen-address="+listen)...), log, listen)
 	})
 	p := &prometheus{s, "http://" + listen}
 	s.await("a scrape", func() error {
@@ -61,6 +61,37 @@ scrape_configs:
 		return err
 	})
 	return p
+}
+
+// listens starts Prometheus and waits until it is ready at an address, or has ended.
+func (s *scene) listens(command *exec.Cmd, log *os.File, address string) error {
+	s.Helper()
+	command.Stdout, command.Stderr = log, log
+	s.must(child.Start(command))
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
+	s.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-ended
+	})
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if answer, err := http.Get("http://" + address + "/-/ready"); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ended:
+			return errors.New("it has ended by itself")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	s.Fatal("Prometheus is not ready")
+	return nil
 }
 
 // sample is one series and its value.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +23,7 @@ type caller struct {
 func (s *scene) caller() *caller {
 	s.Helper()
 	return &caller{scene: s, address: s.webhooks(), client: &http.Client{
-		Timeout:   10 * time.Second,
+		Timeout:   patience,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}},
 	}}
 }

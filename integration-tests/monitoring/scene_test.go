@@ -25,7 +25,7 @@ const (
 	home      = "lockstep-system"
 	namespace = "team"
 	group     = "store"
-	patience  = time.Minute
+	patience  = 2 * time.Minute
 	podsEach  = 2
 )
 
