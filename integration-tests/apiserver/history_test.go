@@ -128,13 +128,15 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 		t.Errorf("before the first rollout history says:\n%s", out)
 	}
 	first := s.revisions()
+	began := time.Now()
 	s.changeAll(version(2))
 	s.settled()
 	second := s.revisions()
 	done := fmt.Sprintf("zone-a %s->%s replaced 2 over true, zone-b %s->%s replaced 1 over true; over true",
 		first["zone-a"], second["zone-a"], first["zone-b"], second["zone-b"])
-	s.hasItsTimes(p.tellsHistory(done)[0])
+	s.hasItsTimes(p.tellsHistory(done)[0], began)
 
+	began = time.Now()
 	s.changeAll(version(3), gated())
 	s.awaitDeletions(4)
 	s.isBroken("zone-a-0")
@@ -148,7 +150,7 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	s.settled()
 	third = s.revisions() // that of zone-b, which may not have had its own before
 	again := fmt.Sprintf("%s2 over true, zone-b %s->%s replaced 1 over true; over true", way, second["zone-b"], third["zone-b"])
-	s.hasItsTimes(p.tellsHistory(again, done)[0])
+	s.hasItsTimes(p.tellsHistory(again, done)[0], began)
 	text := p.ends(0, "history", defaultGroup)
 	for _, zone := range []string{"zone-a", "zone-b"} {
 		for _, way := range [][2]string{{first[zone], second[zone]}, {second[zone], third[zone]}} {
@@ -162,29 +164,67 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	}
 }
 
-// hasItsTimes asks that a rollout that is over, and each of its zones, goes from its
-// first deletion until its last pod is Ready, as the API server tells.
-func (s *scene) hasItsTimes(g rolledGroup) {
+// hasItsTimes asks that a rollout which was asked for at a time and is over, and each of
+// its zones, goes from when it got the hold until the hold went on: from between what
+// came before and its first deletion until between its last pod being Ready and what
+// came next, as the API server tells.
+func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
 	s.t.Helper()
-	const about = 2 * time.Second // the API server's times are in whole seconds
-	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= about }
-	var begin, end time.Time
-	for _, z := range g.Zones {
-		var first, last time.Time
-		for _, d := range s.takedowns() {
-			if zoneOf(d.Pod) == z.Zone && !d.At.Before(g.Since) {
-				first = earliest(first, d.At)
-				last = latest(last, s.readySince(d.Pod))
-			}
+	before := asked
+	for i, z := range g.Zones {
+		first, last := s.replacedIn(z.Zone, asked)
+		next := s.freed()
+		if i+1 < len(g.Zones) {
+			next, _ = s.replacedIn(g.Zones[i+1].Zone, asked)
 		}
-		if !near(z.Since, first) || !near(*z.Until, last) {
-			s.t.Errorf("%s goes from %s to %s, and its pods from %s to %s", z.Zone, z.Since, z.Until, first, last)
+		if !between(z.Since, before, first) || !between(*z.Until, last, next) {
+			s.t.Errorf("%s goes from %s to %s; it was its turn at %s, its pods go from %s to %s, and what came next was at %s",
+				z.Zone, z.Since, z.Until, before, first, last, next)
 		}
-		begin, end = earliest(begin, first), latest(end, last)
+		before = last
 	}
-	if !near(g.Since, begin) || !near(*g.Until, end) {
-		s.t.Errorf("the rollout goes from %s to %s, and its pods from %s to %s", g.Since, g.Until, begin, end)
+	if begin, end := g.Zones[0], last(g.Zones); !between(g.Since, begin.Since, begin.Since) || !between(*g.Until, *end.Until, *end.Until) {
+		s.t.Errorf("the rollout goes from %s to %s, its first zone from %s, and its last one to %s", g.Since, g.Until, begin.Since, end.Until)
 	}
+}
+
+// between tells whether a time lies between two others, as far as times of the API server
+// and of Leases tell: they are in whole seconds.
+func between(t, from, to time.Time) bool {
+	const about = 2 * time.Second
+	return !t.Before(from.Add(-about)) && !t.After(to.Add(about))
+}
+
+// replacedIn returns when, since a time, the first pod of a zone was deleted and its last
+// one was Ready again.
+func (s *scene) replacedIn(zone string, since time.Time) (first, last time.Time) {
+	s.t.Helper()
+	for _, d := range s.takedowns() {
+		if zoneOf(d.Pod) == zone && !d.At.Before(since) {
+			first = earliest(first, d.At)
+			last = latest(last, s.readySince(d.Pod))
+		}
+	}
+	return first, last
+}
+
+// freed returns when the witness heard that the hold of the group was given back last.
+func (s *scene) freed() (at time.Time) {
+	s.t.Helper()
+	history, err := s.witness.Facts()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range slices.Backward(history) {
+		switch {
+		case f.Hold == nil:
+		case f.Hold.Holder != "":
+			return at
+		default:
+			at = f.At
+		}
+	}
+	return at
 }
 
 func earliest(a, b time.Time) time.Time {

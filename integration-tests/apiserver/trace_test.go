@@ -159,8 +159,8 @@ func zoneOf(pod string) string {
 	return pod[:max(i, 0)]
 }
 
-// wantTimes asks that each pod's span goes from its deletion until its successor is
-// Ready, as the API server tells.
+// wantTimes asks that each pod's span goes from when its deletion was noted, which is before
+// it, until its successor is Ready, as the Lease and the API server tell.
 func (s *scene) wantTimes(trace []span) {
 	s.t.Helper()
 	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= time.Second }
@@ -178,8 +178,8 @@ func (s *scene) wantTimes(trace []span) {
 			s.t.Errorf("the span of %s has the tags %v", d.Pod, sp.Tags)
 		case !slices.Equal(events, []string{"deleted", "gone", "recreated", "Ready"}):
 			s.t.Errorf("the span of %s has the events %q", d.Pod, events)
-		case !near(sp.start(), d.At):
-			s.t.Errorf("the span of %s begins at %s, it was deleted at %s", d.Pod, sp.start(), d.At)
+		case !near(sp.start(), s.witness.notedSince(d.UID)) || sp.start().After(d.At.Add(time.Second)):
+			s.t.Errorf("the span of %s begins at %s, it was noted at %s and deleted at %s", d.Pod, sp.start(), s.witness.notedSince(d.UID), d.At)
 		case s.witness.now().pods[d.Pod] != nil && !near(sp.end(), s.readySince(d.Pod)):
 			s.t.Errorf("the span of %s ends at %s, it is Ready since %s", d.Pod, sp.end(), s.readySince(d.Pod))
 		}

@@ -2,9 +2,11 @@ package apiserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -24,6 +26,7 @@ type witness struct {
 	pods    map[string]*corev1.Pod
 	sets    map[string]*appsv1.StatefulSet
 	leases  map[string]*coordinationv1.Lease // of groups
+	noted   map[string]time.Time             // by UID of a pod: since when a Lease says that it is to be deleted
 	changed chan struct{}                    // closed and replaced at every change
 }
 
@@ -31,7 +34,7 @@ type witness struct {
 func watchNamespace(ctx context.Context, client kubernetes.Interface, namespace string) (*witness, error) {
 	w := &witness{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
-		changed: make(chan struct{}),
+		noted: map[string]time.Time{}, changed: make(chan struct{}),
 	}
 	var err error
 	w.Witness, err = judge.Watch(ctx, client, w.take, namespace)
@@ -52,9 +55,33 @@ func (w *witness) take(event watch.Event) {
 			return // the operator's leadership, or somebody else's
 		}
 		keep(w.leases, o.Name, o, gone)
+		w.note(o)
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
+}
+
+// note remembers since when the pods are noted that a Lease speaks of.
+func (w *witness) note(lease *coordinationv1.Lease) {
+	var intents struct {
+		Pods []struct {
+			UID   string
+			Since time.Time
+		}
+	}
+	if json.Unmarshal([]byte(lease.Annotations[intentsAnnotation]), &intents) != nil {
+		return // a test wrote something else
+	}
+	for _, pod := range intents.Pods {
+		w.noted[pod.UID] = pod.Since
+	}
+}
+
+// notedSince returns since when a Lease said that a pod is to be deleted; zero: none did.
+func (w *witness) notedSince(uid string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.noted[uid]
 }
 
 func keep[T any](all map[string]T, name string, object T, gone bool) {
