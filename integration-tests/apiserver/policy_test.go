@@ -164,7 +164,7 @@ func (in *installation) ownTokenIsDenied(t *testing.T) {
 }
 
 func (in *installation) policyFollows(t *testing.T) {
-	const atMost = 10 * time.Second
+	const atMost = 30 * time.Second
 	lockstep := in.as(t, lockstepUser)
 	for _, step := range []struct {
 		label  string
