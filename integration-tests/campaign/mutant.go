@@ -35,7 +35,7 @@ var mutants = []mutant{
 	}},
 	{"notes-after-the-deed", []edit{
 		{"internal/act/executor.go", "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
-		{"internal/act/executor.go", "receipts = append(receipts, e.deletePods(ctx, s.Key, steps)...)", "receipts = append(receipts, deleted...)"},
+		{"internal/act/executor.go", "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
 	}},
 	{"takes-holds-without-a-look", []edit{
 		{"internal/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
