@@ -6,22 +6,34 @@ import (
 	"time"
 )
 
-// alter makes the answer of a watch late, and lets it end early.
+// alter makes a watch that has begun late, and lets it end early.
 func (p *Proxy) alter(r *http.Response) error {
-	resource := parsePath(r.Request.URL.Path).Resource
-	p.mu.Lock()
-	late := p.late[resource]
-	p.mu.Unlock()
-	if r.StatusCode == http.StatusOK {
-		r.Body = p.listens(resource, r.Body)
+	if r.StatusCode != http.StatusOK {
+		return nil
 	}
-	if late > 0 {
+	resource := parsePath(r.Request.URL.Path).Resource
+	r.Body = p.listens(resource, r.Body)
+	if late := p.tellsLate(resource); late > 0 {
 		r.Body = newLateBody(r.Body, func() time.Duration { return late })
 	}
-	if d, ok := r.Request.Context().Value(life{}).(time.Duration); ok && d > 0 {
-		r.Body = newShortBody(r.Body, d)
+	fault, _ := r.Request.Context().Value(played{}).(Fault)
+	if fault.life > 0 {
+		r.Body = newShortBody(r.Body, fault.life, func() { p.happens(fault) })
+	} else {
+		p.happens(fault) // it was held back
 	}
 	return nil
+}
+
+// tellsLate is how late a watch that begins will tell; one that does is counted.
+func (p *Proxy) tellsLate(resource string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	late := p.late[resource]
+	if late > 0 {
+		p.counts.Late[resource]++
+	}
+	return late
 }
 
 // lateBody reads ahead and gives each piece away when it is old enough.

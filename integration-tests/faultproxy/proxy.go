@@ -38,11 +38,13 @@ type Proxy struct {
 	agent  string // what is added to who clients say they are
 }
 
-// Counts are how many requests of each kind, watches of each resource and faults of
-// each name there were.
+// Counts are how many requests of each kind, watches of each resource, of these such as
+// tell late, and faults of each name there were. A fault counts when it has its effect,
+// not when the script chooses it.
 type Counts struct {
 	Requests map[Kind]int
 	Watches  map[string]int
+	Late     map[string]int
 	Faults   map[string]int
 }
 
@@ -65,7 +67,7 @@ func Start(target string, authority []byte) (*Proxy, error) {
 		},
 		late:   map[string]time.Duration{},
 		gaps:   newGaps(),
-		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Faults: map[string]int{}},
+		counts: Counts{Requests: map[Kind]int{}, Watches: map[string]int{}, Late: map[string]int{}, Faults: map[string]int{}},
 	}
 	p.watching = &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(p.targetOf(r.In)); sign(r.Out.Header, p.signature()) },
@@ -159,7 +161,8 @@ func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Counts{
-		Requests: maps.Clone(p.counts.Requests), Watches: maps.Clone(p.counts.Watches), Faults: maps.Clone(p.counts.Faults),
+		Requests: maps.Clone(p.counts.Requests), Watches: maps.Clone(p.counts.Watches),
+		Late: maps.Clone(p.counts.Late), Faults: maps.Clone(p.counts.Faults),
 	}
 }
 
@@ -202,11 +205,11 @@ func (p *Proxy) Close() {
 	p.transport.CloseIdleConnections()
 }
 
-// connection is the key of a request's connection in its context, and life that of how
-// long a watch lasts.
+// connection is the key of a request's connection in its context, and played that of the
+// fault that a watch meets.
 type (
 	connection struct{}
-	life       struct{}
+	played     struct{}
 )
 
 func (p *Proxy) serve(listener net.Listener) {
@@ -247,14 +250,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case fault.before != nil:
+		p.happens(fault)
 		fault.before()
 		cut(r)
 	case fault.code != 0:
+		p.happens(fault)
 		refuse(w, request, fault.code)
 	case request.Kind == Watch && fault.cut:
+		p.happens(fault)
 		cut(r)
 	case request.Kind == Watch:
-		p.watching.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), life{}, fault.life)))
+		p.watching.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), played{}, fault)))
 	default:
 		p.passOn(w, r, body, request.Agent, fault)
 	}
@@ -269,6 +275,7 @@ func (p *Proxy) passOn(w http.ResponseWriter, r *http.Request, body []byte, agen
 			cut(r)
 		}
 	}
+	p.happens(fault)
 	if fault.after != nil {
 		fault.after()
 	}
@@ -293,11 +300,20 @@ func (p *Proxy) choose(request Request) (Request, Fault) {
 	}
 	if p.script != nil {
 		if fault := p.script(request); fault.name != "" {
-			p.counts.Faults[fault.name]++
 			return request, fault
 		}
 	}
 	return request, Fault{times: 1}
+}
+
+// happens counts a fault, if it is one, at its effect.
+func (p *Proxy) happens(fault Fault) {
+	if fault.name == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.Faults[fault.name]++
 }
 
 // hold waits. A write arrives whether or not its client is still there; for all else it

@@ -16,12 +16,14 @@ type shortBody struct {
 	ended bool
 }
 
-func newShortBody(from io.ReadCloser, life time.Duration) *shortBody {
+// newShortBody calls ends when the time is over, unless it was closed before.
+func newShortBody(from io.ReadCloser, life time.Duration, ends func()) *shortBody {
 	b := &shortBody{ReadCloser: from, close: sync.OnceValue(from.Close)}
 	b.end = time.AfterFunc(life, func() {
 		b.mu.Lock()
 		b.ended = true
 		b.mu.Unlock()
+		ends()
 		_ = b.close() // whoever reads is woken by it
 	})
 	return b
