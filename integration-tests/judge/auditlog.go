@@ -73,6 +73,7 @@ type AuditLog struct {
 	pending    map[string]Request // received and not over, by the ID of the request
 	offset     int64
 	begun      []byte // a line that has not ended yet
+	torn       error  // of a line that nobody can read: whatever comes after it, something is missing
 	requests   []Request
 	namespaces map[string][]Request
 }
@@ -82,7 +83,8 @@ func NewAuditLog(path string, of func(user string) bool) *AuditLog {
 	return &AuditLog{path: path, of: of, pending: map[string]Request{}, namespaces: map[string][]Request{}}
 }
 
-// Requests returns all requests so far, those that are not over at the end.
+// Requests returns all requests so far, those that are not over at the end. Once a line
+// could not be read, this is an error for everybody from then on.
 func (a *AuditLog) Requests() ([]Request, error) {
 	return a.those(func() []Request { return a.requests }, func(Request) bool { return true })
 }
@@ -108,6 +110,9 @@ func (a *AuditLog) those(over func() []Request, fits func(Request) bool) ([]Requ
 }
 
 func (a *AuditLog) read() error {
+	if a.torn != nil {
+		return a.torn
+	}
 	fresh, err := readFrom(a.path, a.offset)
 	if err != nil {
 		return fmt.Errorf("read audit log: %w", err)
@@ -120,8 +125,8 @@ func (a *AuditLog) read() error {
 			return nil
 		}
 		a.begun = rest
-		if err := a.take(line); err != nil {
-			return err
+		if a.torn = a.take(line); a.torn != nil {
+			return a.torn
 		}
 	}
 }

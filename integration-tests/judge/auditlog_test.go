@@ -149,3 +149,21 @@ func TestAnEvictionIsReadAsWebhooksChangedIt(t *testing.T) {
 		}
 	}
 }
+
+func TestALineThatCannotBeReadIsAnErrorForEverybody(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log := NewAuditLog(path, func(user string) bool { return user == "op" })
+	first, rest, _ := strings.Cut(auditLines, "\n")
+	if err := os.WriteFile(path, []byte(first[:len(first)/2]+"\n"+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := log.Requests(); err == nil {
+			t.Errorf("a line is missing, and these are said to be all: %v", got)
+		}
+	}
+	if got, err := log.RequestsIn("m"); err == nil {
+		t.Errorf("a line is missing, and these are said to be all of a namespace: %v", got)
+	}
+}
