@@ -45,14 +45,14 @@ func podDeleted(random *rand.Rand) fault {
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
 	f.words = fmt.Sprintf("after %s a pod is deleted by somebody", f.at)
 	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		t.count("pod deleted by somebody")
-		return insist(ctx, "delete a pod", func(ctx context.Context) error {
+		err := insist(ctx, "delete a pod", func(ctx context.Context) error {
 			pod, err := t.serving(ctx, which)
 			if err != nil {
 				return err
 			}
 			return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 		})
+		return t.countUnless(err, "pod deleted by somebody")
 	}
 	return f
 }

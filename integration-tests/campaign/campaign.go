@@ -175,10 +175,16 @@ func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []
 func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, error) {
 	c.show.begin()
 	r, err := g.carryOut(ctx, newPlan(seed))
-	if ctx.Err() != nil {
-		return r, context.Cause(ctx)
+	return c.keep(ctx, r, err, g.failed())
+}
+
+// keep records what came of a plan: whether it could be carried out, and whether its cluster
+// was lost. Of one that was interrupted only what is held against the operator is kept.
+func (c *campaign) keep(ctx context.Context, r record, err, lost error) (record, error) {
+	interrupted := context.Cause(ctx)
+	if interrupted != nil && !r.accuses() {
+		return record{}, interrupted
 	}
-	lost := g.failed()
 	if err = errors.Join(err, lost); err != nil {
 		r.Undone = err.Error()
 	}
@@ -188,9 +194,9 @@ func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, err
 		c.tell(r)
 	}
 	if c.only > 0 {
-		return r, lost
+		return r, errors.Join(interrupted, lost)
 	}
-	return r, errors.Join(lost, c.results.add(r))
+	return r, errors.Join(interrupted, lost, c.results.add(r))
 }
 
 // tries are the flags that say which operator is tried.

@@ -151,8 +151,10 @@ func TestAnOperatorThatFailsBreaksThePlanUnlessTheControlPlaneWasAway(t *testing
 		t.Errorf("failures are %q, remarks %q", trial.failures, trial.remarks)
 	}
 	trial.failed(now, "by itself")
-	if len(trial.failures) != 1 || len(trial.happened()) != 1 { // the absence is the only fault
-		t.Errorf("failures are %q, faults %v", trial.failures, trial.faults)
+	trial.ground.gone[0].forGood, trial.ground.gone[0].to = true, time.Time{}
+	trial.failed(now, "it never came back")
+	if len(trial.failures) != 1 || len(trial.remarks) != 2 {
+		t.Errorf("failures are %q, remarks %q", trial.failures, trial.remarks)
 	}
 }
 

@@ -121,13 +121,16 @@ func killedAtWrites(random *rand.Rand) fault {
 				}
 				next, since = next+1, 0
 				if after[next-1] {
-					return faultproxy.CrashAfter(r.kill)
+					return faultproxy.CrashAfter(r.crash(crashAfter))
 				}
-				return faultproxy.CrashBefore(r.kill)
+				return faultproxy.CrashBefore(r.crash(crashBefore))
 			}
 		},
 	}
 }
+
+// How a proxy names what counts here at the kill: who is to be killed may be dead already.
+var crashBefore, crashAfter = faultproxy.CrashBefore(nil).String(), faultproxy.CrashAfter(nil).String()
 
 func seenLate(random *rand.Rand) fault {
 	resources := []string{"pods", "statefulsets", "leases"}
@@ -237,13 +240,16 @@ func goneBack(random *rand.Rand) fault {
 		}
 		r.lags()
 		if anew {
-			t.count("begun anew with an older state")
-			r.kill()
+			r.crash("begun anew with an older state")()
 			return nil
 		}
-		t.count("watches moved to an API server that lags")
+		atWork := r.runs()
 		r.proxy.Leave()
-		return r.proxy.Return()
+		err := r.proxy.Return()
+		if err == nil && atWork {
+			t.count("watches moved to an API server that lags")
+		}
+		return err
 	}
 	return f
 }
@@ -296,8 +302,7 @@ func interrupted(random *rand.Rand, kind, program string) fault {
 	f := fault{replica: -1, at: between(random, 2*time.Second, 8*time.Second)}
 	f.words = fmt.Sprintf("after %s %s is killed and away for %s", f.at, program, away)
 	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		t.count(kind)
-		return t.ground.interrupt(ctx, t, kind, program, away)
+		return t.countUnless(t.ground.interrupt(ctx, t, kind, program, away), kind)
 	}
 	return f
 }

@@ -33,11 +33,11 @@ func (t *trial) prepare(ctx, working context.Context) error {
 	return t.guard(ctx)
 }
 
-// watch lets the judge's witness see everything from the beginning.
-func (t *trial) watch(ctx context.Context) error {
+// watch lets the judge's witness see everything from the beginning, until watching ends.
+func (t *trial) watch(ctx, watching context.Context) error {
 	return insist(ctx, "watch namespace", func(context.Context) error {
 		var err error
-		t.witness, err = judge.Watch(ctx, t.ground.watcher, t.present.take, t.namespace)
+		t.witness, err = judge.Watch(watching, t.ground.watcher, t.present.take, t.namespace)
 		return err
 	})
 }

@@ -41,20 +41,23 @@ type ground struct {
 	returned    chan int      // which absence is over
 	end         func()        // ends what goes on beside the trials
 
+	interrupting sync.Mutex
+
 	calling sync.Mutex
 	calls   int // that were to be heard
 
-	mu    sync.Mutex
-	gone  []absence
-	fails error // why the cluster is of no use any more
+	mu   sync.Mutex
+	gone []absence
+	lost error // why the cluster is of no use any more
 }
 
 // absence is a time in which a part of the control plane was away.
 type absence struct {
 	kind     string
 	by       *trial
-	from, to time.Time
+	from, to time.Time // to is zero while it lasts
 	away     time.Duration
+	forGood  bool // it never came back
 
 	heard, heardLate time.Time // when caches showed again what was written, at once and by the API server that lags; zero: not yet
 }
@@ -142,8 +145,11 @@ func (g *ground) leave() error {
 	return g.cluster.Stop()
 }
 
-// interrupt ends a program of the control plane for a time, on behalf of a trial.
+// interrupt ends a program of the control plane for a time, on behalf of a trial: one
+// after the other.
 func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string, away time.Duration) error {
+	g.interrupting.Lock()
+	defer g.interrupting.Unlock()
 	g.mu.Lock()
 	g.gone = append(g.gone, absence{kind: kind, by: by, from: time.Now(), away: away})
 	i := len(g.gone) - 1
@@ -151,11 +157,11 @@ func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string,
 	err := g.cluster.Interrupt(context.WithoutCancel(ctx), program, away)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.gone[i].to = time.Now()
 	if err != nil {
-		g.fails = err
+		g.gone[i].forGood, g.lost = true, err
 		return err
 	}
+	g.gone[i].to = time.Now()
 	g.returned <- i
 	select {
 	case g.interrupted <- struct{}{}:
@@ -168,7 +174,21 @@ func (g *ground) interrupt(ctx context.Context, by *trial, kind, program string,
 func (g *ground) failed() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.fails
+	return g.lost
+}
+
+// stood tells whether nothing that was away at a time stayed away. It waits until that is known.
+func (g *ground) stood(at time.Time) bool {
+	for {
+		pending := slices.DeleteFunc(g.absencesSince(at), func(a absence) bool { return a.from.After(at) || !a.to.IsZero() })
+		switch {
+		case len(pending) == 0:
+			return true
+		case slices.ContainsFunc(pending, func(a absence) bool { return a.forGood }):
+			return false
+		}
+		time.Sleep(tryAgain)
+	}
 }
 
 // absencesSince returns when parts of the control plane were away after a time.
@@ -191,6 +211,9 @@ func (g *ground) requests(namespace, user string) ([]judge.Request, error) {
 	for _, audit := range g.audits {
 		requests, err := audit.Requests()
 		if err != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.lost = err // nobody else can be judged either
 			return nil, err
 		}
 		all = append(all, slices.DeleteFunc(requests, func(r judge.Request) bool {

@@ -27,7 +27,7 @@ func lateWrites(random *rand.Rand) fault {
 			if seen++; seen != nth {
 				return faultproxy.Fault{}
 			}
-			return faultproxy.LateWrite(late, r.kill)
+			return faultproxy.LateWrite(late, func() { r.kill() })
 		}
 	}
 	return f

@@ -16,9 +16,9 @@ func leadershipDeleted(random *rand.Rand) fault {
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
 	f.words = fmt.Sprintf("after %s the Lease of leadership is deleted", f.at)
 	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		t.count("leadership deleted")
 		return insist(ctx, "delete the Lease of leadership", func(ctx context.Context) error {
-			return unlessGone(t.client.CoordinationV1().Leases(t.namespace).Delete(ctx, judge.LeaderLease, metav1.DeleteOptions{}))
+			err := t.client.CoordinationV1().Leases(t.namespace).Delete(ctx, judge.LeaderLease, metav1.DeleteOptions{})
+			return unlessGone(t.countUnless(err, "leadership deleted"))
 		})
 	}
 	return f
@@ -32,7 +32,6 @@ func leadershipTaken(random *rand.Rand) fault {
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
 	f.words = fmt.Sprintf("after %s a stranger takes the Lease of leadership", f.at)
 	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		t.count("leadership taken by a stranger")
 		leases := t.client.CoordinationV1().Leases(t.namespace)
 		return insist(ctx, "take the Lease of leadership", func(ctx context.Context) error {
 			lease, err := leases.Get(ctx, judge.LeaderLease, metav1.GetOptions{})
@@ -43,7 +42,7 @@ func leadershipTaken(random *rand.Rand) fault {
 			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new(stranger), new(int32(5))
 			lease.Spec.AcquireTime, lease.Spec.RenewTime = &now, &now
 			_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
-			return err
+			return t.countUnless(err, "leadership taken by a stranger")
 		})
 	}
 	return f

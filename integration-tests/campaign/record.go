@@ -23,14 +23,17 @@ type record struct {
 	Seconds    float64        `json:"seconds"`
 	Groups     int            `json:"groups"`
 	Steps      map[string]int `json:"steps"`
-	Faults     map[string]int `json:"faults"`
-	Takedowns  int            `json:"takedowns"` // deletions by operators and evictions of pods that served
+	Faults     map[string]int `json:"faults"`         // of its own
+	Felt       map[string]int `json:"felt,omitempty"` // what went wrong on behalf of other plans
+	Takedowns  int            `json:"takedowns"`      // deletions by operators and evictions of pods that served
 	Violations []string       `json:"violations,omitempty"`
 	Failures   []string       `json:"failures,omitempty"` // of operators, whatever the judge says
 	Unjudged   []string       `json:"unjudged,omitempty"` // why the judge cannot judge
 	Undone     string         `json:"undone,omitempty"`   // why it could not be carried out
-	Missed     string         `json:"missed,omitempty"`   // what of the goal was not reached
+	Reached    bool           `json:"reached"`            // the goal
+	Missed     string         `json:"missed,omitempty"`   // what of it was not, though the cluster stood
 	Granted    int            `json:"granted"`            // evictions, by the audit log
+	Evicted    int            `json:"evicted"`            // pods that served until then
 	Grace      grace          `json:"graces"`             // at which it was judged
 	Remarks    []string       `json:"remarks,omitempty"`
 
@@ -42,29 +45,38 @@ func (r record) broken() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Undone != "" || r.Missed != ""
 }
 
-// decides tells whether what came of a plan is known, so that it is not tried again. A
-// violation is known whatever else is not, and so is an operator that failed.
-func (r record) decides() bool {
-	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) == 0 && r.Undone == ""
+// judged tells whether a plan was carried out and judged, and nothing is in doubt.
+func (r record) judged() bool { return len(r.Unjudged) == 0 && r.Undone == "" }
+
+// accuses tells whether something is held against the operator. That is known whatever
+// else is not.
+func (r record) accuses() bool {
+	return len(r.Violations) > 0 || len(r.Failures) > 0 || r.Missed != ""
 }
 
-// undone is the record of a plan that could not be carried out, or not be judged.
-func (t *trial) undone() record {
+// decides tells whether what came of a plan is known, so that it is not tried again.
+func (r record) decides() bool { return r.accuses() || r.judged() }
+
+// soFar is what is known of a plan before it is judged.
+func (t *trial) soFar() record {
+	r := record{
+		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
+		Faults: t.happened(), Felt: t.felt(),
+	}
+	if t.missed != nil {
+		r.Missed = t.missed.Error()
+	}
 	own := t.ownRules()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return record{
-		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
-		Failures: slices.Concat(t.failures, own), Remarks: t.remarks,
-	}
+	r.Failures, r.Remarks = slices.Concat(t.failures, own), t.remarks
+	return r
 }
 
-func (t *trial) record(verdict judge.Verdict, requests []judge.Request, missed error) record {
-	r := record{
-		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
-		Groups: len(t.plan.groups), Steps: map[string]int{}, Faults: t.happened(), Remarks: t.remarks,
-		Failures: slices.Concat(t.failures, t.ownRules()), Unjudged: verdict.Unexplained, Granted: granted(requests),
-	}
+func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
+	r := t.soFar()
+	r.Groups, r.Steps, r.Reached = len(t.plan.groups), map[string]int{}, t.reached
+	r.Unjudged, r.Granted = verdict.Unexplained, granted(requests)
 	for _, s := range t.plan.steps() {
 		if s.kind != stepBack {
 			r.Steps[s.kind]++
@@ -74,15 +86,16 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request, missed e
 		if d.WasUp {
 			r.Takedowns++
 		}
+		if d.WasUp && d.Evicted {
+			r.Evicted++
+		}
 	}
 	for _, v := range verdict.Violations {
 		r.Violations = append(r.Violations, v.String())
 	}
-	if missed == nil && r.Granted < r.Steps[stepEviction] {
-		missed = fmt.Errorf("%d evictions were granted by the audit log, %d wanted", r.Granted, r.Steps[stepEviction])
-	}
-	if missed != nil {
-		r.Missed = missed.Error()
+	if r.Reached && r.Granted < r.Steps[stepEviction] {
+		r.Reached = false
+		r.Missed = fmt.Sprintf("%d evictions were granted by the audit log, %d wanted", r.Granted, r.Steps[stepEviction])
 	}
 	return r
 }

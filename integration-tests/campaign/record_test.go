@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -104,17 +108,21 @@ func TestAPlanOfWhichNothingIsKnownIsTriedAgainAndCounted(t *testing.T) {
 {"seed":3,"code":"now"}
 {"seed":4,"code":"now","undone":"no operator","failures":["f"]}
 {"seed":5,"code":"now","missed":"m"}
-{"seed":5,"code":"now"}
+{"seed":5,"code":"now","reached":true}
+{"seed":6,"code":"now","missed":"m","unjudged":["nobody asked"]}
+{"seed":6,"code":"now","reached":true}
+{"seed":7,"code":"now","missed":"m","undone":"the cluster is lost"}
+{"seed":7,"code":"now","reached":true}
 `)
-	c := campaign{settings: settings{plans: 6, seed: 1}, code: "now", results: r}
-	if got := c.seeds(); !slices.Equal(got, []uint64{1, 2, 6}) {
+	c := campaign{settings: settings{plans: 8, seed: 1}, code: "now", results: r}
+	if got := c.seeds(); !slices.Equal(got, []uint64{1, 2, 8}) {
 		t.Errorf("seeds %v are tried", got)
 	}
 	s := tally(r.of("now"))
-	if s.attempts != 7 || s.plans != 3 || s.unjudged != 2 || s.undone != 2 || s.violations != 1 || s.failures != 1 || s.reached != 2 {
+	if s.attempts != 11 || s.plans != 5 || s.judged != 1 || s.unjudged != 3 || s.undone != 3 || s.violations != 1 || s.failures != 1 || s.reached != 0 {
 		t.Errorf("added up to %+v", s)
 	}
-	for seed := uint64(3); seed < 6; seed++ {
+	for seed := uint64(3); seed < 8; seed++ {
 		c.settings = settings{plans: 1, seed: seed}
 		if c.fine(nil) {
 			t.Errorf("what was wrong with seed %d is forgotten", seed)
@@ -165,5 +173,63 @@ func TestAPlanIsBrokenByWhateverDidNotGoAsItMust(t *testing.T) {
 	}
 	if (record{Remarks: []string{"r"}}).broken() {
 		t.Error("one is broken by a remark")
+	}
+}
+
+func TestWhatIsHeldAgainstAnOperatorIsKeptThoughSomebodyInterrupts(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("another worker failed")
+	cancel(interrupted)
+	for name, test := range map[string]struct {
+		came record
+		kept int
+	}{
+		"a violation":     {record{Seed: 1, Violations: []string{"two zones"}}, 1},
+		"a failure":       {record{Seed: 1, Failures: []string{"it ended"}}, 1},
+		"a missed goal":   {record{Seed: 1, Missed: "no rollout"}, 1},
+		"nothing yet":     {record{Seed: 1}, 0},
+		"no judgement":    {record{Seed: 1, Unjudged: []string{"nobody asked"}}, 0},
+		"a reached goal":  {record{Seed: 1, Reached: true}, 0},
+		"worth a remark?": {record{Seed: 1, Remarks: []string{"slow"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := campaign{code: "now", results: resultsWith(t, "")}
+			shown, err := os.Create(filepath.Join(t.TempDir(), "shown"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.show = keepScore(shown, 1)
+			r, err := c.keep(ctx, test.came, nil, nil)
+			c.show.line.End()
+			if !errors.Is(err, interrupted) {
+				t.Errorf("it goes on: %v", err)
+			}
+			if kept := c.results.of("now"); len(kept) != test.kept || (r.Code != "") != (test.kept == 1) {
+				t.Errorf("recorded are %+v, handed on is %+v", kept, r)
+			}
+			text, err := os.ReadFile(shown.Name())
+			if err != nil || strings.Contains(string(text), "-only 1") != (test.kept == 1) {
+				t.Errorf("printed is %q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestWhoWasUpWhenEvictedAndWhichPlansNothingMetIsAddedUp(t *testing.T) {
+	t.Parallel()
+	s := tally([]record{
+		{Seed: 1, Granted: 3, Evicted: 2, Faults: map[string]int{"cut": 2}, Felt: map[string]int{"etcd restarted for another plan": 1}},
+		{Seed: 2, Granted: 1, Evicted: 1, Felt: map[string]int{"etcd restarted for another plan": 4}},
+	})
+	text := table(s, s)
+	for what, want := range map[string]int{
+		"faults": 2, "plans that no fault of their own met": 1, "beside faults: etcd restarted for another plan": 5,
+		"evictions granted, by the audit log": 4, "evictions that took down a pod that was up": 3,
+	} {
+		if row := fmt.Sprintf("| %-48s | %9v | %9v |\n", what, want, want); !strings.Contains(text, row) {
+			t.Errorf("there is no row %q in\n%s", row, text)
+		}
 	}
 }

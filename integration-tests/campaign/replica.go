@@ -201,8 +201,17 @@ func (r *replica) runs() bool {
 	return r.process != nil
 }
 
-// kill ends the process as a crash would.
-func (r *replica) kill() {
+// crash returns what kills the process, and counts that as a kind of fault if there is one.
+func (r *replica) crash(kind string) func() {
+	return func() {
+		if r.kill() {
+			r.trial.count(kind)
+		}
+	}
+}
+
+// kill ends the process as a crash would. It tells whether there was one.
+func (r *replica) kill() bool {
 	r.mu.Lock()
 	process := r.process
 	r.process, r.ends = nil, true
@@ -210,6 +219,7 @@ func (r *replica) kill() {
 	if process != nil {
 		process.Kill()
 	}
+	return process != nil
 }
 
 // newest is the program that is tried, the one whose clocks can be wrong where they are to be.
@@ -238,7 +248,7 @@ func (r *replica) upgrade(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	_, err := process.Stop(ctx)
-	return true, err
+	return err == nil, err
 }
 
 // replaceFormer replaces an operator that is still of the former version.

@@ -22,18 +22,19 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 
 // sums are what many plans add up to.
 type sums struct {
-	plans, groups, takedowns, granted, violations, failures, reached int
+	plans, judged, groups, takedowns, granted, evicted, violations, failures, reached int
 
+	unmet                      int     // plans that no fault of their own met
 	attempts, unjudged, undone int     // all; that could not be judged; that could not be carried out
 	longer, much, needed       int     // pods at more than the usual grace, at much more; objections without any
 	longest                    float64 // grace, in seconds
-	steps, faults              map[string]int
+	steps, faults, felt        map[string]int
 }
 
 // tally adds up what came of plans: each attempt is counted as one, and violations and
 // failures of all of them; the rest is that of the attempts that decide.
 func tally(records []record) sums {
-	s := sums{attempts: len(records), steps: map[string]int{}, faults: map[string]int{}}
+	s := sums{attempts: len(records), steps: map[string]int{}, faults: map[string]int{}, felt: map[string]int{}}
 	for _, r := range records {
 		s.violations += len(r.Violations)
 		s.failures += len(r.Failures)
@@ -49,18 +50,28 @@ func tally(records []record) sums {
 		s.groups += r.Groups
 		s.takedowns += r.Takedowns
 		s.granted += r.Granted
+		s.evicted += r.Evicted
 		s.longer, s.much, s.needed, s.longest = s.longer+r.Grace.Longer, s.much+r.Grace.Much, s.needed+r.Grace.Needed, max(s.longest, r.Grace.Longest)
-		if r.Missed == "" {
+		if r.judged() {
+			s.judged++
+		}
+		if r.Reached {
 			s.reached++
 		}
-		for kind, n := range r.Steps {
-			s.steps[kind] += n
+		if sum(r.Faults) == 0 {
+			s.unmet++
 		}
-		for kind, n := range r.Faults {
-			s.faults[kind] += n
-		}
+		add(s.steps, r.Steps)
+		add(s.faults, r.Faults)
+		add(s.felt, r.Felt)
 	}
 	return s
+}
+
+func add(to, counts map[string]int) {
+	for kind, n := range counts {
+		to[kind] += n
+	}
 }
 
 // table prints sums in Markdown that also reads well in a terminal.
@@ -69,7 +80,8 @@ func table(run, all sums) string {
 	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-48s | %9v | %9v |\n", what, run, all) }
 	row("", "this run", "added up")
 	fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Repeat("-", 50), strings.Repeat("-", 10)+":", strings.Repeat("-", 10)+":")
-	row("plans that were judged", run.plans, all.plans)
+	row("plans of which the outcome is known", run.plans, all.plans)
+	row("plans that were judged", run.judged, all.judged)
 	row("groups of three zones", run.groups, all.groups)
 	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {
 		row("asked: "+kind, run.steps[kind], all.steps[kind])
@@ -79,7 +91,12 @@ func table(run, all sums) string {
 		row("fault: "+kind, run.faults[kind], all.faults[kind])
 	}
 	row("faults", sum(run.faults), sum(all.faults))
+	row("plans that no fault of their own met", run.unmet, all.unmet)
+	for _, kind := range slices.Sorted(maps.Keys(all.felt)) {
+		row("beside faults: "+kind, run.felt[kind], all.felt[kind])
+	}
 	row("evictions granted, by the audit log", run.granted, all.granted)
+	row("evictions that took down a pod that was up", run.evicted, all.evicted)
 	row("pods judged at 1 s of grace, as always", run.takedowns-run.longer, all.takedowns-all.longer)
 	row("pods judged at 1 to 3 s, by whom could not know", run.longer-run.much, all.longer-all.much)
 	row("pods judged at more", run.much, all.much)

@@ -37,6 +37,8 @@ type trial struct {
 	stopped  []judge.Delay // of operators that stood still
 	played   time.Time     // when the first steps began
 	over     time.Time     // when the last was done
+	reached  bool          // the goal, as far as users were answered
+	missed   error         // what of it was not reached, though the cluster stood to the end
 }
 
 const (
@@ -60,23 +62,28 @@ func (g *ground) carryOut(ctx context.Context, p plan) (record, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer t.leave(context.WithoutCancel(ctx))
-	if err := t.watch(ctx); err != nil {
-		return t.undone(), err
+	watching, blind := context.WithCancel(context.WithoutCancel(ctx)) // what was played is judged, whatever ends
+	defer blind()
+	if err := t.watch(ctx, watching); err != nil {
+		return t.soFar(), err
 	}
 	working, end := context.WithCancel(ctx)
 	defer end()
 	if err := t.prepare(ctx, working); err != nil {
-		return t.undone(), fmt.Errorf("plan %d: %w", p.seed, err)
+		return t.soFar(), fmt.Errorf("plan %d: %w", p.seed, err)
 	}
 	missed := t.play(ctx)
 	t.over = time.Now()
 	if err := ctx.Err(); err != nil {
-		return t.undone(), err
+		return t.soFar(), err
 	}
 	end()
 	t.working.Wait()
-	wait(ctx, settling)
-	return t.judge(missed)
+	time.Sleep(settling)
+	if t.reached = missed == nil; !t.reached && g.stood(t.over) {
+		t.missed = missed
+	}
+	return t.judge()
 }
 
 // settling is what watches may need to tell the last.
@@ -160,6 +167,14 @@ func (t *trial) count(kind string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.faults[kind]++
+}
+
+// countUnless counts a fault that has happened unless there is an error, and returns that.
+func (t *trial) countUnless(err error, kind string) error {
+	if err == nil {
+		t.count(kind)
+	}
+	return err
 }
 
 // remark keeps what is worth reading and decides nothing.

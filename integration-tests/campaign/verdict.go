@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,18 +26,18 @@ func (t *trial) ownRules() []string {
 }
 
 // judge asks the judge, by watches and audit logs alone.
-func (t *trial) judge(missed error) (record, error) {
+func (t *trial) judge() (record, error) {
 	facts, err := t.witness.Facts()
 	if err != nil {
-		return t.undone(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	requests, err := t.ground.requests(t.namespace, t.user())
 	if err != nil {
-		return t.undone(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	rules := t.rules()
 	verdict := judge.Try(facts, requests, rules)
-	r := t.record(verdict, requests, missed)
+	r := t.record(verdict, requests)
 	strict := rules
 	strict.Deaf, strict.Delays, strict.Strict = nil, nil, true
 	r.Grace = graceOf(verdict.Takedowns, judge.Try(facts, requests, strict).Violations)
@@ -84,7 +85,7 @@ func (t *trial) rules() judge.Rules {
 	return rules
 }
 
-// happened counts all faults that met this trial, by kind.
+// happened counts all faults of its own that met this trial, by kind.
 func (t *trial) happened() map[string]int {
 	jumped := 0
 	for _, r := range t.replicas {
@@ -93,38 +94,40 @@ func (t *trial) happened() map[string]int {
 		}
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	all := maps.Clone(t.faults)
+	t.mu.Unlock()
 	for _, r := range t.replicas {
 		counts := r.proxy.Counts()
 		for name, n := range counts.Faults {
-			if name != stoppedAt { // which counts if it lasts long enough
-				t.faults[name] += n
+			if !slices.Contains(countedHere, name) {
+				all[name] += n
 			}
 		}
-		for _, f := range t.plan.faults {
-			if !f.befalls(r.number) {
-				continue
-			}
-			for resource, d := range f.late {
-				if d > 0 && counts.Watches[resource] > 0 {
-					t.faults[lateKind(resource)]++
-				}
-			}
+		for resource := range counts.Late {
+			all[lateKind(resource)]++
 		}
 	}
 	if jumped > 0 {
-		t.faults["clocks that jumped"] = jumped
+		all["clocks that jumped"] = jumped
 	}
-	for _, a := range t.ground.absencesSince(t.began) {
-		if a.by != t {
-			t.faults[a.kind+" for another plan"]++
-		}
-	}
-	return t.faults
+	return all
 }
 
-// stoppedAt is how a proxy names that an operator was stopped at a write.
-var stoppedAt = faultproxy.StoppedAt(nil).String()
+// countedHere are names of faults whose effect a proxy does not see: whether somebody was
+// killed, or stopped for long enough.
+var countedHere = []string{crashBefore, crashAfter, faultproxy.StoppedAt(nil).String()}
+
+// felt counts what went wrong on behalf of other trials while users of this one asked, or
+// the goal was waited for.
+func (t *trial) felt() map[string]int {
+	all := map[string]int{}
+	for _, a := range t.ground.absencesSince(t.played) {
+		if a.by != t && !t.played.IsZero() && a.from.Before(t.over) {
+			all[a.kind+" for another plan"]++
+		}
+	}
+	return all
+}
 
 // story tells everything that helps to understand what came of a plan.
 func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
