@@ -22,12 +22,13 @@ import (
 
 // Cluster is a running control plane with simulated nodes.
 type Cluster struct {
-	options Options
-	room    *room
-	ports   ports
-	secrets *credentials
-	config  *rest.Config
-	client  kubernetes.Interface
+	options    Options
+	room       *room
+	ports      ports
+	relinquish []func() // each of these
+	secrets    *credentials
+	config     *rest.Config
+	client     kubernetes.Interface
 
 	stop func() error
 
@@ -201,6 +202,13 @@ func (c *Cluster) furnish() error {
 		return err
 	}
 	c.ports = ports{etcdClient: free[0], etcdPeer: free[1], apiserver: free[2]}
+	for _, port := range free {
+		release, err := reserve(port)
+		if err != nil {
+			return err
+		}
+		c.relinquish = append(c.relinquish, release)
+	}
 	if c.secrets, err = newCredentials(c.room, c.options.Address); err != nil {
 		return err
 	}
@@ -283,6 +291,10 @@ func (c *Cluster) killAll() {
 		all.Go(p.kill)
 	}
 	all.Wait()
+	for _, release := range c.relinquish {
+		release()
+	}
+	c.relinquish = nil
 }
 
 // mentions reports whether a process has the folder in its command line: a process

@@ -50,7 +50,7 @@ func (c *Cluster) release(name string) (*process, error) {
 	return p, nil
 }
 
-// resume starts a program again. Its port may be somebody's for a moment.
+// resume starts a program again. Its port may be somebody's for a moment, where it is not reserved.
 func (c *Cluster) resume(ctx context.Context, from command) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not back after %s", startTimeout))
 	defer cancel()

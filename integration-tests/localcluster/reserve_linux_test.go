@@ -1,0 +1,49 @@
+package localcluster
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
+	t.Parallel()
+	ports, err := freePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := reserve(ports[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	for range 2 { // as a program does that is started again
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !listens(ports[0]) {
+			t.Error("nobody answers")
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if listens(ports[0]) {
+			t.Error("somebody answers though nobody listens")
+		}
+	}
+	// The kernel gives out no port that somebody who shares none may not have.
+	alone := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var refused error
+		err := c.Control(func(socket uintptr) {
+			refused = syscall.SetsockoptInt(int(socket), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0)
+		})
+		return errors.Join(err, refused)
+	}}
+	if listener, err := alone.Listen(t.Context(), "tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("somebody else has it: %v, %v", listener, err)
+	}
+}
