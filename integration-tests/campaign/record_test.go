@@ -225,7 +225,7 @@ func TestWhoWasUpWhenEvictedAndWhichPlansNothingMetIsAddedUp(t *testing.T) {
 	})
 	text := table(s, s)
 	for what, want := range map[string]int{
-		"faults": 2, "plans that no fault of their own met": 1, "beside faults: etcd restarted for another plan": 5,
+		"faults": 2, "plans that no fault of their own met": 1, "felt: etcd restarted for another plan": 5,
 		"evictions granted, by the audit log": 4, "evictions that took down a pod that was up": 3,
 	} {
 		if row := fmt.Sprintf("| %-48s | %9v | %9v |\n", what, want, want); !strings.Contains(text, row) {

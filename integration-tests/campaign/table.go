@@ -93,7 +93,7 @@ func table(run, all sums) string {
 	row("faults", sum(run.faults), sum(all.faults))
 	row("plans that no fault of their own met", run.unmet, all.unmet)
 	for _, kind := range slices.Sorted(maps.Keys(all.felt)) {
-		row("beside faults: "+kind, run.felt[kind], all.felt[kind])
+		row("felt: "+kind, run.felt[kind], all.felt[kind])
 	}
 	row("evictions granted, by the audit log", run.granted, all.granted)
 	row("evictions that took down a pod that was up", run.evicted, all.evicted)
