@@ -530,8 +530,12 @@ func TestTheTraceOfARollout(t *testing.T) {
 // asked writes down who is asked about a decrease, among the requests.
 type asked struct{ *recorder }
 
-func (a asked) Noted(_ plan.Key, d plan.Decrease) {
-	a.begin("noted "+d.String(), nil)
+func (a asked) Noted(_ plan.Key, d, replaced plan.Decrease) {
+	text := "noted " + d.String()
+	if !replaced.None() {
+		text += ", before " + replaced.String()
+	}
+	a.begin(text, nil)
 	a.end()
 }
 
@@ -662,6 +666,7 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
 	leave, stay := fixture.Shrinking("zone-a", 2, 1, plan.Preparing), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)
 	leave.Ours = true
+	former := fixture.Shrinking("zone-a", 3, 1, plan.Admitted)
 	who := s.Zones[0].Pods[1:]
 	for sentence, tc := range map[string]struct {
 		steps   []plan.Action
@@ -671,6 +676,10 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 		"to prepare":               {[]plan.Action{plan.PreparePods{Decrease: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
 		"to undo that":             {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
 		"not before it is noted":   {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
+		"and what was noted before": {
+			[]plan.Action{plan.NoteDecrease{Decrease: leave, Replaces: former}}, nil,
+			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
+		},
 		"not where that failed":    {[]plan.Action{plan.NoteDecrease{Decrease: leave}, plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
 		"not in foreign places":    {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
 		"not in a dry run":         {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},

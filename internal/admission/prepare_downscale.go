@@ -148,7 +148,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			continue
 		case err != nil:
 			if !v.Dated {
-				p.forgo(ctx, key, v.Note)
+				p.forgo(ctx, key, v)
 			}
 			return p.Doubt(ParentUnknown, "the hold could not be written: "+err.Error())
 		}
@@ -164,11 +164,11 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 // forgo takes back a note that nobody rests on: its write was not answered, and may
 // have been carried out all the same. Where it is not seen yet, whoever leads
 // finds it.
-func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, note plan.Decrease) {
+func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Verdict) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	go func() {
 		defer stop()
-		if err := p.stage(ctx, key, note, nothing); err != nil {
+		if err := p.stage(ctx, key, v.Note, without(v, false)); err != nil {
 			p.Log.WithContext(ctx).WithError(err).Debug("a note that came too late is taken back by whoever leads")
 		}
 	}()
@@ -203,7 +203,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		p.undo(ctx, key, v.Note, heard)
+		p.undo(ctx, key, v, heard)
 	}()
 	select {
 	case <-written:
@@ -240,19 +240,15 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdi
 
 // undo writes down that a decrease will not happen, and that those are to be told who
 // may have heard of it.
-func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, note plan.Decrease, heard bool) {
+func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.Verdict, heard bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	defer stop()
-	next := plan.Undoing
-	if !heard {
-		next = nothing // there is nothing to undo
-	}
-	err := p.stage(ctx, key, note, next)
+	err := p.stage(ctx, key, v.Note, without(v, heard))
 	if errors.Is(err, errTakenBack) && heard {
-		err = p.undoAnew(ctx, key, note)
+		err = p.undoAnew(ctx, key, v.Note)
 	}
 	if err != nil {
-		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": note.Zone}).
+		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": v.Note.Zone}).
 			WithError(err).Warn("a downscale that failed is undone later")
 	}
 }
@@ -264,6 +260,15 @@ var (
 
 // nothing is the stage of a decrease that is not noted any more.
 const nothing plan.Stage = ""
+
+// without returns the stage of a note whose decrease will not happen. One that nobody has
+// heard of is forgotten, unless it is the only trace of the one that it has replaced.
+func without(v plan.Verdict, heard bool) plan.Stage {
+	if heard || !v.Replaces.None() {
+		return plan.Undoing
+	}
+	return nothing
+}
 
 // stage writes the next stage of a decrease that is being prepared, if it still is.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next plan.Stage) error {

@@ -108,7 +108,7 @@ func undoing() plan.Decrease { return leaving.TakenBack(time.Now()) }
 
 func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
-	d.Noted(store, leaving)
+	d.Noted(store, leaving, plan.Decrease{})
 	d.asks()
 	got := d.ends()
 	if want := (plan.Asked{Decrease: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
@@ -130,7 +130,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	d.Noted(store, leaving)
+	d.Noted(store, leaving, plan.Decrease{})
 	d.asks()
 	if got := d.ends(); !got.Heard || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
 		t.Errorf("got %+v, want that zone-a-2 declined", got)
@@ -147,11 +147,22 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 		before func(*desk)
 		heard  bool
 	}{
-		"noted here, and nobody listens":            {func(d *desk) { d.Noted(store, unreachable) }, false},
-		"noted by somebody else":                    {func(*desk) {}, true},
-		"noted here, and asked before":              {func(d *desk) { d.Noted(store, unreachable); d.asksAbout(withPort(unreachable, 80)); d.ends() }, true},
-		"noted anew after somebody was asked":       {func(d *desk) { d.Noted(store, leaving); d.asks(); d.ends(); d.Noted(store, unreachable) }, true},
-		"another one was noted here than was asked": {func(d *desk) { d.Noted(store, another) }, true},
+		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, plan.Decrease{}) }, false},
+		"noted by somebody else":         {func(*desk) {}, true},
+		"noted here, and asked before": {func(d *desk) {
+			d.Noted(store, unreachable, plan.Decrease{})
+			d.asksAbout(withPort(unreachable, 80))
+			d.ends()
+		}, true},
+		"noted anew after somebody was asked": {func(d *desk) {
+			d.Noted(store, leaving, plan.Decrease{})
+			d.asks()
+			d.ends()
+			d.Noted(store, unreachable, leaving)
+		}, true},
+		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, another) }, true},
+		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Decrease{}); d.Noted(store, unreachable, another) }, false},
+		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Decrease{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)

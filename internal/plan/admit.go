@@ -24,10 +24,11 @@ func (r Request) decrease() Decrease {
 
 // Verdict is the answer to a Request.
 type Verdict struct {
-	Because Refusal  // none: it is allowed
-	Note    Decrease // what the hold must say before the yes; none where nothing has to
-	Ask     []Pod    // who must be prepared between the note and the yes
-	Dated   bool     // the hold must say when the zone shrinks before the yes, and nothing else
+	Because  Refusal  // none: it is allowed
+	Note     Decrease // what the hold must say before the yes; none where nothing has to
+	Replaces Decrease // which the hold notes until then; none where nothing is left of that
+	Ask      []Pod    // who must be prepared between the note and the yes
+	Dated    bool     // the hold must say when the zone shrinks before the yes, and nothing else
 }
 
 // Allowed tells whether the answer is yes, once what it asks for is done.
@@ -93,7 +94,7 @@ func Admit(s Snapshot, r Request) Verdict {
 		}
 		return Verdict{Because: because}
 	}
-	return Verdict{Note: b.note(d), Ask: d.ask}
+	return Verdict{Note: b.note(d), Replaces: b.replaced(d.Zone), Ask: d.ask}
 }
 
 // StillAdmits is asked once all have been prepared who leave by a decrease that the hold
@@ -132,6 +133,16 @@ func (b *board) note(d departure) Decrease {
 		note.Call = former.Call // who was asked for the former one leaves by this one, or is told to stay
 	}
 	return note
+}
+
+// replaced returns the decrease whose note the next one of the zone takes the place of;
+// none where nothing is left of it. The next note is then the only trace of who was
+// asked before, or is still to leave: it is undone, whoever hears of the next one.
+func (b *board) replaced(zone string) Decrease {
+	if former := b.Hold.Decrease; former.Zone == zone && !b.ended {
+		return former
+	}
+	return Decrease{}
 }
 
 // inOurName tells whether the request is for exactly the decrease that lockstep

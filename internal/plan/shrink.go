@@ -88,12 +88,13 @@ func (b *board) over(d Decrease) bool {
 	return false
 }
 
-// undone tells whether nobody is left who was prepared in vain. A StatefulSet that was
-// made anew has adopted the pods of the former one once it is observed.
+// undone tells whether nobody is left who was prepared in vain, or who leaves by a
+// decrease that this one has followed. A StatefulSet that was made anew has adopted the
+// pods of the former one once it is observed.
 func (b *board) undone(d Decrease) bool {
 	z, _ := b.standing(d.Zone)
 	anew := z.UID != d.UID
-	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && len(b.prepared(d)) == 0
+	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && z.surplus.None() && len(b.prepared(d)) == 0
 }
 
 // asks tells whether pods that leave are asked to prepare.

@@ -1,0 +1,79 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// unreachable pods hear nothing.
+type unreachable struct{}
+
+func (unreachable) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	return false, errors.New("pod zone-a-2 cannot be reached")
+}
+
+// afterAYes is a group in which zone-a-2 has agreed to leave: the StatefulSet is at the
+// version 7, and the yes was about version 6.
+func afterAYes() plan.Snapshot {
+	group := askingAtRest()
+	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.Downscale.For("zone-a"), Decrease: plan.Decrease{
+		Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: group.Zones[0].Call,
+		Stage: plan.Admitted, Since: group.Now.Add(-time.Second),
+	}}
+	return group
+}
+
+// The API server asks again within the same request, and overtakes the update that was
+// admitted before: then the new note is the only trace of who was prepared.
+func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
+	inEffect := afterAYes()
+	inEffect.Zones[0].Replicas = 2
+	anew, further := shrinking(), shrinking()
+	further.From, further.To = new(int32(2)), new(int32(1))
+	for sentence, tc := range map[string]struct {
+		group plan.Snapshot
+		asks  admission.Change
+		pods  admission.Pods
+		want  plan.Stage
+	}{
+		"nobody hears of the next one":                              {afterAYes(), anew, unreachable{}, plan.Undoing},
+		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, plan.Undoing},
+		"somebody hears of the next one":                            {afterAYes(), anew, obedient{}, plan.Admitted},
+		"but nothing is left of what never was":                     {askingAtRest(), anew, unreachable{}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			holds := &ledger{record: tc.group.Hold}
+			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.Turns{}, Log: silent()}
+			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.want == plan.Admitted) {
+				t.Errorf("got %+v", v)
+			}
+			d := holds.Cached(plan.Key{}).Decrease
+			if d.Stage != tc.want || (!d.None() && d.To != int(*tc.asks.To)) {
+				t.Errorf("the hold notes %s, want the stage %q", d, tc.want)
+			}
+		})
+	}
+}
+
+func TestANoteThatCameTooLateKeepsWhoWasPreparedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := afterAYes()
+		holds := &slow{record: group.Hold}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+		synctest.Wait()
+		if d := holds.Cached(plan.Key{}).Decrease; d.Version != 7 || d.Stage != plan.Undoing || holds.writes != 2 {
+			t.Errorf("after %d writes the hold notes %+v, want that the one of version 7 is undone", holds.writes, d)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// What the former note knows is lost with it: who was prepared, and who is still to leave.
+func TestANoteSaysWhichOneItReplacesAsLongAsSomethingIsLeftOfThat(t *testing.T) {
+	const rest = `
+zone-a rev=1 version=11 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`
+	const leaving = `
+zone-a rev=1 version=11 leader=zone-b replicas=2 prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`
+	for sentence, tc := range map[string]struct {
+		text string
+		kept bool
+	}{
+		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted ours asked version=10 since=2s" + rest, true},
+		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  decrease zone-a from 3 to 2 preparing ours asked version=10 since=2s" + rest, true},
+		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + leaving, true},
+		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + rest, false},
+		"nothing is noted":                                     {"live\nhold free" + rest, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.text)
+			z := s.Zones[0]
+			v := plan.Admit(s, plan.Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
+			if !v.Allowed() || v.Replaces.None() == tc.kept {
+				t.Errorf("a webhook is told %+v", v)
+			}
+			steps := plan.Group(s)
+			i := slices.IndexFunc(steps, func(a plan.Action) bool { _, is := a.(plan.NoteDecrease); return is })
+			if i < 0 && tc.kept {
+				t.Fatalf("the leader does not note the next one: %s", plan.Notation(steps))
+			}
+			if i >= 0 && steps[i].(plan.NoteDecrease).Replaces != v.Replaces {
+				t.Errorf("the leader notes %+v, want that it replaces %s", steps[i], v.Replaces)
+			}
+		})
+	}
+}
