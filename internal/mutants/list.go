@@ -556,6 +556,16 @@ var all = []Mutant{
 		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{
+		Name:  "who was prepared under a note that is replaced stays prepared",
+		Edits: []Edit{{downscale, "if heard || !v.Replaces.None() {", "if heard {"}},
+		Test:  "internal/admission TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay", Rule: "nobody_hears_of_the_next_one",
+	},
+	{
+		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
+		Edits: []Edit{{"internal/hook/preparations.go", "!replaced.None() && !g.noted.Same(replaced)", "false"}},
+		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
+	},
+	{
 		Name:  "a withdrawn wish counts as a failure",
 		Edits: []Edit{{shrink, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {shrink, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
 		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
@@ -722,7 +732,7 @@ var all = []Mutant{
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
-		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\tnext", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\tnext"}},
+		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
 		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
 	},
 	{
