@@ -115,13 +115,13 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 			&leaver{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is admitted": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}, 1, http.StatusTooManyRequests, reason.NotGuarded,
 		},
 		"that it is undone": {
 			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 		"that it is undone after all": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationUndone,
 		},
 		"that it is not prepared any more": {
 			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,

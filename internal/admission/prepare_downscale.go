@@ -217,25 +217,38 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.Verdict) (heard bool, because plan.Refusal) {
 	zone, _ := live.Zone(v.Note.Zone)
 	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
-	if err == nil {
-		because, err = p.admit(ctx, key, v)
+	if err != nil {
+		return heard, plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()}
 	}
-	if err != nil && because.None() {
-		because = plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()}
-	}
-	return heard, because
+	return heard, p.admit(ctx, key, v)
 }
 
 // admit writes down that all agreed, if nothing speaks against it by then: neither what
 // became of the group meanwhile nor what the very Lease says that is written over.
-func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdict) (because plan.Refusal, err error) {
-	err = p.rewrite(ctx, key, func(record *plan.Hold) error {
+func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdict) (because plan.Refusal) {
+	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
 		if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
 			return errRefused
 		}
 		return p.advance(record, v.Note, plan.Admitted)
 	})
-	return because, err
+	if err != nil && because.None() {
+		because = unwritten(err)
+	}
+	return because
+}
+
+// unwritten says why it could not be written down that all agreed.
+func unwritten(err error) plan.Refusal {
+	switch {
+	case errors.Is(err, errTakenBack):
+		return plan.Refusal{Code: reason.PreparationUndone, Detail: err.Error()}
+	case errors.Is(err, errOptedOut):
+		return plan.Refusal{Code: NotGuarded, Detail: err.Error()}
+	case reason.ClassOf(err) == reason.Moved:
+		return overtaken
+	}
+	return plan.Refusal{Code: reason.RequestFailing, Detail: "the hold could not be written: " + err.Error()}
 }
 
 // undo writes down that a decrease will not happen, and that those are to be told who

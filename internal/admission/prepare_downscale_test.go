@@ -150,7 +150,7 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 		"nothing":                          {func(*plan.Snapshot) {}, reason.DownscaleAdmitted},
 		"a pod of another zone breaks":     {func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneNotWhole},
 		"another zone has shrunk":          {func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
-		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PodStarting},
+		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
 		"somebody else takes the hold":     {func(s *plan.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
 		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectMoved},
 	} {
@@ -206,6 +206,40 @@ func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
 	if stage := holds.Cached(plan.Key{}).Decrease.Stage; stage != plan.Undoing {
 		t.Errorf("the hold notes the stage %q", stage)
+	}
+}
+
+// hindered pods agree to leave, and from then on others write the Lease first.
+type hindered struct{ holds *ledger }
+
+func (h hindered) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	h.holds.mu.Lock()
+	defer h.holds.mu.Unlock()
+	h.holds.overtake = 100
+	return true, nil
+}
+
+func TestWhereAllPodsHaveAgreedNoneIsSaidNotToHaveAnswered(t *testing.T) {
+	holds := &ledger{}
+	for sentence, tc := range map[string]struct {
+		store admission.Store
+		pods  admission.Pods
+		want  reason.Code
+	}{
+		"others write the Lease":     {holds, hindered{holds}, reason.GroupHeld},
+		"the Lease takes no writing": {&stuck{}, obedient{}, reason.RequestFailing},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				webhook := &admission.PrepareDownscale{
+					Observer: onlyGroup{askingAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.Turns{}, Log: silent(),
+				}
+				ctx, stop := context.WithTimeout(t.Context(), time.Second)
+				defer stop()
+				says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, tc.want)
+				time.Sleep(time.Minute) // the note is given up, too
+			})
+		})
 	}
 }
 

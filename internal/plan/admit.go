@@ -112,7 +112,7 @@ func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
 	d := b.departure(z, Request{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
 	for _, pod := range d.ask {
 		if !slices.ContainsFunc(asked, func(p Pod) bool { return p.UID == pod.UID }) {
-			return Refusal{Code: reason.PodStarting, Zone: z.Name, Pod: pod.Name}
+			return Refusal{Code: reason.PreparationFailed, Zone: z.Name, Pod: pod.Name, Detail: "it came up while the others were asked"}
 		}
 	}
 	return b.stillSafe(d)
