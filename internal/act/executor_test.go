@@ -673,9 +673,9 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 		prepare func(*room)
 		want    []string
 	}{
-		"to prepare":               {[]plan.Action{plan.PreparePods{Decrease: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
-		"to undo that":             {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
-		"not before it is noted":   {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
+		"to prepare":             {[]plan.Action{plan.PreparePods{Decrease: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
+		"to undo that":           {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
+		"not before it is noted": {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
 		"and what was noted before": {
 			[]plan.Action{plan.NoteDecrease{Decrease: leave, Replaces: former}}, nil,
 			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
