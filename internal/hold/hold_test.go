@@ -238,6 +238,28 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	}
 }
 
+// The update of lockstep's own is sent after its note, and by then the API server may
+// work on it for as long as on any other.
+func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
+	const latest = plan.CarryLimit + plan.RequestLimit
+	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
+		}
+	}
+}
+
+// An update is planned while its decrease is waited for, under a hold that was renewed
+// by then, and sent before that could expire.
+func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
+	planned := fixture.Now().Add(plan.UpdateLimit)
+	last := hold.Deadline(plan.Hold{Renewed: planned, Duration: hold.Duration})
+	if got := last.Sub(fixture.Now()); got != plan.CarryLimit {
+		t.Errorf("it is sent within %s, want %s", got, plan.CarryLimit)
+	}
+}
+
 // A downscale that is noted and does not come leaves its zone to another one, which is
 // only dated. When that one came, the older note looks as if it had come itself.
 func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {

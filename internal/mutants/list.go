@@ -516,6 +516,16 @@ var all = []Mutant{
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
+		Name:  "own downscale known to the webhook however long ago",
+		Edits: []Edit{{admit, " || !b.Now.Before(noted.Since.Add(CarryLimit)) {", " {"}},
+		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
+	},
+	{
+		Name:  "own downscale that counts from the yes to it",
+		Edits: []Edit{{decrease, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
+		Test:  "internal/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
+	},
+	{
 		Name:  "own downscale known to the webhook whatever is asked for",
 		Edits: []Edit{{decrease, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
 		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",

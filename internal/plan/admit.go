@@ -146,11 +146,12 @@ func (b *board) replaced(zone string) Decrease {
 }
 
 // inOurName tells whether the request is for exactly the decrease that lockstep
-// itself has noted and may carry out: everything that could be asked was. How
-// long ago is no matter: what is noted can still happen until it is taken back.
+// itself has noted and may still carry out: everything that could be asked was. The
+// note dates the decrease, so after CarryLimit whoever asks waits until that is
+// ended, by whoever leads, and asks for a note of his own.
 func (b *board) inOurName(d departure) bool {
 	noted := b.Hold.Decrease
-	if !noted.Same(d.decrease()) || !noted.Ours || noted.Stage != Admitted {
+	if !noted.Same(d.decrease()) || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.Since.Add(CarryLimit)) {
 		return false
 	}
 	_, because := b.stillDue(noted)

@@ -29,9 +29,13 @@ type Decrease struct {
 }
 
 // EffectiveBy returns the latest time at which the update of a decrease that is in
-// effect can have come, as known at a time.
+// effect can have come, as known at a time. That of lockstep's own is sent after its
+// note.
 func (d Decrease) EffectiveBy(now time.Time) time.Time {
 	by := d.Since.Add(RequestLimit)
+	if d.Ours {
+		by = by.Add(CarryLimit)
+	}
 	switch {
 	case now.Before(d.Since):
 		return d.Since
@@ -60,6 +64,10 @@ const (
 	// UpdateLimit is how long an admitted decrease is waited for before the
 	// StatefulSet is touched, so that an update in flight is judged again.
 	UpdateLimit = 5 * time.Second
+	// CarryLimit is for how long the update of a decrease of lockstep's own may be sent
+	// once that is admitted: it is begun within UpdateLimit, and its requests end a
+	// margin before the hold could expire.
+	CarryLimit = 50 * time.Second
 	// AnswerLimit is how long pods are asked to prepare by a decrease of lockstep's
 	// own: it leaves time to write down what came of it before it is given up.
 	AnswerLimit = 30 * time.Second

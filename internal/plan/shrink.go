@@ -228,5 +228,5 @@ func (b *board) shrankLately(z *Zone) time.Time {
 // tells whether a time that was stamped is that of a downscale which the hold dates:
 // it was noted before it came into effect, in whole seconds.
 func tells(stamped Moment, at time.Time) bool {
-	return !stamped.Time.Before(at.Add(-RequestLimit).Truncate(time.Second))
+	return !stamped.Time.Before(at.Add(-CarryLimit - RequestLimit).Truncate(time.Second))
 }
