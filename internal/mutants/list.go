@@ -516,6 +516,11 @@ var all = []Mutant{
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
+		Name:  "downscale that was only seen counts as judged",
+		Edits: []Edit{{shrink, "Generation: Seen,", "Generation: max(1, z.Generation-1),"}},
+		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
+	},
+	{
 		Name:  "own downscale known to the webhook however long ago",
 		Edits: []Edit{{admit, " || !b.Now.Before(noted.Since.Add(CarryLimit)) {", " {"}},
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",

@@ -17,7 +17,7 @@ type Decrease struct {
 	Zone       string
 	UID        string  // of the StatefulSet
 	Version    Version // of the StatefulSet that was judged
-	Generation int64   // of that one; 0: nobody has said yes
+	Generation int64   // of that one, or Seen; 0: nobody has said yes
 	From       int     // its spec.replicas
 	To         int     // what is asked for
 	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
@@ -79,6 +79,9 @@ const (
 	TurnLimit = 35 * time.Second
 )
 
+// Seen stands for the generation of a decrease that was noted when it was in effect.
+const Seen = -1
+
 // None tells whether nothing is noted.
 func (d Decrease) None() bool { return d.Zone == "" }
 
@@ -138,7 +141,7 @@ func (s *Snapshot) Course(d Decrease) Course {
 // Shrank tells whether an admitted decrease has come into effect, or may have
 // come and been taken back before anybody looked: a StatefulSet whose spec has
 // changed at least twice since it was judged shows neither, nor does one that is
-// gone or was made anew.
+// gone or was made anew. One that was seen in effect has come.
 func (s *Snapshot) Shrank(d Decrease) bool {
 	switch s.Course(d) {
 	case InEffect:
@@ -146,7 +149,8 @@ func (s *Snapshot) Shrank(d Decrease) bool {
 	case Overtaken:
 		z, exists := s.Zone(d.Zone)
 		gone := !exists || z.UID != d.UID
-		return d.Stage != Preparing && d.Generation > 0 && (gone || z.Generation >= d.Generation+2)
+		saidYes := d.Stage != Preparing && d.Generation > 0
+		return d.Generation == Seen || (saidYes && (gone || z.Generation >= d.Generation+2))
 	case Unseen, Awaited:
 	}
 	return false

@@ -39,15 +39,14 @@ func (b *board) shrink() []Action {
 }
 
 // adoptDecrease notes the decrease of a zone that has pods beyond its spec,
-// if the group is free for it. It happens anyway; noted, it excludes others. The
-// generation is the one before it, as if it had been judged.
+// if the group is free for it. It happens anyway; noted, it excludes others.
 func (b *board) adoptDecrease() []Action {
 	for _, z := range b.standings {
 		if z.surplus.None() || z.Deleting || !b.joinable(z.Name) {
 			continue
 		}
 		return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: Decrease{
-			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: max(1, z.Generation-1), From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
+			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: Seen, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
 		}}}
 	}
 	return nil
