@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -69,6 +71,34 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	})
 	e.opens(first)
 	e.eventually("its turn comes", func(present) error { return e.evict(second.Name) })
+	e.comesBack(second)
+	e.settled()
+}
+
+// The update never comes. Nothing else is to be done in the group, so nobody looks at it
+// but who answers.
+func TestADownscaleIsEndedWhoseLeaseOnlyALookShows(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	first, second := e.pod("zone-a-0"), e.pod("zone-b-0")
+	e.mayEvict(first.Name)
+	if err := e.evict(first.Name); err != nil {
+		t.Fatal(err)
+	}
+	e.comesBack(first)
+	e.settled()
+	judged, err := e.world.admin.AppsV1().StatefulSets(e.name).Get(t.Context(), "zone-a", getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const admitted = `{"version":1,"decrease":{"zone":"zone-a","uid":%q,"resourceVersion":%q,"generation":%d,"from":2,"to":1,"stage":"admitted","since":%q}}`
+	e.editLease(func(l *coordinationv1.Lease) {
+		l.Labels, l.Spec.HolderIdentity = nil, new("downscale/zone-a")
+		l.Annotations[intentsAnnotation] = fmt.Sprintf(admitted, judged.UID, judged.ResourceVersion, judged.Generation, time.Now().UTC().Format(time.RFC3339))
+	})
+	e.refused(e.evict(second.Name), "eviction of zone-b-0 in zone-b is refused (")
+	e.eventually("the other zone has its turn", func(present) error { return e.evict(second.Name) })
 	e.comesBack(second)
 	e.settled()
 }

@@ -351,6 +351,13 @@ func idle(s *plan.Snapshot) bool {
 	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }
 
+// Unfinished tells whether a record notes what lockstep alone ends: an operation of its
+// own, a decrease, pods that are about to be taken down.
+func Unfinished(h plan.Hold) bool {
+	ours := !h.Holder.Free() && !h.Holder.Foreign()
+	return ours || !h.Decrease.None() || len(h.Intents) > 0
+}
+
 func deletions(steps []plan.Action) []plan.DeletePod {
 	var deeds []plan.DeletePod
 	for _, step := range steps {

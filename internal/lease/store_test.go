@@ -586,6 +586,81 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 	}
 }
 
+// A group in which nothing else is to be done is not looked at by whoever leads: he
+// learns of the Lease from the watch, or not at all.
+func TestWhoeverLooksGivesALeaseThatNotesSomethingItsLabelBack(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		record plan.Hold
+		edit   func(*coordinationv1.Lease)
+		keeps  bool // what happens to the label is left to people
+	}{
+		"a pod about to leave":             {record: held("eviction/zone-a", "zone-a-0")},
+		"an operation that nobody ends":    {record: held("rollout/zone-a")},
+		"a pod beside somebody's own hold": {record: held("manual/maintenance", "zone-a-0")},
+		"a downscale":                      {record: plan.Hold{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Undoing)}},
+		"nothing":                          {record: held(""), keeps: true},
+		"somebody's own hold":              {record: held("manual/maintenance"), keeps: true},
+		"a namespace that is not managed":  {record: held("eviction/zone-a", "zone-a-0"), keeps: true},
+		"what cannot be read": {
+			record: held("eviction/zone-a", "zone-a-0"), keeps: true,
+			edit: func(l *coordinationv1.Lease) { l.Annotations[contract.IntentsAnnotation] = "?" },
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.write(tc.record)
+			before := r.server.change(stored, func(l *coordinationv1.Lease) bool {
+				delete(l.Labels, contract.HoldLabel)
+				if tc.edit != nil {
+					tc.edit(l)
+				}
+				return true
+			})
+			other := lease.NewStore(r.server.client(t), "", "replica-1")
+			other.Relabels = func(namespace string) bool {
+				return namespace == "team" && sentence != "a namespace that is not managed"
+			}
+			got, err := other.Read(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := r.server.stored(stored)
+			if labelled := now.Labels[contract.HoldLabel] == contract.HoldLabelGroup; labelled == tc.keeps {
+				t.Errorf("the label is there: %t", labelled)
+			}
+			before.Labels, before.ResourceVersion = now.Labels, now.ResourceVersion
+			if diff := cmp.Diff(before, now); diff != "" {
+				t.Errorf("something else was written (-before +now)\n%s", diff)
+			}
+			if got.Version.String() != now.ResourceVersion || got.Own || !got.Exists {
+				t.Errorf("read at %s (own %t), stored at %s", got.Version, got.Own, now.ResourceVersion)
+			}
+		})
+	}
+}
+
+// Who wrote meanwhile has written the label as well.
+func TestALabelIsNotWrittenOverWhatIsNew(t *testing.T) {
+	r := newRoom(t)
+	r.Relabels = func(string) bool { return true }
+	r.write(held("eviction/zone-a", "zone-a-0"))
+	r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
+	r.server.meddle(func(q *http.Request) *http.Response {
+		if q.Method == http.MethodPut {
+			r.server.meddle(nil)
+			r.elsewhere("rollout/zone-b")
+		}
+		return nil
+	})
+	_, err := r.Read(t.Context(), store)
+	if reason.ClassOf(err) != reason.Moved || err == nil {
+		t.Errorf("got %v, want an error of class moved", err)
+	}
+	if got := *r.server.stored(stored).Spec.HolderIdentity; got != "rollout/zone-b" {
+		t.Errorf("%s has the hold", got)
+	}
+}
+
 func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 	server, asked := newServer(), make(chan string, 1)
 	server.meddle(func(q *http.Request) *http.Response {

@@ -516,6 +516,11 @@ var all = []Mutant{
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
+		Name:  "Lease that lost its label stays hidden from whoever leads",
+		Edits: []Edit{{store, "\tcase s.hidden(key, record):\n\t\treturn s.relabel(ctx, key, record)\n", ""}},
+		Test:  "internal/lease TestWhoeverLooksGivesALeaseThatNotesSomethingItsLabelBack", Rule: "the label is there: false",
+	},
+	{
 		Name:  "downscale that was only seen counts as judged",
 		Edits: []Edit{{shrink, "Generation: Seen,", "Generation: max(1, z.Generation-1),"}},
 		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
