@@ -104,6 +104,10 @@ type outage struct {
 	by    deed
 	until time.Time // when the pod there will have been Ready for long enough; zero: it is not Ready
 	noted uint64    // version of the Lease that began to note the pod that left; 0: none did
+
+	// former is the outage that would have been over by its until, had the pod not fallen
+	// again by itself: who could not know of that is bound by it all the same.
+	former *outage
 }
 
 // deed is how a pod was taken down.
@@ -116,6 +120,12 @@ const (
 )
 
 func (d deed) String() string { return [...]string{"left", "deleted", "evicted"}[d] }
+
+// broken tells whether a pod that was Ready, and not for long enough, is so no more, or
+// anew: it is then to be so until another time, or not at all.
+func (o outage) broken(until time.Time) bool {
+	return !o.until.IsZero() && (until.IsZero() || until.After(o.until))
+}
 
 func (o outage) over(now time.Time) bool { return !o.until.IsZero() && !o.until.After(now) }
 
@@ -281,10 +291,13 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 		}
 	}
 	out, known := c.down[at]
-	if !known || out.over(now) {
+	if before := out; !known || before.over(now) || before.broken(until) {
 		out = outage{since: now, by: taken}
 		if p != nil {
 			out.noted = c.notedAt[p.UID]
+		}
+		if before.broken(until) {
+			out.former = &before
 		}
 	}
 	out.until = until
@@ -293,7 +306,13 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 
 // counts tells whether an operator had to know of an outage.
 func (c *court) counts(out outage, k knowledge) bool {
-	return !out.over(k.now) && (out.by != notOurs || c.knew(k, out.since))
+	switch {
+	case out.over(k.now):
+		return false
+	case out.by != notOurs || c.knew(k, out.since):
+		return true
+	}
+	return out.former != nil && c.counts(*out.former, k)
 }
 
 // lately returns the states of a zone that an operator could take for the present one.

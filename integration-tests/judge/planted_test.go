@@ -303,6 +303,17 @@ var plantedTakedowns = map[string]planted{
 			note("zone-1", "zone-1-1").delete("zone-1-1"),
 		want: []string{"4 zone-1-1 was deleted, so 2 pods of its zone were down"},
 	},
+	"a pod goes when the first seemed Ready for long enough, which fell again a moment before": {
+		story: rolledAndAgain(5*time.Second).note("zone-1", "zone-1-1").delete("zone-1-1"),
+	},
+	"4: a pod goes long after the first has fallen again": {
+		story: rolledAndAgain(5*time.Second).later(2*time.Second).note("zone-1", "zone-1-1").delete("zone-1-1"),
+		want:  []string{"4 zone-1-1 was deleted, so 2 pods of its zone were down"},
+	},
+	"4: a pod goes before the first was Ready for long enough, which fell again a moment before": {
+		story: rolledAndAgain(4*time.Second).note("zone-1", "zone-1-1").delete("zone-1-1"),
+		want:  []string{"4 zone-1-1 was deleted, so 2 pods of its zone were down"},
+	},
 	"a pod that is Ready, and not for long enough, goes alone": {
 		story: young("zone-1-0").note("zone-1", "zone-1-0").delete("zone-1-0"),
 	},

@@ -65,6 +65,13 @@ func newStoryIn(namespace string) *story {
 	return s.later(time.Minute)
 }
 
+// rolledAndAgain is a story in which a pod of zone-1 was rolled, and became Ready anew so long
+// after it had become Ready.
+func rolledAndAgain(after time.Duration) *story {
+	return newStory().zone("zone-1", slowly).later(time.Minute).rolls("zone-1", "zone-1-0").later(after-300*time.Millisecond).
+		pod("zone-1-0", func(p *Pod) { p.ReadySince = time.Time{} })
+}
+
 // young is a story in which pods of zone-1 are Ready, and have been so for a moment.
 func young(pods ...string) *story {
 	s := newStory().zone("zone-1", slowly).later(time.Minute)

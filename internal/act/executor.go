@@ -54,9 +54,9 @@ type References interface {
 
 // Asking asks pods about a decrease. Nobody waits for their answers.
 type Asking interface {
-	// Noted hears that this process has noted a decrease about which nobody was asked, in
-	// the place of another one, or of none.
-	Noted(key plan.Key, d, replaced plan.Decrease)
+	// Noted hears that this process has noted a decrease about which nobody was asked, and
+	// what is left of the one before it.
+	Noted(key plan.Key, d, former plan.Decrease)
 	// Ask asks pods of a zone to prepare or, where the decrease is being undone, to undo that.
 	Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration)
 }
@@ -227,12 +227,12 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 	return receipts
 }
 
-// remember tells whoever asks pods that this process has noted a decrease, and what was
-// noted until then.
+// remember tells whoever asks pods that this process has noted a decrease, and what is
+// left of the one before it.
 func (e *Executor) remember(key plan.Key, steps []plan.Action) {
 	for _, step := range steps {
 		if a, is := step.(plan.NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
-			e.Asking.Noted(key, a.Decrease, a.Replaces)
+			e.Asking.Noted(key, a.Decrease, a.Former)
 		}
 	}
 }

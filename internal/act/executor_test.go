@@ -677,7 +677,7 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 		"to undo that":           {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
 		"not before it is noted": {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
 		"and what was noted before": {
-			[]plan.Action{plan.NoteDecrease{Decrease: leave, Replaces: former}}, nil,
+			[]plan.Action{plan.NoteDecrease{Decrease: leave, Former: former}}, nil,
 			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
 		},
 		"not where that failed":    {[]plan.Action{plan.NoteDecrease{Decrease: leave}, plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},

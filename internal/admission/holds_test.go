@@ -115,7 +115,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 			&leaver{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is admitted": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}, 1, http.StatusTooManyRequests, reason.NotGuarded,
+			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is undone": {
 			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,

@@ -135,6 +135,9 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		v := plan.Admit(live, ask)
 		switch {
 		case !v.Allowed():
+			if !c.DryRun {
+				show(ctx, p.Holds, p.Log, key, live.Hold)
+			}
 			return p.wait(ctx, key, c, v.Because)
 		case c.DryRun || (v.Note.None() && !v.Dated):
 			return Allow(reason.DownscaleAdmitted)
@@ -168,7 +171,7 @@ func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Verdi
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	go func() {
 		defer stop()
-		if err := p.stage(ctx, key, v.Note, without(v, false)); err != nil {
+		if err := p.stage(ctx, key, v.Note, p.inVain(v, false)); err != nil {
 			p.Log.WithContext(ctx).WithError(err).Debug("a note that came too late is taken back by whoever leads")
 		}
 	}()
@@ -230,7 +233,10 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdi
 		if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
 			return errRefused
 		}
-		return p.advance(record, v.Note, plan.Admitted)
+		return advance(record, v.Note, func(d plan.Decrease) plan.Decrease {
+			d.Stage, d.Since = plan.Admitted, p.Clock.Now()
+			return d
+		})
 	})
 	if err != nil && because.None() {
 		because = unwritten(err)
@@ -244,7 +250,7 @@ func unwritten(err error) plan.Refusal {
 	case errors.Is(err, errTakenBack):
 		return plan.Refusal{Code: reason.PreparationUndone, Detail: err.Error()}
 	case errors.Is(err, errOptedOut):
-		return plan.Refusal{Code: NotGuarded, Detail: err.Error()}
+		return plan.Refusal{Code: ParentUnknown, Detail: err.Error()}
 	case reason.ClassOf(err) == reason.Moved:
 		return overtaken
 	}
@@ -256,7 +262,7 @@ func unwritten(err error) plan.Refusal {
 func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.Verdict, heard bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	defer stop()
-	err := p.stage(ctx, key, v.Note, without(v, heard))
+	err := p.stage(ctx, key, v.Note, p.inVain(v, heard))
 	if errors.Is(err, errTakenBack) && heard {
 		err = p.undoAnew(ctx, key, v.Note)
 	}
@@ -271,38 +277,30 @@ var (
 	errRefused   = errors.New("it is refused by now")
 )
 
-// nothing is the stage of a decrease that is not noted any more.
-const nothing plan.Stage = ""
-
-// without returns the stage of a note whose decrease will not happen. One that nobody has
-// heard of is forgotten, unless it is the only trace of the one that it has replaced.
-func without(v plan.Verdict, heard bool) plan.Stage {
-	if heard || !v.Replaces.None() {
-		return plan.Undoing
+// inVain returns what a decrease that will not happen is noted as: what nobody has heard of
+// makes way for what is left of the one before it.
+func (p *PrepareDownscale) inVain(v plan.Verdict, heard bool) func(plan.Decrease) plan.Decrease {
+	return func(d plan.Decrease) plan.Decrease {
+		if heard {
+			return d.TakenBack(p.Clock.Now())
+		}
+		return v.Former
 	}
-	return nothing
 }
 
-// stage writes the next stage of a decrease that is being prepared, if it still is.
-func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next plan.Stage) error {
-	return p.rewrite(ctx, key, func(record *plan.Hold) error { return p.advance(record, note, next) })
+// stage changes what is noted of a decrease that is being prepared, if it still is.
+func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
+	return p.rewrite(ctx, key, func(record *plan.Hold) error { return advance(record, note, next) })
 }
 
-// advance brings what is noted to its next stage.
-func (p *PrepareDownscale) advance(record *plan.Hold, note plan.Decrease, next plan.Stage) error {
+// advance brings a decrease that is noted to its next stage.
+func advance(record *plan.Hold, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
 	d := record.Decrease
 	d.Since, d.Trace = note.Since, note.Trace
 	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
 		return errTakenBack
 	}
-	switch next {
-	case nothing:
-		record.Decrease = plan.Decrease{}
-	case plan.Undoing:
-		record.Decrease = record.Decrease.TakenBack(p.Clock.Now())
-	default:
-		record.Decrease.Stage, record.Decrease.Since = next, p.Clock.Now()
-	}
+	record.Decrease = next(record.Decrease)
 	return nil
 }
 

@@ -159,7 +159,7 @@ var words = []Word{
 	{DownscaledAnnotation, "StatefulSet", "annotation", us, "when the zone shrank last, RFC 3339 in whole seconds; the later one of this and of what the Lease says counts", "not known", "downscales of other zones are refused until it is written again, and the message says why"},
 	{NoDownscaleLabel, "StatefulSet, Deployment, ReplicaSet", "label", you, "`true`", "may shrink", "like absent"},
 	{RevisionLabel, "Pod", "label", k8s, "the pod's revision", "the pod counts as outdated", "the pod counts as outdated"},
-	{HoldLabel, "Lease", "label", us, "`group`", "not a hold", "not a hold"},
+	{HoldLabel, "Lease", "label", us, "`group`", "no watch shows it; who looks respects it", "no watch shows it; who looks respects it"},
 	{GroupAnnotation, "Lease", "annotation", us, "name of the group", "written again", "written again"},
 	{AloneAnnotation, "Lease", "annotation", us, "name of the StatefulSet, where it belongs to no group", "-", "written again"},
 	{CoveredAnnotation, "Lease", "annotation", us, "name of the ZoneAwarePodDisruptionBudget that covers StatefulSets without a group", "-", "written again"},

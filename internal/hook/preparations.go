@@ -73,15 +73,15 @@ func (p *Preparations) Run(ctx context.Context) {
 	p.rounds.Wait()
 }
 
-// Noted hears that this process has noted a decrease about which nobody was asked, in the
-// place of another one, or of none.
-func (p *Preparations) Noted(key plan.Key, d, replaced plan.Decrease) {
+// Noted hears that this process has noted a decrease about which nobody was asked, and what
+// is left of the one before it.
+func (p *Preparations) Noted(key plan.Key, d, former plan.Decrease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
-	byOthers := !replaced.None() && !g.noted.Same(replaced)
-	if byOthers || (g.asked.Decrease.Stage == plan.Preparing && g.asked.Heard) {
-		g.noted = plan.Decrease{} // somebody may have been, about the one that this one replaces
+	others := former.Stage == plan.Undoing && !g.noted.Same(former)
+	if others || (g.asked.Decrease.Stage == plan.Preparing && g.asked.Heard) {
+		g.noted = plan.Decrease{} // somebody may have been, about the one before
 		return
 	}
 	g.noted, g.asked = d, plan.Asked{}

@@ -143,6 +143,7 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 	unreachable.Call.Port = 81
 	another := unreachable
 	another.Version++
+	undone := another.TakenBack(time.Now())
 	for sentence, tc := range map[string]struct {
 		before func(*desk)
 		heard  bool
@@ -160,8 +161,9 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 			d.ends()
 			d.Noted(store, unreachable, leaving)
 		}, true},
-		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, another) }, true},
-		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Decrease{}); d.Noted(store, unreachable, another) }, false},
+		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, undone) }, true},
+		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Decrease{}); d.Noted(store, unreachable, undone) }, false},
+		"after what somebody else has noted and is so": {func(d *desk) { d.Noted(store, unreachable, another) }, false},
 		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Decrease{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -34,10 +34,6 @@ import (
 // Store reads and writes the holds of groups. Its methods may be called
 // concurrently; writes of one group must come one after the other.
 type Store struct {
-	// Relabels tells in which namespaces a Lease gets its label back that was read
-	// without it and notes something that has to be ended. Not set: in none.
-	Relabels func(namespace string) bool
-
 	client   kubernetes.Interface
 	informer cache.SharedIndexInformer
 	actor    string
@@ -107,16 +103,11 @@ func (s *Store) Busy(key plan.Key) bool {
 }
 
 // Read reads the record from the API server. Where there is none, it has nothing
-// but the times of downscales that the predecessor has tracked. One that no watch
-// shows is shown again, where Relabels allows that.
+// but the times of downscales that the predecessor has tracked.
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	record, err := s.get(ctx, key)
-	switch {
-	case err != nil:
-	case !record.Exists:
+	if err == nil && !record.Exists {
 		record.Downscaled, err = s.trackedTimes(ctx, key.Namespace)
-	case s.hidden(key, record):
-		return s.relabel(ctx, key, record)
 	}
 	return record, err
 }

@@ -517,8 +517,8 @@ var all = []Mutant{
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
-		Edits: []Edit{{store, "\tcase s.hidden(key, record):\n\t\treturn s.relabel(ctx, key, record)\n", ""}},
-		Test:  "internal/lease TestWhoeverLooksGivesALeaseThatNotesSomethingItsLabelBack", Rule: "the label is there: false",
+		Edits: []Edit{{downscale, "\t\t\t\tshow(ctx, p.Holds, p.Log, key, live.Hold)\n", ""}},
+		Test:  "internal/admission TestWhoeverRefusesShowsALeaseThatLostItsLabel", Rule: "written 0 times",
 	},
 	{
 		Name:  "downscale that was only seen counts as judged",
@@ -577,12 +577,12 @@ var all = []Mutant{
 	},
 	{
 		Name:  "who was prepared under a note that is replaced stays prepared",
-		Edits: []Edit{{downscale, "if heard || !v.Replaces.None() {", "if heard {"}},
+		Edits: []Edit{{downscale, "\t\treturn v.Former\n", "\t\treturn plan.Decrease{}\n"}},
 		Test:  "internal/admission TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay", Rule: "nobody_hears_of_the_next_one",
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
-		Edits: []Edit{{"internal/hook/preparations.go", "!replaced.None() && !g.noted.Same(replaced)", "false"}},
+		Edits: []Edit{{"internal/hook/preparations.go", "former.Stage == plan.Undoing && !g.noted.Same(former)", "false"}},
 		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{

@@ -123,7 +123,6 @@ func (o *Operator) assemble() error {
 	if o.observer, err = observe.New(o.clients.work, o.holds, watched); err != nil {
 		return err
 	}
-	o.holds.Relabels = func(namespace string) bool { return !o.config.DryRun && o.observer.Managed(namespace) }
 	o.fresh = freshness.NewLog()
 	o.metrics.ObserveCaches(o.cacheVersions)
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})

@@ -51,7 +51,7 @@ type AdoptRevision struct {
 // NoteDecrease writes a decrease, or its next stage, into the hold.
 type NoteDecrease struct {
 	Decrease Decrease
-	Replaces Decrease // which the hold notes until then, where another one begins; none where nothing is left of that
+	Former   Decrease // what is left of the one that the hold notes until then, where another one begins
 	Because  reason.Code
 	Why      string // what a pod said, where preparation failed
 }

@@ -24,11 +24,11 @@ func (r Request) decrease() Decrease {
 
 // Verdict is the answer to a Request.
 type Verdict struct {
-	Because  Refusal  // none: it is allowed
-	Note     Decrease // what the hold must say before the yes; none where nothing has to
-	Replaces Decrease // which the hold notes until then; none where nothing is left of that
-	Ask      []Pod    // who must be prepared between the note and the yes
-	Dated    bool     // the hold must say when the zone shrinks before the yes, and nothing else
+	Because Refusal  // none: it is allowed
+	Note    Decrease // what the hold must say before the yes; none where nothing has to
+	Former  Decrease // what it says again where nobody hears of Note: what is left of the decrease before it
+	Ask     []Pod    // who must be prepared between the note and the yes
+	Dated   bool     // the hold must say when the zone shrinks before the yes, and nothing else
 }
 
 // Allowed tells whether the answer is yes, once what it asks for is done.
@@ -94,7 +94,7 @@ func Admit(s Snapshot, r Request) Verdict {
 		}
 		return Verdict{Because: because}
 	}
-	return Verdict{Note: b.note(d), Replaces: b.replaced(d.Zone), Ask: d.ask}
+	return Verdict{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
 }
 
 // StillAdmits is asked once all have been prepared who leave by a decrease that the hold
@@ -135,12 +135,18 @@ func (b *board) note(d departure) Decrease {
 	return note
 }
 
-// replaced returns the decrease whose note the next one of the zone takes the place of;
-// none where nothing is left of it. The next note is then the only trace of who was
-// asked before, or is still to leave: it is undone, whoever hears of the next one.
-func (b *board) replaced(zone string) Decrease {
-	if former := b.Hold.Decrease; former.Zone == zone && !b.ended {
-		return former
+// former returns what is left of the decrease of a zone that the next one takes the place
+// of: its pods are still to leave, or were prepared in vain and are to be told so.
+func (b *board) former(zone string) Decrease {
+	d := b.Hold.Decrease
+	if d.Zone != zone || b.ended {
+		return Decrease{}
+	}
+	switch course := b.Course(d); {
+	case course == InEffect:
+		return d
+	case course == Overtaken && d.asks():
+		return d.TakenBack(b.Now)
 	}
 	return Decrease{}
 }

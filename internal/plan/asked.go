@@ -62,13 +62,12 @@ func (b *board) prepare(d Decrease) []Action {
 }
 
 // undo tells pods that were prepared in vain that they stay, and ends the decrease
-// when all have answered and nobody leaves. Where it is in effect after all, there is nothing to take
+// when all have answered. Where it is in effect after all, there is nothing to take
 // back, and its end is waited for.
 func (b *board) undo(d Decrease) []Action {
 	if c := b.Course(d); c == Unseen || c == InEffect {
 		return nil
 	}
-	z, _ := b.standing(d.Zone)
 	pods, asked := b.prepared(d), b.Asked
 	switch {
 	case len(pods) == 0:
@@ -77,10 +76,8 @@ func (b *board) undo(d Decrease) []Action {
 		return []Action{UndoPreparation{Decrease: d, Pods: pods}}
 	case asked.Underway || asked.Failed != "":
 		return nil
-	case !z.surplus.None():
-		return nil // somebody leaves by the decrease that this one has followed
 	}
-	return []Action{EndDecrease{Decrease: d}}
+	return b.end(d)
 }
 
 // unanswered says which pods keep a preparation from being undone.

@@ -230,7 +230,7 @@ func (b *board) begin() []Action {
 		return nil
 	}
 	z, _ := b.standing(b.lowering.Zone)
-	return []Action{NoteDecrease{Decrease: b.lowering, Replaces: b.replaced(z.Name), Because: z.wish.because}}
+	return []Action{NoteDecrease{Decrease: b.lowering, Former: b.former(z.Name), Because: z.wish.because}}
 }
 
 // carryOut makes a decrease that the hold notes as lockstep's own, or makes it

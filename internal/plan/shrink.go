@@ -21,7 +21,7 @@ func (b *board) shrink() []Action {
 		}
 		return b.begin()
 	case b.ended:
-		return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
+		return b.end(d)
 	case d.Stage == Undoing:
 		return b.undo(d)
 	case b.lowering.Zone == d.Zone:
@@ -36,6 +36,17 @@ func (b *board) shrink() []Action {
 		return b.recall(d)
 	}
 	return nil
+}
+
+// end takes a decrease off the hold. Where pods still leave by the one before it, that is
+// noted again by the same write.
+func (b *board) end(d Decrease) []Action {
+	if z, exists := b.standing(d.Zone); exists && !z.surplus.None() {
+		if seen := b.adoptDecrease(); seen != nil {
+			return seen
+		}
+	}
+	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
 }
 
 // adoptDecrease notes the decrease of a zone that has pods beyond its spec,
@@ -87,13 +98,12 @@ func (b *board) over(d Decrease) bool {
 	return false
 }
 
-// undone tells whether nobody is left who was prepared in vain, or who leaves by a
-// decrease that this one has followed. A StatefulSet that was made anew has adopted the
-// pods of the former one once it is observed.
+// undone tells whether nobody is left who was prepared in vain. A StatefulSet that was
+// made anew has adopted the pods of the former one once it is observed.
 func (b *board) undone(d Decrease) bool {
 	z, _ := b.standing(d.Zone)
 	anew := z.UID != d.UID
-	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && z.surplus.None() && len(b.prepared(d)) == 0
+	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && len(b.prepared(d)) == 0
 }
 
 // asks tells whether pods that leave are asked to prepare.

@@ -43,21 +43,22 @@ func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
 		asks  admission.Change
 		pods  admission.Pods
 		want  plan.Stage
+		of    plan.Version
 	}{
-		"nobody hears of the next one":                              {afterAYes(), anew, unreachable{}, plan.Undoing},
-		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, plan.Undoing},
-		"somebody hears of the next one":                            {afterAYes(), anew, obedient{}, plan.Admitted},
-		"but nothing is left of what never was":                     {askingAtRest(), anew, unreachable{}, ""},
+		"nobody hears of the next one":                              {afterAYes(), anew, unreachable{}, plan.Undoing, 6},
+		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, plan.Admitted, 6},
+		"somebody hears of the next one":                            {afterAYes(), anew, obedient{}, plan.Admitted, 7},
+		"but nothing is left of what never was":                     {askingAtRest(), anew, unreachable{}, "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			holds := &ledger{record: tc.group.Hold}
 			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.Turns{}, Log: silent()}
-			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.want == plan.Admitted) {
+			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
 			d := holds.Cached(plan.Key{}).Decrease
-			if d.Stage != tc.want || (!d.None() && d.To != int(*tc.asks.To)) {
-				t.Errorf("the hold notes %s, want the stage %q", d, tc.want)
+			if d.Stage != tc.want || d.Version != tc.of {
+				t.Errorf("the hold notes %+v, want version %d at the stage %q", d, tc.of, tc.want)
 			}
 		})
 	}
@@ -72,8 +73,8 @@ func TestANoteThatCameTooLateKeepsWhoWasPreparedBefore(t *testing.T) {
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 		synctest.Wait()
-		if d := holds.Cached(plan.Key{}).Decrease; d.Version != 7 || d.Stage != plan.Undoing || holds.writes != 2 {
-			t.Errorf("after %d writes the hold notes %+v, want that the one of version 7 is undone", holds.writes, d)
+		if d := holds.Cached(plan.Key{}).Decrease; d.Version != 6 || d.Stage != plan.Undoing || holds.writes != 2 {
+			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // What the former note knows is lost with it: who was prepared, and who is still to leave.
-func TestANoteSaysWhichOneItReplacesAsLongAsSomethingIsLeftOfThat(t *testing.T) {
+func TestANoteSaysWhatIsLeftOfTheOneBeforeIt(t *testing.T) {
 	const rest = `
 zone-a rev=1 version=11 leader=zone-b prepares
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
@@ -23,30 +23,30 @@ zone-b rev=1
 `
 	for sentence, tc := range map[string]struct {
 		text string
-		kept bool
+		left plan.Stage
 	}{
-		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted ours asked version=10 since=2s" + rest, true},
-		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  decrease zone-a from 3 to 2 preparing ours asked version=10 since=2s" + rest, true},
-		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + leaving, true},
-		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + rest, false},
-		"nothing is noted":                                     {"live\nhold free" + rest, false},
+		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted ours asked version=10 since=2s" + rest, plan.Undoing},
+		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  decrease zone-a from 3 to 2 preparing ours asked version=10 since=2s" + rest, plan.Undoing},
+		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + leaving, plan.Admitted},
+		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
+		"nothing is noted":                                     {"live\nhold free" + rest, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.text)
 			z := s.Zones[0]
 			v := plan.Admit(s, plan.Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
-			if !v.Allowed() || v.Replaces.None() == tc.kept {
+			if !v.Allowed() || v.Former.Stage != tc.left {
 				t.Errorf("a webhook is told %+v", v)
 			}
 			steps, noted := plan.Group(s), false
 			for _, step := range steps {
 				a, notes := step.(plan.NoteDecrease)
 				noted = noted || notes
-				if notes && a.Replaces != v.Replaces {
-					t.Errorf("the leader notes %+v, want that it replaces %s", a, v.Replaces)
+				if notes && a.Former != v.Former {
+					t.Errorf("the leader notes %+v, want that %s is left", a, v.Former)
 				}
 			}
-			if tc.kept && !noted {
+			if tc.left != "" && !noted {
 				t.Errorf("the leader does not note the next one: %s", plan.Notation(steps))
 			}
 		})
