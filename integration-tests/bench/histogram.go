@@ -31,7 +31,7 @@ func bucketsOf(text, metric, label, value string) (buckets, error) {
 		le, wrong := strconv.ParseFloat(bound, 64)
 		count, alsoWrong := strconv.ParseFloat(parts[3], 64)
 		if wrong != nil || alsoWrong != nil {
-			return b, fmt.Errorf("read metrics: %q is no bucket", line)
+			return b, fmt.Errorf("read metrics: %q is not a bucket", line)
 		}
 		b.add(le, count)
 	}

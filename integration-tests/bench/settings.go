@@ -262,7 +262,7 @@ func (n *numbers) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		v, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || v < 1 {
-			return fmt.Errorf("%q is no number above 0", part)
+			return fmt.Errorf("%q is not a number above 0", part)
 		}
 		*n = append(*n, v)
 	}

@@ -95,7 +95,7 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return s, fmt.Errorf("read command line: %q is no flag", flags.Arg(0))
+		return s, fmt.Errorf("read command line: %q is not a flag", flags.Arg(0))
 	case s.mutant != "" && s.program != "":
 		return s, errors.New("read command line: -mutant and -operator exclude each other")
 	case s.plans < 1 || s.atOnce < 1 || s.seed < 1:

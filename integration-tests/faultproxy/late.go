@@ -36,6 +36,9 @@ func (p *Proxy) tellsLate(resource string) time.Duration {
 	return late
 }
 
+// ahead is how many pieces of a body may wait at a time.
+const ahead = 1 << 12
+
 // lateBody reads ahead and gives each piece away when it is old enough.
 type lateBody struct {
 	from   io.ReadCloser
@@ -52,7 +55,7 @@ type piece struct {
 }
 
 func newLateBody(from io.ReadCloser, delay func() time.Duration) *lateBody {
-	b := &lateBody{from: from, delay: delay, pieces: make(chan piece, 1<<16), closed: make(chan struct{})}
+	b := &lateBody{from: from, delay: delay, pieces: make(chan piece, ahead), closed: make(chan struct{})}
 	go b.readAhead()
 	return b
 }

@@ -1,25 +1,28 @@
 package faultproxy
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"net"
-	"sync"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"time"
 )
 
-// Pipe passes connections on, whatever is said on them, and hands answers on late.
-// An API server that reaches etcd through one goes on answering from what it knew a
-// while ago: whoever comes to it from another API server goes back in time.
+// Pipe passes gRPC calls on, or anything else on HTTP/2 without TLS, and hands answers
+// on late. An API server that reaches etcd through one goes on answering from what it
+// knew a while ago: whoever comes to it from another API server goes back in time.
+//
+// Connections end here, and what is late waits here. Were it late on one connection
+// from end to end, it would fill the window that HTTP/2 grants a stream, and the next
+// would come later and later.
 type Pipe struct {
-	listener net.Listener
-	target   string
-	late     atomic.Int64 // nanoseconds
-
-	mu     sync.Mutex
-	open   map[net.Conn]bool
-	closed bool
+	server    *http.Server
+	transport *http.Transport
+	address   string
+	late      atomic.Int64 // nanoseconds
 }
 
 // StartPipe starts a pipe to a target, HOST:PORT, which hands on at once. The caller
@@ -29,76 +32,38 @@ func StartPipe(target string) (*Pipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start pipe: %w", err)
 	}
-	p := &Pipe{listener: listener, target: target, open: map[net.Conn]bool{}}
-	go p.accept()
+	var plain http.Protocols
+	plain.SetUnencryptedHTTP2(true)
+	p := &Pipe{transport: &http.Transport{Protocols: &plain}, address: listener.Addr().String()}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: target}) },
+		Transport:      p.transport,
+		FlushInterval:  -1,
+		ModifyResponse: p.hold,
+		ErrorLog:       silence, // of an etcd that was killed
+	}
+	p.server = &http.Server{Handler: proxy, Protocols: &plain, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1 << 16}, ErrorLog: silence}
+	go func() {
+		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			panic(fmt.Sprintf("the pipe to %s: %v", target, err))
+		}
+	}()
 	return p, nil
 }
 
 // Address is where the pipe listens, HOST:PORT.
-func (p *Pipe) Address() string { return p.listener.Addr().String() }
+func (p *Pipe) Address() string { return p.address }
 
 // Delay sets how late answers are from now on.
 func (p *Pipe) Delay(d time.Duration) { p.late.Store(int64(d)) }
 
 // Close ends the pipe and cuts its connections.
 func (p *Pipe) Close() {
-	_ = p.listener.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for c := range p.open {
-		_ = c.Close() // an error is one of a connection that has ended by itself
-	}
+	_ = p.server.Close() // an error is one of a listener that is closed already
+	p.transport.CloseIdleConnections()
 }
 
-func (p *Pipe) accept() {
-	for {
-		in, err := p.listener.Accept()
-		if err != nil {
-			return // closed
-		}
-		go p.pass(in)
-	}
-}
-
-func (p *Pipe) pass(in net.Conn) {
-	defer func() { _ = in.Close() }() // an error is one of a connection that has ended
-	out, err := net.Dial("tcp", p.target)
-	if err != nil {
-		return // so is the client's connection
-	}
-	defer func() { _ = out.Close() }()
-	if !p.keep(in, out) {
-		return
-	}
-	defer p.forget(in, out)
-	asked := make(chan struct{})
-	go func() {
-		defer close(asked)
-		_, _ = io.Copy(out, in) // either side may leave
-		_ = out.Close()
-	}()
-	answers := newLateBody(out, func() time.Duration { return time.Duration(p.late.Load()) })
-	_, _ = io.Copy(in, answers)
-	_ = answers.Close()
-	_ = in.Close()
-	<-asked
-}
-
-// keep notes connections to be cut at the end, unless this is the end.
-func (p *Pipe) keep(all ...net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range all {
-		p.open[c] = true
-	}
-	return !p.closed
-}
-
-func (p *Pipe) forget(all ...net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range all {
-		delete(p.open, c)
-	}
+func (p *Pipe) hold(r *http.Response) error {
+	r.Body = newLateBody(r.Body, func() time.Duration { return time.Duration(p.late.Load()) })
+	return nil
 }

@@ -584,12 +584,8 @@ func TestAPipeHandsAnswersOnLate(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond
 	s := newServer(t)
-	p, err := faultproxy.StartPipe(strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	lines := watch(t, http.DefaultClient, "http://"+p.Address()+pods+"?watch=1")
+	p, c := behind(t, s.Config.Handler)
+	lines := watch(t, c, "http://"+p.Address()+pods+"?watch=1")
 	for _, want := range []time.Duration{0, late, 0} {
 		p.Delay(want)
 		if fastest := s.says(t, lines, want); want == 0 && fastest > late {
@@ -600,4 +596,49 @@ func TestAPipeHandsAnswersOnLate(t *testing.T) {
 	if _, more := <-lines; more {
 		t.Error("the watch goes on")
 	}
+}
+
+// With such a window, 200 pieces would take 200 times as long.
+func TestWhatIsLateInAPipeDoesNotComeLaterAndLater(t *testing.T) {
+	t.Parallel()
+	const late, window, pieces = time.Second, 64 << 10, 200
+	p, c := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range pieces {
+			_, _ = w.Write(make([]byte, window))
+		}
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+	}))
+	p.Delay(late)
+	began := time.Now()
+	response, err := c.Get("http://" + p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	got, err := io.Copy(io.Discard, response.Body)
+	if took := time.Since(began); err != nil || got != pieces*window || took < late || took > 20*late {
+		t.Errorf("%d bytes after %s, %v; want %d after %s", got, took, err, pieces*window, late)
+	}
+	if status := response.Trailer.Get("Grpc-Status"); status != "0" {
+		t.Errorf("the trailer says %q", status)
+	}
+}
+
+// behind is a pipe before a server that speaks HTTP/2 without TLS, as etcd does, and a
+// client whose windows are as small as those of gRPC at first.
+func behind(t *testing.T, handler http.Handler) (*faultproxy.Pipe, *http.Client) {
+	t.Helper()
+	var plain http.Protocols
+	plain.SetUnencryptedHTTP2(true)
+	target := httptest.NewUnstartedServer(handler)
+	target.Config.Protocols = &plain
+	target.Start()
+	t.Cleanup(target.Close)
+	p, err := faultproxy.StartPipe(target.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	small := &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 64 << 10}
+	return p, &http.Client{Transport: &http.Transport{Protocols: &plain, HTTP2: small}}
 }

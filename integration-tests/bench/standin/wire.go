@@ -36,7 +36,7 @@ var codecs = serializer.NewCodecFactory(kinds)
 func (t thing) runtimeObject() runtime.Object {
 	object, ok := t.object().(runtime.Object)
 	if !ok {
-		panic(fmt.Sprintf("%T is no object of an API", t.record))
+		panic(fmt.Sprintf("%T is not an object of an API", t.record))
 	}
 	return object
 }
