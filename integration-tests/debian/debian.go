@@ -18,8 +18,14 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/flock"
 )
 
-// ErrUnreachable is returned where nobody answers who has packages.
-var ErrUnreachable = errors.New("packages of Debian cannot be fetched")
+// Why packages cannot be had, though nothing here is wrong.
+var (
+	// ErrUnreachable is returned where nobody answers who has packages.
+	ErrUnreachable = errors.New("packages of Debian cannot be fetched")
+
+	// ErrLacking is returned where the distribution has no packages of these names.
+	ErrLacking = errors.New("the distribution lacks packages")
+)
 
 // Root is the folder that packages were unpacked into, as if it were /.
 type Root string
@@ -109,13 +115,43 @@ func fetch(ctx context.Context, staging string, packages []string) ([]string, er
 	if err := aptGet("update"); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if err := aptGet(slices.Concat([]string{"download", "--print-uris"}, packages)...); err != nil {
-		return nil, err // one of them does not exist
+	if err := lacking(aptGet, packages); err != nil {
+		return nil, err
 	}
 	if err := aptGet(slices.Concat([]string{"download"}, packages)...); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	return filepath.Glob(filepath.Join(into, "*.deb"))
+}
+
+// lacking says which packages do not exist, in the words of apt-get too.
+func lacking(aptGet func(args ...string) error, packages []string) error {
+	find := func(packages ...string) error {
+		return aptGet(slices.Concat([]string{"download", "--print-uris"}, packages)...)
+	}
+	err := find(packages...)
+	if err == nil {
+		return nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(packages), func(name string) bool { return find(name) == nil })
+	if len(missing) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %s has no %s: %w", ErrLacking, distribution(), strings.Join(missing, ", "), err)
+}
+
+// distribution is what this one calls itself.
+func distribution() string {
+	release, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return "this distribution"
+	}
+	for line := range strings.Lines(string(release)) {
+		if name, found := strings.CutPrefix(line, "PRETTY_NAME="); found {
+			return strings.Trim(strings.TrimSpace(name), `"`)
+		}
+	}
+	return "this distribution"
 }
 
 func run(ctx context.Context, dir, program string, args ...string) error {

@@ -39,11 +39,17 @@ var missing = sync.OnceValue(func() error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	if _, err := debian.Unpack(context.Background(), os.Stderr, packages...); errors.Is(err, debian.ErrUnreachable) {
+	return missingOf(context.Background(), os.Stderr, packages...)
+})
+
+// missingOf says why packages cannot be had here. Any other failure is one of Fetch.
+func missingOf(ctx context.Context, progress io.Writer, packages ...string) error {
+	_, err := debian.Unpack(ctx, progress, packages...)
+	if errors.Is(err, debian.ErrUnreachable) || errors.Is(err, debian.ErrLacking) {
 		return err
 	}
-	return nil // any other failure is one of Fetch
-})
+	return nil
+}
 
 // Fetch returns the programs, from the user's cache where they are there already. It
 // needs a network the first time, and some minutes. Progress may be nil.
