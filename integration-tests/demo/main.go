@@ -1,4 +1,4 @@
-// The demo shows lockstep at work: it brings up a local cluster, runs the operator
+// Command demo shows lockstep at work: it brings up a local cluster, runs the operator
 // in it, rolls a group of three zones in two namespaces that opted in beside one
 // that did not, and draws what happens.
 //

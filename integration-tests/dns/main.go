@@ -1,4 +1,4 @@
-// Dns is CoreDNS with what a cluster needs of it, and none of its other plugins: those
+// Command dns is CoreDNS with what a cluster needs of it, and none of its other plugins: those
 // are most of what there is to compile.
 package main
 

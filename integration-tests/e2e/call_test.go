@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ask asks a member and returns its answer. The API server hands the call on, so that
@@ -17,24 +19,47 @@ func (s *scene) ask(pod, path string, parameters map[string]string) (string, err
 	return strings.TrimSpace(string(answer)), nil
 }
 
-// wantLog wants a member to have been asked this and nothing else.
-func (s *scene) wantLog(pod, want string) {
+// wantLog wants a member to have been asked this and nothing else, by its DNS name.
+func (s *scene) wantLog(pod string, calls ...string) {
 	s.t.Helper()
+	var want []string
+	for _, call := range calls {
+		want = append(want, fmt.Sprintf("%s %q", call, s.hostOf(pod)))
+	}
 	switch got, err := s.ask(pod, "/log", nil); {
 	case err != nil:
 		s.t.Error(err)
-	case got != want:
+	case got != strings.Join(want, "\n"):
 		s.t.Errorf("%s was asked %q, want %q", pod, got, want)
 	}
 }
 
-// answersByName says how the answer of a member differs from this when another one
-// asks it by its name.
-func (s *scene) answersByName(asking, asked, path, want string) error {
-	url := fmt.Sprintf("http://%s.%s.%s.svc:%d%s", asked, group, s.name, port, path)
-	got, err := s.ask(asking, "/ask", map[string]string{"url": url})
-	if err == nil && got != want {
-		err = errors.New(got)
+// nameOf is the DNS name of a member.
+func (s *scene) nameOf(pod string) string {
+	return fmt.Sprintf("%s.%s.%s.svc.cluster.local", pod, group, s.name)
+}
+
+// hostOf is where a member is called.
+func (s *scene) hostOf(pod string) string { return fmt.Sprintf("%s:%d", s.nameOf(pod), port) }
+
+// reachesByName says why a member does not reach another one by its DNS name, which leads
+// to the address of its pod.
+func (s *scene) reachesByName(asking, asked, path, want string) error {
+	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), asked, metav1.GetOptions{})
+	if err != nil {
+		return err
 	}
-	return err
+	switch addresses, err := s.ask(asking, "/resolve", map[string]string{"name": s.nameOf(asked)}); {
+	case err != nil:
+		return err
+	case addresses != pod.Status.PodIP:
+		return fmt.Errorf("%s leads to %q, and its pod has %s", s.nameOf(asked), addresses, pod.Status.PodIP)
+	}
+	switch got, err := s.ask(asking, "/ask", map[string]string{"url": "http://" + s.hostOf(asked) + path}); {
+	case err != nil:
+		return err
+	case got != want:
+		return errors.New(got)
+	}
+	return nil
 }

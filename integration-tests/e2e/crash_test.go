@@ -69,8 +69,7 @@ func (w *world) repairsMembersThatEnd(t *testing.T) {
 	s.create(zone("a", 2), zone("b", 2))
 	s.change(revision("2"), variable("MEMBER_BROKEN", "true"))
 	eventually(t, "a pod ends again and again", func() error { return s.restarted("store-zone-a-0") })
-	time.Sleep(5 * time.Second) // in which nothing is to happen
-	s.wantDepartures(1)
+	s.staysAtDepartures(1)
 	s.change(revision("3"), variable("MEMBER_BROKEN", "false"))
 	s.settled()
 	s.wantDepartures(5)

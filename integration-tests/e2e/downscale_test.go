@@ -22,34 +22,82 @@ func (w *world) preparesDownscales(t *testing.T) {
 	t.Parallel()
 	s := w.scene(t, "shrinks", 0)
 	slowly := variable("MEMBER_STOP", "8s")
-	s.create(zone("a", 2, prepared, slowly), zone("b", 2, prepared, slowly))
-	eventually(t, "a member is asked by its name", func() error {
-		return s.answersByName("store-zone-b-0", "store-zone-a-1", "/prepare-shutdown", `{"prepared": false}`)
-	})
-
-	w.run(t, "scale", "--namespace="+s.name, "statefulset/store-zone-a", "--replicas=1")
-	s.wantLog("store-zone-a-1", wasPrepared)
-	s.wantLog("store-zone-a-0", "")
-	if err := s.shrink("store-zone-b", 1); err == nil || !strings.Contains(err.Error(), "store-zone-a") {
-		t.Errorf("while zone a shrinks, zone b is answered %v", err)
+	s.create(zone("a", 2, prepared, slowly), zone("b", 2, prepared, slowly), zone("c", 2, prepared, slowly))
+	for _, asked := range []string{"store-zone-a-1", "store-zone-b-1", "store-zone-c-1"} {
+		eventually(t, asked+" is reached by its name", func() error {
+			return s.reachesByName("store-zone-a-0", asked, "/prepare-shutdown", `{"prepared": false}`)
+		})
 	}
-	s.wantLog("store-zone-b-1", "")
+
+	s.wantStamped("store-zone-a", s.shrinkByPatch)
+	s.wantLog("store-zone-a-1", wasPrepared)
+	s.wantLog("store-zone-a-0")
+	s.wantRefused("store-zone-a", "store-zone-b", s.shrinkByKubectl)
+	s.wantRefused("store-zone-a", "store-zone-c", s.shrinkByClient)
 	s.isGone("store-zone-a-1")
 
-	eventually(t, "zone b may shrink through scale", func() error { return s.shrink("store-zone-b", 1) })
+	eventually(t, "zone b may shrink by kubectl scale", func() error { return s.shrinkByKubectl("store-zone-b") })
 	s.wantLog("store-zone-b-1", wasPrepared)
+	s.wantRefused("store-zone-b", "store-zone-c", s.shrinkByClient)
 	s.isGone("store-zone-b-1")
+
+	eventually(t, "zone c may shrink through scale", func() error { return s.shrinkByClient("store-zone-c") })
+	s.wantLog("store-zone-c-1", wasPrepared)
+	s.isGone("store-zone-c-1")
 	s.settled()
 }
 
-// shrink asks for fewer replicas through the scale of a zone.
-func (s *scene) shrink(zone string, replicas int32) error {
+// wantRefused wants a zone not to shrink and nobody there to be asked, since another
+// one does.
+func (s *scene) wantRefused(shrinking, zone string, shrink func(zone string) error) {
+	s.t.Helper()
+	if err := shrink(zone); err == nil || !strings.Contains(err.Error(), shrinking) {
+		s.t.Errorf("while %s shrinks, %s is answered %v", shrinking, zone, err)
+	}
+	s.wantLog(zone + "-1")
+}
+
+// wantStamped wants a zone to shrink, and the very object that the API server answers to
+// say since when.
+func (s *scene) wantStamped(zone string, shrink func(zone string) (stamp string, err error)) {
+	s.t.Helper()
+	asked := time.Now()
+	stamp, err := shrink(zone)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil || at.Before(asked.Add(-rounding)) || at.After(time.Now().Add(rounding)) {
+		s.t.Errorf("%s shrank at %s, and %s says %q, %v", zone, asked, lastDownscale, stamp, err)
+	}
+}
+
+const lastDownscale = "grafana.com/last-downscale"
+
+// rounding is what becomes of a time that the API server says and that is written, both
+// in whole seconds.
+const rounding = 2 * time.Second
+
+// shrinkByPatch takes a replica from spec.replicas and returns when the zone shrank, as
+// its annotation says then.
+func (s *scene) shrinkByPatch(zone string) (stamp string, err error) {
+	return s.answer(s.t.Context(), "patch", "--namespace="+s.name, "statefulset/"+zone, `--patch={"spec":{"replicas":1}}`,
+		"--output=jsonpath={.metadata.annotations."+strings.ReplaceAll(lastDownscale, ".", `\.`)+"}")
+}
+
+// shrinkByKubectl takes a replica as users do, which changes the scale.
+func (s *scene) shrinkByKubectl(zone string) error {
+	return s.try(s.t.Context(), "scale", "--namespace="+s.name, "statefulset/"+zone, "--replicas=1")
+}
+
+// shrinkByClient takes a replica as autoscalers do: they write the whole scale.
+func (s *scene) shrinkByClient(zone string) error {
 	sets := s.admin.AppsV1().StatefulSets(s.name)
 	scale, err := sets.GetScale(s.t.Context(), zone, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	scale.Spec.Replicas = replicas
+	scale.Spec.Replicas = 1
 	_, err = sets.UpdateScale(s.t.Context(), zone, scale, metav1.UpdateOptions{})
 	return err
 }
@@ -80,7 +128,7 @@ func (w *world) delaysDownscales(t *testing.T) {
 	w.run(t, "scale", "--namespace="+s.name, "replicatemplate/store", "--replicas=1")
 	eventually(t, "the member was told", func() error {
 		log, err := s.ask("store-zone-a-1", "/log", nil)
-		if err == nil && !strings.HasSuffix(log, "POST /prepare-delayed-downscale") {
+		if told := fmt.Sprintf("POST /prepare-delayed-downscale %q", s.hostOf("store-zone-a-1")); err == nil && !strings.HasSuffix(log, told) {
 			err = fmt.Errorf("its log is %q", log)
 		}
 		return err

@@ -3,9 +3,11 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,36 +18,38 @@ func (w *world) drains(t *testing.T) {
 	if w.isYours() {
 		t.Skip("LEFT OUT, NOT PROVED: who drains nodes of yours sends away pods of others")
 	}
-	s := w.scene(t, "drains", 2)
-	s.budgets = []judge.Budget{{Group: group, Limit: 1}}
-	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml")
-	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
 	former, leader, err := w.leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	drained := []string{leader.Spec.NodeName, w.anotherThan(leader.Spec.NodeName)}
+	drained, kept := w.apart(leader.Spec.NodeName)
 	t.Cleanup(func() {
-		for _, node := range drained {
-			if err := w.try(context.WithoutCancel(t.Context()), "uncordon", node); err != nil {
-				t.Error(err)
-			}
+		if err := w.try(context.WithoutCancel(t.Context()), append([]string{"uncordon"}, w.nodes...)...); err != nil {
+			t.Error(err)
 		}
 	})
-	w.run(t, append([]string{"cordon"}, drained...)...) // who is replaced meanwhile goes elsewhere
-	before := s.podsOn(drained...)
-	if before < 2 {
-		t.Fatalf("the nodes %q carry %d pods", drained, before)
+	s, alone := w.scene(t, "drains", 6), w.scene(t, "drains-alone", 2)
+	for _, each := range []*scene{s, alone} {
+		each.budgets = []judge.Budget{{Group: group, Limit: 1}}
+		w.run(t, "apply", "--namespace="+each.name, "-f", "testdata/budget.yaml")
 	}
-	s.takedowns = before
+	w.run(t, "cordon", kept) // so that every member has to leave
+	s.create(zone("a", 2, twoDown), zone("b", 2, twoDown), zone("c", 2, twoDown))
+	alone.create(zone("a", 2, twoDown)) // where no other zone waits, the budget is all that keeps its second pod back
+	w.run(t, "uncordon", kept)
+	w.run(t, append([]string{"cordon"}, drained...)...) // who is replaced meanwhile goes elsewhere
+	s.wantTwoOfEachZoneOn(drained)
+	alone.wantTwoOfEachZoneOn(drained)
 	if err := w.drain(t.Context(), drained...); err != nil {
 		t.Fatal(err)
 	}
-	s.settled()
-	if after := s.podsOn(drained...); after > 0 {
-		t.Errorf("the nodes %q carry %d pods", drained, after)
+	for each, pods := range map[*scene]int{s: 6, alone: 2} {
+		each.settled()
+		if left := each.membersOn(drained); len(left) > 0 {
+			t.Errorf("the nodes %q carry %v", drained, left)
+		}
+		each.wantDepartures(pods)
 	}
-	s.wantDepartures(before)
 	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), former) })
 	if now, err := w.admin.CoreV1().Pods(home).Get(t.Context(), leader.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the leader's pod is there still: %v, %v", now.Status, err)
@@ -53,11 +57,41 @@ func (w *world) drains(t *testing.T) {
 	w.works(t)
 }
 
-func (w *world) anotherThan(node string) string {
-	if w.nodes[0] != node {
-		return w.nodes[0]
+// apart returns two nodes, this one among them, and the one that is left.
+func (w *world) apart(node string) (two []string, third string) {
+	others := slices.DeleteFunc(slices.Clone(w.nodes), func(other string) bool { return other == node })
+	return []string{node, others[0]}, others[1]
+}
+
+// twoDown lets a zone have two pods down, so that only a budget can say one.
+func twoDown(s *appsv1.StatefulSet) { s.Annotations["rollout-max-unavailable"] = "2" }
+
+// wantTwoOfEachZoneOn wants nodes to carry what a drain has to be kept from: pods of
+// several zones, and of each more than the budget allows to be down.
+func (s *scene) wantTwoOfEachZoneOn(nodes []string) {
+	s.t.Helper()
+	on := s.membersOn(nodes)
+	for _, zone := range s.zones {
+		if on[zone] != 2 {
+			s.t.Fatalf("the nodes %q carry %v: to drain them proves nothing", nodes, on)
+		}
 	}
-	return w.nodes[1]
+}
+
+// membersOn counts the members on these nodes, by zone.
+func (s *scene) membersOn(nodes []string) map[string]int {
+	s.t.Helper()
+	on := map[string]int{}
+	for _, node := range nodes {
+		pods, err := s.admin.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, pod := range pods.Items {
+			on[pod.Labels["name"]]++
+		}
+	}
+	return on
 }
 
 // drain drains nodes at once, as an upgrade of nodes does.
@@ -71,18 +105,4 @@ func (w *world) drain(ctx context.Context, nodes ...string) error {
 	}
 	all.Wait()
 	return errors.Join(failures...)
-}
-
-// podsOn counts the members on these nodes.
-func (s *scene) podsOn(nodes ...string) int {
-	s.t.Helper()
-	count := 0
-	for _, node := range nodes {
-		pods, err := s.admin.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		count += len(pods.Items)
-	}
-	return count
 }

@@ -22,3 +22,16 @@ func eventually(t *testing.T, what string, check func() error) {
 	}
 	t.Fatalf("%s: not after %s: %v", what, patience, err)
 }
+
+// stays asks a check again and again for some time; it has to pass every time.
+func stays(t *testing.T, what string, d time.Duration, check func() error) {
+	t.Helper()
+	for end := time.Now().Add(d); ; time.Sleep(200 * time.Millisecond) {
+		if err := check(); err != nil {
+			t.Fatalf("not so: %s: %v", what, err)
+		}
+		if time.Now().After(end) {
+			return
+		}
+	}
+}

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,8 +30,7 @@ func (w *world) repairsABadImage(t *testing.T) {
 	s.create(zone("a", 2), zone("b", 2))
 	s.change(runs(missingImage))
 	eventually(t, "a pod lacks its image", func() error { return s.lacksImage("store-zone-a-0") })
-	time.Sleep(5 * time.Second) // in which nothing is to happen
-	s.wantDepartures(1)
+	s.staysAtDepartures(1)
 	s.change(runs(images.Member), revision("2"))
 	s.settled()
 	s.wantDepartures(5)

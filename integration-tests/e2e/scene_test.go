@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -214,6 +215,19 @@ func (s *scene) wantDepartures(pods int) {
 	if names := s.departures(); len(names) != pods {
 		s.t.Errorf("%d pods left, %d wanted: %s", len(names), pods, strings.Join(names, ", "))
 	}
+}
+
+// staysAtDepartures asks that so many pods have left, and that no other one leaves in a while.
+func (s *scene) staysAtDepartures(pods int) {
+	s.t.Helper()
+	const aWhile = 5 * time.Second
+	stays(s.t, fmt.Sprintf("no more than %d pods leave", pods), aWhile, func() error {
+		if names := s.departures(); len(names) > pods {
+			return fmt.Errorf("%d left: %s", len(names), strings.Join(names, ", "))
+		}
+		return nil
+	})
+	s.wantDepartures(pods)
 }
 
 // wantUnderway wants fewer pods to have left than will: the rollout is in its middle.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,17 +18,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// uninstalls types the commands of docs/installation.md one by one: what lockstep is
-// made of, the Leases of groups, which go only with this, and the definitions.
+// uninstalls types the command of docs/installation.md: what lockstep is made of goes
+// first, then the Leases of groups, which go only with this, then the definitions.
 func (w *world) uninstalls(t *testing.T) {
-	free, held := w.scene(t, "uninstalls", 2), w.scene(t, "uninstalls-held", 1)
+	free, held := w.scene(t, "uninstalls", 3), w.scene(t, "uninstalls-held", 1)
 	scenes := map[*scene]string{free: "", held: "rollout/store-zone-a"}
 	for s := range scenes {
 		w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/budget.yaml", "-f", "testdata/replicatemplate.yaml")
-		s.create(zone("a", 1), zone("b", 1))
 	}
+	free.create(zone("a", 2), zone("b", 1))
 	free.change(revision("2"))
 	free.settled()
+	free.wantStamped("store-zone-a", free.shrinkByPatch)
+	free.settled()
+	held.create(zone("a", 1), zone("b", 1))
 	held.change(runs(missingImage))
 	eventually(t, "a pod lacks its image", func() error { return held.lacksImage("store-zone-a-0") })
 	before := map[*scene]*judge.Hold{}
@@ -36,22 +40,64 @@ func (w *world) uninstalls(t *testing.T) {
 			t.Fatalf("the Lease of %s says %+v, %q wanted as its holder", s.name, before[s], holder)
 		}
 	}
+	witness, err := judge.Watch(t.Context(), w.admin, nil, home)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	commands := uninstallation(t)
-	w.types(t, commands.program)
-	for s := range scenes {
-		if after := s.hold(); !reflect.DeepEqual(before[s], after) {
-			t.Errorf("without lockstep the Lease of %s says %+v, before %+v", s.name, after, before[s])
-		}
-	}
-	w.types(t, commands.leases)
-	for s := range scenes {
-		if left := s.hold(); left != nil {
-			t.Errorf("the Lease of %s is still there: %+v", s.name, left)
-		}
-	}
-	w.types(t, commands.definitions)
+	command := uninstallation(t)
+	w.types(t, command)
 	w.wantNoTraces(t)
+	w.types(t, command) // which finds nothing and objects to nothing
+	without := goneAt(t, witness)
+	for s := range scenes {
+		s.wantKept(before[s], without)
+		s.wantMarks(documentedMarks(t), zone("a", 1))
+	}
+	if mark := (mark{lastDownscale, "annotation on StatefulSet"}); !free.marks(zone("a", 1))[mark] {
+		t.Errorf("a zone shrank, and has no %s", mark)
+	}
+}
+
+// goneAt is the version at which the namespace of lockstep was gone.
+func goneAt(t *testing.T, witness *judge.Witness) (version uint64) {
+	t.Helper()
+	eventually(t, "a watch tells that lockstep is gone", func() error {
+		facts, err := witness.Facts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range facts {
+			if f.Home != nil && f.Home.Gone {
+				version = f.Version
+				return nil
+			}
+		}
+		return errors.New("it has not yet")
+	})
+	return version
+}
+
+// wantKept wants the Lease of the group to have said this to its end, and that to have
+// been after this version.
+func (s *scene) wantKept(before *judge.Hold, after uint64) {
+	s.t.Helper()
+	if left := s.hold(); left != nil {
+		s.t.Errorf("the Lease of %s is still there: %+v", s.name, left)
+	}
+	want := *before
+	want.Gone = true
+	eventually(s.t, "a watch tells that the Lease of "+s.name+" is gone", func() error {
+		history := s.history()
+		i := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Hold != nil && f.Hold.Gone })
+		if i < 0 {
+			return errors.New("it has not yet")
+		}
+		if end := history[i]; !reflect.DeepEqual(*end.Hold, want) || end.Version < after {
+			s.t.Errorf("the Lease of %s says %+v at its end, before %+v; it ends at version %d, lockstep at %d", s.name, end.Hold, before, end.Version, after)
+		}
+		return nil
+	})
 }
 
 // hold is what the Lease of the scene's group says; nil: there is none.
@@ -67,31 +113,37 @@ func (s *scene) hold() *judge.Hold {
 	return judge.HoldOf(lease)
 }
 
-// uninstallationPage has the commands that remove lockstep.
+// uninstallationPage has the command that removes lockstep.
 var uninstallationPage = filepath.Join(repository, "docs", "installation.md")
 
-type uninstallCommands struct{ program, leases, definitions string }
-
-// uninstallation is what stands there, for what the suite applies in the place of the
-// overlay with webhooks: the definitions apart, since others may need them.
-func uninstallation(t *testing.T) uninstallCommands {
+// uninstallation is the one command that stands there, for what the suite applies in the
+// place of the overlay with webhooks.
+func uninstallation(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(uninstallationPage)
+	blocks := shellBlock.FindAllStringSubmatch(section(t, uninstallationPage, "Uninstall"), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%s has %d blocks of commands below Uninstall", uninstallationPage, len(blocks))
+	}
+	command, overlay := blocks[0][1], "-k manifests/overlays/webhooks "
+	if strings.Count(command, overlay) != 1 || strings.Count(command, "\n") != strings.Count(command, "&&\n") {
+		t.Fatalf("%s has not one command for the overlay with webhooks below Uninstall: %s", uninstallationPage, command)
+	}
+	return strings.Replace(command, overlay, "-k "+kustomization(t, manifests, images.Operator)+" ", 1)
+}
+
+// section is a part of a page, by its heading.
+func section(t *testing.T, page, heading string) string {
+	t.Helper()
+	content, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## Uninstall\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	blocks := shellBlock.FindAllStringSubmatch(section, -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%s has %d blocks of commands below Uninstall", uninstallationPage, len(blocks))
+	_, after, found := strings.Cut(string(content), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no %s", page, heading)
 	}
-	usual, definitions := strings.Split(blocks[0][1], "\n"), blocks[1][1]
-	program, applied := strings.CutSuffix(usual[0], " -k manifests/overlays/webhooks")
-	if !applied || len(usual) != 2 || strings.Contains(definitions, "\n") {
-		t.Fatalf("%s has other commands below Uninstall: %q", uninstallationPage, blocks)
-	}
-	return uninstallCommands{program + " -k " + kustomization(t, manifests, images.Operator), usual[1], definitions}
+	text, _, _ := strings.Cut(after, "\n## ")
+	return text
 }
 
 // shellBlock is a block of commands in a page.

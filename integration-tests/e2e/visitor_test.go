@@ -44,16 +44,17 @@ func (v *visitor) isRefused(t *testing.T) {
 
 func (v *visitor) runsScenarios(t *testing.T) {
 	look := v.beginsToLook(t)
-	out, err := finish(t, v.suite(t.Context(), "the first installation", "side by side", "a leader that is killed", "two nodes", "one command"))
+	out, err := finish(t, v.suite(t.Context()))
 	if err != nil {
 		t.Error(err)
 	}
 	wantTold(t, out,
 		"NOT JUDGED", "LEFT OUT, NOT PROVED: the process", "LEFT OUT, NOT PROVED: who drains",
-		"--- PASS: TestLockstepOnRealNodes/one_command_removes_everything")
+		"--- PASS: TestLockstepOnRealNodes/one_command_removes_everything",
+		"--- PASS: TestLockstepOnRealNodes/the_operator_is_upgraded_in_the_middle_of_a_rollout")
 	look.wantNothingLeft(t)
 	look.wantNothingElseTouched(t, ofSuite)
-	look.judge(t, ofSuite, guarded, 26) // 12 roll, 5 repair, 6 go on without the leader, 3 before lockstep leaves
+	look.judge(t, ofSuite, guarded, 47) // 12 roll, 10 repair, 3 hold still, 6 go on without the leader, 4 before lockstep leaves, 12 in upgrades
 }
 
 func (v *visitor) interruptsScenarios(t *testing.T) {

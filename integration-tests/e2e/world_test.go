@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,10 +98,19 @@ func (w *world) run(t *testing.T, args ...string) {
 }
 
 func (w *world) try(ctx context.Context, args ...string) error {
+	_, err := w.answer(ctx, args...)
+	return err
+}
+
+// answer is what kubectl prints.
+func (w *world) answer(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, w.kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl %q: %w\n%s", args, err, out)
+	var complaint strings.Builder
+	command.Stderr = &complaint
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %q: %w\n%s%s", args, err, out, complaint.String())
 	}
-	return nil
+	return string(out), nil
 }

@@ -1,12 +1,14 @@
-// Member is a small stateful application for the tests on a real node. It serves on
+// Command member is a small stateful application for the tests on a real node. It serves on
 // port 8080:
 //
 //	GET                /ready                      200 once it has started, until it is told to stop
 //	GET, POST, DELETE  /prepare-shutdown           whether it is prepared; prepares; is to stay
 //	GET, POST, DELETE  /prepare-delayed-downscale  the same, with the time since when it is ready to leave
 //	POST               /crash                      ends at once with exit code 1
-//	GET                /log                        the calls above that changed something, one a line
+//	GET                /log                        the calls above that changed something, one a line: by
+//	                                               which method and path, and under what Host, quoted
 //	GET                /ask?url=URL                what another one answers to this one
+//	GET                /resolve?name=NAME          the addresses that a name has here, one a line
 //
 // Variables say how it behaves: MEMBER_START and MEMBER_STOP how long it takes to
 // start and to stop (Go's durations), MEMBER_BROKEN=true that it ends at once.

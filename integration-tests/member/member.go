@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -29,6 +30,7 @@ func (m *member) handler() http.Handler {
 	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(1) })
 	mux.HandleFunc("GET /log", m.showLog)
 	mux.HandleFunc("GET /ask", askAnother)
+	mux.HandleFunc("GET /resolve", resolve)
 	return mux
 }
 
@@ -74,10 +76,11 @@ func (m *member) prepareDelayed(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"timestamp\": %d}\n", m.leaving)
 }
 
-// note remembers a call that changed something.
+// note remembers a call that changed something. Its Host is whatever the caller wrote, so
+// it is quoted.
 func (m *member) note(r *http.Request) {
 	if r.Method != http.MethodGet {
-		m.log = append(m.log, r.Method+" "+r.URL.Path)
+		m.log = append(m.log, fmt.Sprintf("%s %s %q", r.Method, r.URL.Path, r.Host))
 	}
 }
 
@@ -102,4 +105,14 @@ func askAnother(w http.ResponseWriter, r *http.Request) {
 	defer response.Body.Close()
 	w.WriteHeader(response.StatusCode)
 	_, _ = io.Copy(w, response.Body) // who asks sees that it is cut off
+}
+
+// resolve looks a name up as the member itself does.
+func resolve(w http.ResponseWriter, r *http.Request) {
+	addresses, err := net.DefaultResolver.LookupHost(r.Context(), r.URL.Query().Get("name"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	fmt.Fprintln(w, strings.Join(addresses, "\n"))
 }

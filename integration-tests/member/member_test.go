@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,11 +17,24 @@ func TestAMemberTellsWhetherItIsPrepared(t *testing.T) {
 		{"GET", "/prepare-shutdown", `{"prepared": true}`},
 		{"DELETE", "/prepare-shutdown", `{"prepared": false}`},
 		{"DELETE", "/prepare-delayed-downscale", `{"timestamp": 0}`},
-		{"GET", "/log", "POST /prepare-shutdown\nDELETE /prepare-shutdown\nDELETE /prepare-delayed-downscale"},
+		{"GET", "/log", `POST /prepare-shutdown "example.com"
+DELETE /prepare-shutdown "example.com"
+DELETE /prepare-delayed-downscale "example.com"`},
 	} {
 		if _, got := ask(m, step.method, step.path); got != step.want {
 			t.Errorf("%s %s: %q, want %q", step.method, step.path, got, step.want)
 		}
+	}
+}
+
+func TestNoHostMakesALineOfALogLookLikeAnother(t *testing.T) {
+	t.Parallel()
+	m := &member{}
+	call := httptest.NewRequest("POST", "/prepare-shutdown", nil)
+	call.Host = "a\"\nDELETE /prepare-shutdown \"b"
+	m.handler().ServeHTTP(httptest.NewRecorder(), call)
+	if _, got := ask(m, "GET", "/log"); got != `POST /prepare-shutdown "a\"\nDELETE /prepare-shutdown \"b"` {
+		t.Errorf("its log is %q", got)
 	}
 }
 
@@ -53,6 +67,22 @@ func TestAMemberAsksAnother(t *testing.T) {
 	}
 	if code, _ := ask(&member{}, "GET", "/ask?url="+other.URL+"/ready"); code != http.StatusServiceUnavailable {
 		t.Errorf("of one that is not ready it says %d", code)
+	}
+}
+
+func TestAMemberResolvesNames(t *testing.T) {
+	t.Parallel()
+	code, got := ask(&member{}, "GET", "/resolve?name=localhost")
+	if code != http.StatusOK || got == "" {
+		t.Errorf("of localhost it says %d %q", code, got)
+	}
+	for address := range strings.Lines(got) {
+		if ip := net.ParseIP(strings.TrimSpace(address)); ip == nil || !ip.IsLoopback() {
+			t.Errorf("localhost is %q", got)
+		}
+	}
+	if code, got := ask(&member{}, "GET", "/resolve?name="); code != http.StatusBadGateway {
+		t.Errorf("of no name it says %d %q", code, got)
 	}
 }
 

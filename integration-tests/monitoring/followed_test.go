@@ -71,7 +71,7 @@ type review struct {
 func (s *scene) logged(message string) (review, error) {
 	for line := range strings.Lines(s.operator.Logs()) {
 		var r review
-		if json.Unmarshal([]byte(line), &r) == nil && r.Msg == "review" && r.Message == message {
+		if json.Unmarshal([]byte(line), &r) == nil && r.Msg == "review answered" && r.Message == message {
 			return r, nil
 		}
 	}

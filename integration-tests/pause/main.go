@@ -1,4 +1,4 @@
-// Pause is the program that holds the namespaces of a pod on a real node: it does
+// Command pause is the program that holds the namespaces of a pod on a real node: it does
 // nothing until it is told to end, and reaps whoever lost its parent.
 package main
 

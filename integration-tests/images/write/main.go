@@ -1,4 +1,4 @@
-// Write writes the images of the suite on real nodes into a folder, as files that
+// Command write writes the images of the suite on real nodes into a folder, as files that
 // "docker load", "kind load image-archive" and "ctr images import" take.
 //
 //	go run ./images/write DIR
