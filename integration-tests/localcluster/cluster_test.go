@@ -157,17 +157,18 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 			t.Errorf("running and unready wanted: got %+v", got.Status)
 		}
 	})
-	t.Run("a delayed start becomes Ready not before and not long after", func(t *testing.T) {
+	t.Run("a delayed start delays Ready", func(t *testing.T) {
 		t.Parallel()
+		const soonest, latest = time.Second, 20 * time.Second // of whole seconds, and on a slow machine
 		create(t, client, statefulSet("slow", 1, map[string]string{
 			localcluster.ReadyAfter: "2s", localcluster.ReadyWithin: "3s",
 		}))
 		podWithStatus(t, client, "slow-0")
 		eventually(t, "slow-0 is Ready", func() error { return readyError(pod(t, client, "slow-0")) })
 		got := pod(t, client, "slow-0")
-		began, became := got.Status.StartTime.Time, condition(got, corev1.PodReady).LastTransitionTime.Time // in whole seconds
-		if took := became.Sub(began); took < time.Second || took > 20*time.Second {
-			t.Errorf("Ready after %s, wanted between 2s and 3s", took)
+		began, became := got.Status.StartTime.Time, condition(got, corev1.PodReady).LastTransitionTime.Time
+		if took := became.Sub(began); took < soonest || took > latest {
+			t.Errorf("Ready after %s, wanted between %s and %s", took, soonest, latest)
 		}
 	})
 	t.Run("a pod that takes its time to end stays Ready until then", func(t *testing.T) {
