@@ -66,7 +66,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "(OthersCameFirst zone-b") {
 			return err
 		}
-		e.refused(err, "s at most")
+		e.refused(err, "; for at most ")
 		return nil
 	})
 	e.opens(first)

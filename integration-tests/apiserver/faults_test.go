@@ -172,9 +172,11 @@ func TestADeletionThatFailsIsTriedAgainWithBackOff(t *testing.T) {
 				return nil
 			})
 			time.Sleep(3 * time.Second)
-			// With each attempt the intent is written once more; ten of them in three seconds
-			// are those of an exponential back-off, and more are a loop that never rests.
-			const most = 2 * 15
+			// An attempt writes the intent once more and sends the delete. The shortest back-off,
+			// that of a conflict, doubles from 2 ms up to a second: twelve attempts in three
+			// seconds. The bound has room for three more; a loop that never rests needs far more.
+			const attemptsIn3s, writesPerAttempt = 12 + 3, 2
+			const most = attemptsIn3s * writesPerAttempt
 			if writes := proxy.Writes(); len(writes) > most {
 				t.Errorf("%d writes, at most %d wanted; the last ones: %v", len(writes), most, writes[len(writes)-4:])
 			}

@@ -44,25 +44,13 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 	if !maps.EqualFunc(p.certificate(), secret, bytes.Equal) {
 		t.Error("its Secret is not what it was")
 	}
-	if bundles := p.bundles(); len(bundles) != 4 {
-		t.Errorf("it has %d webhook configurations", len(bundles))
-	}
-	for name, bundle := range p.bundles() {
-		if !bytes.Equal(bundle, p.ca) {
-			t.Errorf("%s has another CA", name)
-		}
-	}
+	p.hasItsWebhooks()
 	deployment, err := s.world.admin.AppsV1().Deployments(s.name).Get(t.Context(), former, getOptions)
 	if err != nil || *deployment.Spec.Replicas != 1 {
 		t.Errorf("its Deployment has %d replicas: %v", *deployment.Spec.Replicas, err)
 	}
 	s.hasNoRolloutGroup()
-	s.eventually("no Lease is left", func(now present) error {
-		if left := sortedKeys(now.leases); len(left) > 0 {
-			return errors.New(left[0])
-		}
-		return nil
-	})
+	s.hasNoLease()
 	for name, set := range s.witness.now().sets {
 		if set.Labels[groupLabel] != defaultGroup || set.Spec.Template.Labels["name"] != name {
 			t.Errorf("%s has the labels %v and %v", name, set.Labels, set.Spec.Template.Labels)
@@ -71,6 +59,31 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 	s.stays("lockstep writes nothing", aWhile, func(present) error {
 		if late := s.writesOf(s.operator.user, back); len(late) > 0 {
 			return errors.New(late[0].String())
+		}
+		return nil
+	})
+}
+
+// hasItsWebhooks asks that its webhook configurations are there, with its own CA.
+func (p *predecessor) hasItsWebhooks() {
+	p.t.Helper()
+	bundles := p.bundles()
+	if len(bundles) != 4 {
+		p.t.Errorf("it has %d webhook configurations", len(bundles))
+	}
+	for name, bundle := range bundles {
+		if !bytes.Equal(bundle, p.ca) {
+			p.t.Errorf("%s has another CA", name)
+		}
+	}
+}
+
+// hasNoLease waits until no Lease of a group is left.
+func (s *scene) hasNoLease() {
+	s.t.Helper()
+	s.eventually("no Lease is left", func(now present) error {
+		if left := sortedKeys(now.leases); len(left) > 0 {
+			return errors.New(left[0])
 		}
 		return nil
 	})

@@ -20,14 +20,16 @@ import (
 
 // wroteOnly asks that the operator wrote nothing here but these, beside the group's
 // Lease, its RolloutGroup and Events: "patch statefulsets zone-[bc]", each as often
-// as it likes.
+// as it likes. Of webhook configurations, wherever they lead, it asks the same, beside
+// the operator's own.
 func (s *scene) wroteOnly(patterns ...string) {
 	s.t.Helper()
 	known := append([]string{
 		"create leases*", "update leases lockstep-group-" + defaultGroup, "create events*", "patch events*",
 		"create rolloutgroups*", "patch rolloutgroups/status " + defaultGroup,
+		"patch validatingwebhookconfigurations " + s.own.Home,
 	}, patterns...)
-	for _, r := range s.writesOf(s.operator.user, time.Time{}) {
+	for _, r := range slices.Concat(s.writesOf(s.operator.user, time.Time{}), s.injections(s.operator.user)) {
 		deed := strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
 		expected := slices.ContainsFunc(known, func(pattern string) bool {
 			is, err := path.Match(pattern, deed)
@@ -86,6 +88,7 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p, admin := s.predecessor(), s.shell()
+	s.installs()
 	p.comesFromHelm()
 	s.template("web", 3)
 	s.create(zone("zone-a", 3, formerly, mirrors("web"), apartByLabel("12h")), zone("zone-b", 3, formerly, mirrors("web"), apartByLabel("12h")),
@@ -100,7 +103,7 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	p.tracks(map[string]time.Time{"zone-a": time.Now().Add(-time.Hour)})
 	tracked, pods := p.tracked(), s.witness.now().pods
 	p.registers()
-	admin.types(strings.Replace(guided(t, "Take over", "sh"), "deployment="+former+"\n", "deployment="+released+"\n", 1))
+	admin.types(strings.Replace(s.guide("Take over"), "deployment="+former+"\n", "deployment="+released+"\n", 1))
 
 	if n := p.running(s.witness.now()); n > 0 {
 		t.Errorf("the predecessor has %d pods", n)
@@ -154,14 +157,16 @@ func TestATakeOverThatCannotStopThePredecessorChangesNothing(t *testing.T) {
 func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
-	p := s.predecessor()
+	p, admin := s.predecessor(), s.shell()
+	s.installs()
 	s.create(zone("zone-a", 3, formerly), zone("zone-b", 3, formerly), zone("zone-c", 3, formerly))
 	s.changeAll(version(2), readyAfter(short))
 	p.removes("zone-a-0")
 	s.comesUp("zone-a-0")
 	s.lingers("zone-a-1", never)
 	p.removes("zone-a-1")
-	s.optsIn(true)
+	p.registers()
+	admin.types(s.guide("Take over"))
 	s.awaitWaiting("PodLeaving", "zone-a")
 	s.leaves("zone-a-1")
 	s.settled()

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -73,21 +74,36 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 	if free(s.witness.now()) == nil {
 		t.Error("the Lease was given back, although nothing may be written")
 	}
-	if _, metrics := s.operator.get("/metrics"); strings.Contains(metrics, "lockstep_opt_outs_total 0\n") {
-		t.Error("the metric does not count the opt-out")
-	}
+	s.countsEveryOptOut()
 	s.optsIn(true)
 	s.opensGatesAsTheyClose()
 	s.settled()
 	s.wantEachOnce()
 }
 
+// letBe is what the log says of a namespace that opted out.
+const letBe = "namespace is no longer managed"
+
 // awaitOptOut waits until the log tells that the namespace is let be.
 func (s *scene) awaitOptOut() {
 	s.t.Helper()
 	s.eventually("the log tells of the opt-out", func(present) error {
-		if said := lastLines(s.operator.Logs(), `"`+s.name+`"`, 1000); !strings.Contains(said, "namespace is no longer managed") {
+		if said := lastLines(s.operator.Logs(), `"`+s.name+`"`, 1000); !strings.Contains(said, letBe) {
 			return errors.New("it does not")
+		}
+		return nil
+	})
+}
+
+// countsEveryOptOut wants the metric to count the opt-outs of which the log tells: those
+// of all scenes, since they share the operator.
+func (s *scene) countsEveryOptOut() {
+	s.t.Helper()
+	s.eventually("the metric counts every opt-out that the log tells of", func(present) error {
+		told := strings.Count(s.operator.Logs(), letBe)
+		code, metrics := s.operator.get("/metrics")
+		if want := fmt.Sprintf("\nlockstep_opt_outs_total %d\n", told); told == 0 || code != http.StatusOK || !strings.Contains(metrics, want) {
+			return fmt.Errorf("the log tells of %d; answered with %d: %s", told, code, lastLines(metrics, "lockstep_opt_outs_total", 3))
 		}
 		return nil
 	})

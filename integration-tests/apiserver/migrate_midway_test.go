@@ -1,0 +1,108 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// Lockstep has sent a pod away that is still leaving, and holds the group for it.
+func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p, admin := s.predecessor(), s.shell()
+	s.installs()
+	s.create(zone("zone-a", 3, formerly), zone("zone-b", 2, formerly), zone("zone-c", 1, formerly))
+	p.registers()
+	admin.types(s.guide("Take over"))
+	p.isForgotten()
+	s.lingers("zone-a-1", never)
+	s.changeAll(version(2))
+	s.awaitDeletion("zone-a-1")
+	if free(s.witness.now()) == nil {
+		t.Error("nobody holds the group, so this is not the middle")
+	}
+
+	admin.types(withoutWait(t, s.guide("The way back")))
+	back := time.Now()
+	s.hasNoLease()
+	s.hasNoRolloutGroup()
+	p.hasItsWebhooks()
+	s.stays("the predecessor waits for the pod that lockstep sent away", aWhile, func(present) error {
+		if pod := p.nextPod(); pod != "" {
+			return fmt.Errorf("it would take down %s", pod)
+		}
+		return nil
+	})
+	s.leaves("zone-a-1")
+	s.comesUp("zone-a-1")
+	for _, pod := range []string{"zone-a-2", "zone-b-0", "zone-b-1", "zone-c-0"} {
+		p.replaces(pod)
+	}
+
+	s.wantDeletions("zone-a-0", "zone-a-1")
+	p.followedLockstep(s.allPods())
+	s.wroteOnly("delete pods zone-a-[01]")
+	for _, late := range s.writesOf(s.operator.user, back) {
+		t.Errorf("lockstep wrote when it had given the namespace back: %s", late)
+	}
+	s.hasNoLease()
+	s.hasNoRolloutGroup()
+	p.hasItsWebhooks()
+}
+
+var untilNothingIsUnderWay = regexp.MustCompile(`(?m)^kubectl wait rolloutgroups .* &&\n`)
+
+// withoutWait takes out of the commands what lasts until no operation is under way.
+func withoutWait(t *testing.T, commands string) string {
+	t.Helper()
+	hasty := untilNothingIsUnderWay.ReplaceAllString(commands, "")
+	if hasty == commands {
+		t.Fatalf("there is no wait in\n%s", commands)
+	}
+	return hasty
+}
+
+// replaces waits until it is a pod's turn by the rules of the predecessor, and replaces it.
+// It looks again when that has happened: its own pace is a look in five seconds.
+func (p *predecessor) replaces(pod string) {
+	p.t.Helper()
+	p.eventually("the predecessor would take down "+pod, func(present) error {
+		if next := p.nextPod(); next != pod {
+			return fmt.Errorf("it would take down %q", next)
+		}
+		return nil
+	})
+	p.removes(pod)
+	p.comesUp(pod)
+}
+
+// followedLockstep asks that lockstep and the predecessor took down these pods, each once
+// and in order, as one operator would have to: one zone at a time. It never promised to
+// take a Lease, nor to require anything of a pod that it deletes.
+func (p *predecessor) followedLockstep(pods []string) {
+	p.t.Helper()
+	history, requests, err := p.evidence()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	itself := judge.Operator{User: "system:serviceaccount:" + p.name + ":" + former, Namespaces: []string{p.name}}
+	verdict := judge.Try(history, requests, judge.Rules{Operators: append(p.operators(), itself)})
+	for _, v := range verdict.Violations {
+		if !strings.Contains(v.Text, "without a Lease of its group") && !strings.Contains(v.Text, "without requiring UID") {
+			p.t.Error(v)
+		}
+	}
+	var names []string
+	for _, d := range verdict.Takedowns {
+		names = append(names, d.Pod)
+	}
+	if !slices.Equal(names, pods) {
+		p.t.Errorf("taken down were\n  %q, wanted\n  %q\n%s", names, pods, p.describe())
+	}
+}
