@@ -136,7 +136,7 @@ func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 	}
 }
 
-// Whoever is woken up at night pastes what he reads: it must do one thing after the
+// Whoever is woken up at night pastes what the page says: it must do one thing after the
 // other, ask the process that knows, and leave nothing running.
 func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 	for name := range pages(t) {
@@ -285,6 +285,9 @@ func index(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("# Runbooks\n\nOne for each alert of `manifests/monitoring`, and one for each [reason](../reasons.md) that needs a person.\n" +
 		"Generated from both; `make generate` writes it anew. The pages themselves are written by hand.\n\n" +
+		"Where an alert names a group, start with `kubectl lockstep why GROUP -n NAMESPACE`: it says what is waited for, and what\n" +
+		"to do. Capitals stand for names of yours. Where lockstep runs in another namespace than `lockstep-system`, put that one\n" +
+		"into the commands.\n\n" +
 		"Alerts name their runbook by its path in this repository. To make links of them, say where you read it:\n\n" +
 		"```sh\nkustomize build ... | sed \"s|runbook_url: |&$REPOSITORY/|\" | kubectl apply -f -\n```\n\n" +
 		"## Alerts\n\n| alert | severity | what is the case |\n|---|---|---|\n")
@@ -300,7 +303,7 @@ func index(t *testing.T) string {
 	return b.String()
 }
 
-// plain has capitals in place of what a template fills in.
+// plain has capitals instead of what a template fills in.
 func plain(template string) string {
 	template = strings.NewReplacer("{{ $value | humanizeDuration }}", "TIME", "{{ $value }}", "NUMBER").Replace(template)
 	return regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`).ReplaceAllStringFunc(template, func(label string) string {

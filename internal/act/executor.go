@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // parallelDeletes bounds the deletes of one plan that are under way at a time.
@@ -50,28 +48,6 @@ type References interface {
 	// Reported hears what was written into the status of a resource, or was not
 	// accepted there.
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
-}
-
-// Asking asks pods about a decrease. Nobody waits for their answers.
-type Asking interface {
-	// Noted hears that this process has noted a decrease about which nobody was asked, and
-	// what is left of the one before it.
-	Noted(key plan.Key, d, former plan.Decrease)
-	// Ask asks pods of a zone to prepare or, where the decrease is being undone, to undo that.
-	Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration)
-}
-
-// Rollouts makes traces of rollouts from what Leases remember.
-type Rollouts interface {
-	// Begin returns the traceparent of a rollout that begins, "" for one without a trace.
-	Begin(ctx context.Context) string
-	// Kept returns what need not be forgotten yet.
-	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
-}
-
-// Told takes messages for pods of zones with a delay. Nobody waits for answers.
-type Told interface {
-	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
 }
 
 // Run carries out one plan that was made from s and is covered by d. The
@@ -104,85 +80,6 @@ func (e *Executor) covered(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
 	receipts = append(receipts, noted(steps)...)
 	return append(receipts, e.ask(ctx, s, steps)...), nil
-}
-
-// unmoved leaves out messages for pods of zones on which something could not be
-// written: who leaves after all must not be told to stay.
-func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
-	failed := map[string]bool{}
-	for _, r := range receipts {
-		switch a := r.Step.(type) {
-		case plan.VoidDecrease:
-			failed[a.Decrease.Zone] = failed[a.Decrease.Zone] || r.Err != nil
-		case plan.SetReplicas:
-			failed[a.Zone] = failed[a.Zone] || r.Err != nil
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		a, is := step.(plan.TellPods)
-		return is && failed[a.Zone]
-	})
-}
-
-// tell hands messages over. It comes after the hold was written: who is told to
-// stay must not count as about to leave any more.
-func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		a, is := step.(plan.TellPods)
-		if !is || ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
-			continue
-		}
-		zone, _ := s.Zone(a.Zone)
-		zone.Delay.Call = a.Call
-		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
-		receipts = append(receipts, plan.Receipt{Step: a})
-	}
-	return receipts
-}
-
-// cover brings the Lease into the state that was decided.
-func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
-	switch d.Verdict {
-	case hold.Write:
-		record := e.traced(ctx, s, d.Record)
-		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Write(ctx, s.Key, record)
-		})
-	case hold.Remove:
-		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Remove(ctx, s.Key, s.Hold)
-		})
-	case hold.Carry, hold.Look:
-	}
-	return nil
-}
-
-// traced gives a record the trace of the rollout that is under way. Where there is none
-// and the group is free, its next holder has that of the reconcile. So has an intent
-// that is new.
-func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
-	reconcile := telemetry.Traceparent(ctx)
-	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
-	current := &record.Rollouts.Current
-	if current.Begun() && current.Trace == "" {
-		current.Trace = e.Rollouts.Begin(ctx)
-		telemetry.Link(ctx, current.Trace, attribute.String("lockstep.holder", record.Holder.Plain()))
-	}
-	switch {
-	case current.Begun() && current.Trace != "":
-		record.Trace = current.Trace
-	case s.Hold.Holder.Free() && reconcile != "":
-		record.Trace = reconcile
-	}
-	for i := range record.Intents {
-		if record.Intents[i].Trace == "" {
-			record.Intents[i].Trace = reconcile
-		}
-	}
-	return record
 }
 
 // withdraw touches pods whose delete is no longer wanted, one after the other.
@@ -225,68 +122,6 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 	}
 	sending.Wait()
 	return receipts
-}
-
-// remember tells whoever asks pods that this process has noted a decrease, and what is
-// left of the one before it.
-func (e *Executor) remember(key plan.Key, steps []plan.Action) {
-	for _, step := range steps {
-		if a, is := step.(plan.NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
-			e.Asking.Noted(key, a.Decrease, a.Former)
-		}
-	}
-}
-
-// ask lets pods be asked to prepare, or to undo that. Nobody waits for their answers.
-func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		var decrease plan.Decrease
-		var pods []plan.Pod
-		var limit time.Duration
-		switch a := step.(type) {
-		case plan.PreparePods:
-			decrease, pods, limit = a.Decrease, a.Pods, a.Within
-		case plan.UndoPreparation:
-			decrease, pods = a.Decrease, a.Pods
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
-			continue
-		}
-		if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
-			continue
-		}
-		zone, _ := s.Zone(decrease.Zone)
-		e.Asking.Ask(s.Key, zone, decrease, pods, limit)
-		receipts = append(receipts, plan.Receipt{Step: step})
-	}
-	return receipts
-}
-
-// Abandoned notes that pods are to be told to stay which were asked to leave by who
-// does not work any more, under a note that somebody else has taken back meanwhile:
-// they may have heard him first.
-func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Decrease) error {
-	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, e.Clock.Now())
-	if !possible {
-		return nil // whoever leads finds the note as it stands
-	}
-	record.Own = false // whoever goes on looks first
-	return e.request(ctx, "undo preparation anew", key, d.Zone, func(ctx context.Context) error {
-		return e.Holds.Write(ctx, key, record)
-	})
-}
-
-// within ends requests in time where the hold covers them. The hold is dated by the API
-// server's clock, and a request takes its time by the steady one.
-func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
-	switch {
-	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
-		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
-	case plan.Lowers(steps):
-		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
-	}
-	return context.WithCancel(ctx)
 }
 
 // write carries out what is written on StatefulSets, and on the resources whose

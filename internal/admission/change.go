@@ -129,7 +129,7 @@ func (q *request) kind() (string, error) {
 			return kind, nil
 		}
 	}
-	return "", fmt.Errorf("%.80q of group %.80q is no resource with replicas", q.what(), q.Resource.Group)
+	return "", fmt.Errorf("%.80q of group %.80q is not a resource with replicas", q.what(), q.Resource.Group)
 }
 
 func (q *request) what() string {

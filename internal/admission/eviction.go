@@ -57,7 +57,7 @@ func (q *review) eviction() (Eviction, error) {
 	case r.Operation != "CREATE":
 		return Eviction{}, fmt.Errorf("operation %.40q evicts no pod: the webhook is for CREATE", r.Operation)
 	case r.Resource != resource{Resource: "pods"} || r.SubResource != "eviction":
-		return Eviction{}, fmt.Errorf("%.80q of group %.80q is no eviction of a pod", r.what(), r.Resource.Group)
+		return Eviction{}, fmt.Errorf("%.80q of group %.80q is not an eviction of a pod", r.what(), r.Resource.Group)
 	case r.Name == "" || r.Namespace == "":
 		return Eviction{}, errors.New("the request names no pod in a namespace")
 	}
@@ -100,7 +100,7 @@ func (e Eviction) under(p metav1.Preconditions) (Eviction, error) {
 	if p.ResourceVersion != nil && *p.ResourceVersion != "" {
 		version, ok := plan.ParseVersion(*p.ResourceVersion)
 		if !ok || version == 0 {
-			return Eviction{}, fmt.Errorf("the precondition %.80q is no resourceVersion", *p.ResourceVersion)
+			return Eviction{}, fmt.Errorf("the precondition %.80q is not a resourceVersion", *p.ResourceVersion)
 		}
 		e.Version = version
 	}

@@ -99,7 +99,7 @@ func TestAReviewShowsWhichPodIsEvictedAndHow(t *testing.T) {
 			if !response.Allowed || len(c.written) != tc.writes || (len(response.Warnings) > 0) != tc.warned {
 				t.Errorf("%d writes, answered %+v", len(c.written), response)
 			}
-			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != admission.Reason("EvictionGranted") || (*told)[0].Group != c.group.Key {
+			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != reason.EvictionGranted || (*told)[0].Group != c.group.Key {
 				t.Errorf("told %+v", (*told)[0])
 			}
 		})
@@ -287,10 +287,10 @@ func TestAnEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
 		change func(*evictable)
 		why    reason.Code
 	}{
-		"before anything is known": {func(c *evictable) { c.unsynced = true }, admission.CacheEmpty},
+		"before anything is known": {func(c *evictable) { c.unsynced = true }, reason.CacheEmpty},
 		"a pod that is not known, and nobody can look": {func(c *evictable) {
 			c.hidden["zone-b-0"], c.deaf = true, http.ErrServerClosed
-		}, admission.ParentUnknown},
+		}, reason.ParentUnknown},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := aDown()

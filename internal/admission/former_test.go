@@ -72,7 +72,7 @@ func TestANoteThatCameTooLateKeepsWhoWasPreparedBefore(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
-		synctest.Wait()
+		webhook.Wait()
 		if d := holds.Cached(plan.Key{}).Decrease; d.Version != 6 || d.Stage != plan.Undoing || holds.writes != 2 {
 			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
 		}

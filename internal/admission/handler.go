@@ -17,31 +17,32 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // Paths of the webhooks: a root, and the name of each.
 const (
 	NoDownscalePath      = root + "no-downscale"
 	PrepareDownscalePath = root + "prepare-downscale"
-	PodEvictionPath      = root + "pod-eviction"
-	PodEvictionPinPath   = root + "pod-eviction-pin"
-	ZPDBValidationPath   = root + "zpdb-validation"
+	podEvictionPath      = root + "pod-eviction"
+	podEvictionPinPath   = root + "pod-eviction-pin"
+	zpdbValidationPath   = root + "zpdb-validation"
 
 	root = "/admission/"
 )
 
 // Paths returns the paths of all webhooks.
 func Paths() []string {
-	return []string{NoDownscalePath, PrepareDownscalePath, PodEvictionPath, PodEvictionPinPath, ZPDBValidationPath}
+	return []string{NoDownscalePath, PrepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 }
 
 // Guards returns the paths of webhooks without whose answer nothing may pass.
 func Guards() []string {
-	return []string{PrepareDownscalePath, PodEvictionPath, PodEvictionPinPath, ZPDBValidationPath}
+	return []string{PrepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 }
 
 // Options say which webhooks there are. Log is required; a webhook without a
-// judge is not served. The one at ZPDBValidationPath needs none and always is.
+// judge is not served. The one called zpdb-validation needs none and always is.
 type Options struct {
 	NoDownscale      Judge
 	PrepareDownscale Judge
@@ -60,10 +61,10 @@ type Options struct {
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string   // its name, as in its path
-	Verdict Outcome  // what the API server was told
-	Reason  Reason   // why; empty when there was no verdict
-	Group   plan.Key // that was judged, where one was
+	Webhook string      // its name, as in its path
+	Verdict Outcome     // what the API server was told
+	Reason  reason.Code // why; empty when there was no verdict
+	Group   plan.Key    // that was judged, where one was
 	DryRun  bool
 	Took    time.Duration
 	Span    trace.SpanContext // of the decision; not valid when there was none
@@ -104,12 +105,12 @@ func New(o Options) http.Handler {
 		}
 	}
 	if o.PodEviction != nil {
-		serve(PodEvictionPath, evictions(o.PodEviction))
+		serve(podEvictionPath, evictions(o.PodEviction))
 	}
 	if o.PodEvictionPin != nil {
-		serve(PodEvictionPinPath, evictions(o.PodEvictionPin))
+		serve(podEvictionPinPath, evictions(o.PodEvictionPin))
 	}
-	serve(ZPDBValidationPath, func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
+	serve(zpdbValidationPath, func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
 	return mux
 }
 
@@ -126,8 +127,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	defer func() {
 		if defect := recover(); defect != nil {
-			h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "stack": string(debug.Stack())}).Errorf("a review broke lockstep: %v", defect)
-			refuse(w, http.StatusInternalServerError, "this review broke lockstep; its log says more")
+			h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "stack": string(debug.Stack())}).Errorf("panic while answering a review: %v", defect)
+			refuse(w, http.StatusInternalServerError, "lockstep failed on this review; see its log")
 		}
 		told.Took = time.Since(began)
 		h.options.Observe(told)
@@ -157,7 +158,7 @@ func (h *webhook) malformed(w http.ResponseWriter, err error) {
 	if r, ok := errors.AsType[refusal](err); ok {
 		status = r.status
 	}
-	h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "status": status}).WithError(err).Warn("not a review")
+	h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "status": status}).WithError(err).Warn("request is not a valid AdmissionReview")
 	refuse(w, status, err.Error())
 }
 
@@ -194,7 +195,7 @@ func changes(judge Judge) func(context.Context, *review) Verdict {
 	return func(ctx context.Context, asked *review) Verdict {
 		change, err := asked.Request.change()
 		if err != nil {
-			return judge.Doubt(ObjectUnreadable, err.Error())
+			return judge.Doubt(reason.ObjectUnreadable, err.Error())
 		}
 		return judge.Judge(ctx, change)
 	}
@@ -209,7 +210,7 @@ func (h *webhook) log(ctx context.Context, q *request, v Verdict) {
 		"webhook": h.name, "namespace": q.Namespace, "object": q.what() + "/" + q.Name, "dry_run": q.DryRun,
 		"verdict": v.outcome(), "reason": v.Reason, "message": v.Message, "warnings": v.Warnings,
 	})
-	line.WithContext(ctx).Info("review")
+	line.WithContext(ctx).Info("review answered")
 }
 
 func (v Verdict) outcome() Outcome {

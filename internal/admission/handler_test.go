@@ -52,7 +52,7 @@ func (j *judge) Judge(ctx context.Context, c admission.Change) admission.Verdict
 	return j.verdict
 }
 
-func (j *judge) Doubt(why admission.Reason, about string) admission.Verdict {
+func (j *judge) Doubt(why reason.Code, about string) admission.Verdict {
 	j.doubted = append(j.doubted, about)
 	return admission.Deny(http.StatusBadRequest, why, about)
 }
@@ -212,14 +212,14 @@ func TestARefusalCarriesItsCodeAndNoTimeToRetry(t *testing.T) {
 func TestARefusalForWhatWasNotSeenEndsItsConnection(t *testing.T) {
 	for want, verdicts := range map[string][]admission.Verdict{
 		"close": {
-			admission.Deny(http.StatusTooManyRequests, admission.CacheEmpty, ""),
+			admission.Deny(http.StatusTooManyRequests, reason.CacheEmpty, ""),
 			admission.Deny(http.StatusTooManyRequests, reason.CacheBehind, ""),
-			admission.Deny(http.StatusTooManyRequests, admission.ParentUnknown, ""),
+			admission.Deny(http.StatusTooManyRequests, reason.ParentUnknown, ""),
 		},
 		"": {
 			admission.Allow(reason.DownscaleAdmitted),
 			admission.Deny(http.StatusTooManyRequests, reason.GroupHeld, ""),
-			admission.Deny(http.StatusForbidden, admission.DownscaleBarred, ""),
+			admission.Deny(http.StatusForbidden, reason.DownscaleBarred, ""),
 		},
 	} {
 		for _, verdict := range verdicts {
@@ -319,9 +319,9 @@ func TestWhatCannotBeJudgedIsDoubted(t *testing.T) {
 			q.Object.Raw = []byte(`{"apiVersion":"apps/v1","kind":"StatefulSet","spec":{"replicas":4294967296}}`)
 		}, `object.spec.replicas is a number 4294967296`},
 		"a Scale in full":     {func(q *admissionv1.AdmissionRequest) { q.SubResource = "scale" }, `the old object is "apps/v1 StatefulSet", want autoscaling/v1 Scale`},
-		"another subresource": {func(q *admissionv1.AdmissionRequest) { q.SubResource = "exec" }, `"statefulsets/exec" of group "apps" is no resource with replicas`},
-		"another resource":    {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "pods" }, `"pods" of group "apps" is no resource with replicas`},
-		"another group":       {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "evil" }, `"statefulsets" of group "evil" is no resource with replicas`},
+		"another subresource": {func(q *admissionv1.AdmissionRequest) { q.SubResource = "exec" }, `"statefulsets/exec" of group "apps" is not a resource with replicas`},
+		"another resource":    {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "pods" }, `"pods" of group "apps" is not a resource with replicas`},
+		"another group":       {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "evil" }, `"statefulsets" of group "evil" is not a resource with replicas`},
 		"no name":             {func(q *admissionv1.AdmissionRequest) { q.Name = "" }, "the request names no object in a namespace"},
 		"no namespace":        {func(q *admissionv1.AdmissionRequest) { q.Namespace = "" }, "the request names no object in a namespace"},
 	} {
@@ -332,7 +332,7 @@ func TestWhatCannotBeJudgedIsDoubted(t *testing.T) {
 			if diff := cmp.Diff([]string{tc.want}, j.doubted); diff != "" || len(j.asked) > 0 {
 				t.Errorf("asked %v, doubts (-want +got):\n%s", j.asked, diff)
 			}
-			if response.Allowed || response.UID != "uid-of-request" || (*told)[0].Reason != admission.ObjectUnreadable {
+			if response.Allowed || response.UID != "uid-of-request" || (*told)[0].Reason != reason.ObjectUnreadable {
 				t.Errorf("answered %+v, told %+v", response, (*told)[0])
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // NoDownscale is the Judge of /admission/no-downscale: what carries the label
@@ -30,18 +31,18 @@ type Parents interface {
 func (n NoDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch shrinks, known := c.Shrinks(); {
 	case !known:
-		return n.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
+		return n.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks:
-		return Allow(NotShrinking)
+		return Allow(reason.NotShrinking)
 	}
 	barred, err := n.barred(ctx, c)
 	switch {
 	case err != nil:
-		return n.Doubt(ParentUnknown, err.Error())
+		return n.Doubt(reason.ParentUnknown, err.Error())
 	case !barred:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
-	return Deny(http.StatusForbidden, DownscaleBarred, fmt.Sprintf(
+	return Deny(http.StatusForbidden, reason.DownscaleBarred, fmt.Sprintf(
 		"downscale of %s/%s in %s from %d to %d replicas is not allowed: it has the label %s=true",
 		c.Resource, c.Name, c.Namespace, *c.From, *c.To, contract.NoDownscaleLabel))
 }
@@ -54,14 +55,14 @@ func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {
 }
 
 // Doubt implements Judge.
-func (n NoDownscale) Doubt(why Reason, about string) Verdict {
+func (n NoDownscale) Doubt(why reason.Code, about string) Verdict {
 	if !n.Strict {
 		v := Allow(why)
 		v.Warnings = []string{warning("lockstep could not tell whether this downscale is allowed: " + about)}
 		return v
 	}
 	code := http.StatusBadRequest
-	if why == ParentUnknown {
+	if why == reason.ParentUnknown {
 		code = http.StatusTooManyRequests // the next attempt may find it
 	}
 	return Deny(code, why, "lockstep cannot tell whether this downscale is allowed: "+about)

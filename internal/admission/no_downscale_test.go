@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const noDownscalePath = "/admission/no-downscale"
@@ -84,23 +85,23 @@ func TestNoDownscale(t *testing.T) {
 		review  []byte
 		denied  string
 		doubted bool
-		reason  admission.Reason
+		reason  reason.Code
 	}{
-		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, admission.DownscaleBarred},
-		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, admission.DownscaleBarred},
-		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, admission.DownscaleBarred},
-		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, admission.NotGuarded},
-		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, admission.NotGuarded},
-		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, admission.NotGuarded},
-		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, admission.NotGuarded},
-		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, admission.NotShrinking},
-		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, admission.NotShrinking},
-		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, admission.NotShrinking},
-		"the new one does not say how many":        {update(t, set(3, barred), set(-1, barred)), "", true, admission.ReplicasUnknown},
-		"the old one did not say how many":         {update(t, set(-1, barred), set(3, barred)), "", true, admission.ReplicasUnknown},
-		"an object that cannot be read":            {update(t, set(3, barred), "x"), "", true, admission.ObjectUnreadable},
-		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, admission.DownscaleBarred},
-		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, admission.DownscaleBarred},
+		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, reason.DownscaleBarred},
+		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, reason.DownscaleBarred},
+		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, reason.DownscaleBarred},
+		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, reason.NotGuarded},
+		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, reason.NotGuarded},
+		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, reason.NotGuarded},
+		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, reason.NotGuarded},
+		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, reason.NotShrinking},
+		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, reason.NotShrinking},
+		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, reason.NotShrinking},
+		"the new one does not say how many":        {update(t, set(3, barred), set(-1, barred)), "", true, reason.ReplicasUnknown},
+		"the old one did not say how many":         {update(t, set(-1, barred), set(3, barred)), "", true, reason.ReplicasUnknown},
+		"an object that cannot be read":            {update(t, set(3, barred), "x"), "", true, reason.ObjectUnreadable},
+		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, reason.DownscaleBarred},
+		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, reason.DownscaleBarred},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, strict := range []bool{false, true} {
@@ -157,25 +158,25 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 		live    map[string]string // its labels; nil: it does not exist
 		fails   bool
 		asked   bool // it is read
-		reason  admission.Reason
+		reason  reason.Code
 	}{
-		"the cache is as new as the Scale":           {down, &fresh, none, true, false, admission.DownscaleBarred},
-		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, admission.DownscaleBarred},
-		"the cache knows that it may shrink":         {down, with(func(s *observe.Scaled) { s.NoDownscale = false }), label, true, false, admission.NotGuarded},
-		"the label was just taken off":               {down, with(func(s *observe.Scaled) { s.Version = 6 }), none, false, true, admission.NotGuarded},
-		"something else was just changed":            {down, with(func(s *observe.Scaled) { s.Version = 6 }), label, false, true, admission.DownscaleBarred},
-		"the label was just set":                     {down, with(func(s *observe.Scaled) { s.Version, s.NoDownscale = 6, false }), label, false, true, admission.DownscaleBarred},
-		"the cache has one that had the name before": {down, with(func(s *observe.Scaled) { s.UID = "uid-b" }), none, false, true, admission.NotGuarded},
-		"versions are opaque":                        {opaque, &fresh, none, false, true, admission.NotGuarded},
-		"nothing is cached, and there is a label":    {down, nil, label, false, true, admission.DownscaleBarred},
-		"nothing is cached, and there is no label":   {down, nil, none, false, true, admission.NotGuarded},
-		"what is away is not known":                  {down, nil, nil, false, true, admission.ParentUnknown},
-		"what cannot be read is not known":           {down, nil, nil, true, true, admission.ParentUnknown},
-		"a name that is a path is not looked for":    {func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }, nil, nil, true, false, admission.ParentUnknown},
-		"a cache that lags is not believed either":   {down, with(func(s *observe.Scaled) { s.Version = 6 }), nil, true, true, admission.ParentUnknown},
-		"growth is nobody's question":                {up, &fresh, label, true, false, admission.NotShrinking},
-		"another resource is not known":              {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "replicationcontrollers" }, &fresh, nil, true, false, admission.ParentUnknown},
-		"nor is one of the same name somewhere else": {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "example.com" }, &fresh, nil, true, false, admission.ParentUnknown},
+		"the cache is as new as the Scale":           {down, &fresh, none, true, false, reason.DownscaleBarred},
+		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, reason.DownscaleBarred},
+		"the cache knows that it may shrink":         {down, with(func(s *observe.Scaled) { s.NoDownscale = false }), label, true, false, reason.NotGuarded},
+		"the label was just taken off":               {down, with(func(s *observe.Scaled) { s.Version = 6 }), none, false, true, reason.NotGuarded},
+		"something else was just changed":            {down, with(func(s *observe.Scaled) { s.Version = 6 }), label, false, true, reason.DownscaleBarred},
+		"the label was just set":                     {down, with(func(s *observe.Scaled) { s.Version, s.NoDownscale = 6, false }), label, false, true, reason.DownscaleBarred},
+		"the cache has one that had the name before": {down, with(func(s *observe.Scaled) { s.UID = "uid-b" }), none, false, true, reason.NotGuarded},
+		"versions are opaque":                        {opaque, &fresh, none, false, true, reason.NotGuarded},
+		"nothing is cached, and there is a label":    {down, nil, label, false, true, reason.DownscaleBarred},
+		"nothing is cached, and there is no label":   {down, nil, none, false, true, reason.NotGuarded},
+		"what is away is not known":                  {down, nil, nil, false, true, reason.ParentUnknown},
+		"what cannot be read is not known":           {down, nil, nil, true, true, reason.ParentUnknown},
+		"a name that is a path is not looked for":    {func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }, nil, nil, true, false, reason.ParentUnknown},
+		"a cache that lags is not believed either":   {down, with(func(s *observe.Scaled) { s.Version = 6 }), nil, true, true, reason.ParentUnknown},
+		"growth is nobody's question":                {up, &fresh, label, true, false, reason.NotShrinking},
+		"another resource is not known":              {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "replicationcontrollers" }, &fresh, nil, true, false, reason.ParentUnknown},
+		"nor is one of the same name somewhere else": {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "example.com" }, &fresh, nil, true, false, reason.ParentUnknown},
 	} {
 		for _, resource := range []string{"statefulsets", "deployments", "replicasets"} {
 			t.Run(name+"/"+resource, func(t *testing.T) {
@@ -197,8 +198,8 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 					}
 					h := noDownscale(admission.NoDownscale{Strict: strict, Parents: admission.ScaleParents{Cached: cached, Client: s.client(t)}})
 					response := answerTo(t, post(t, h, noDownscalePath, review)).Response
-					doubted := tc.reason == admission.ParentUnknown
-					allowed := tc.reason != admission.DownscaleBarred && (!doubted || !strict)
+					doubted := tc.reason == reason.ParentUnknown
+					allowed := tc.reason != reason.DownscaleBarred && (!doubted || !strict)
 					if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
 						t.Errorf("strict %t: allowed %t for %v (%+v), want %t for %s", strict, response.Allowed, response.AuditAnnotations, response.Result, allowed, tc.reason)
 					}

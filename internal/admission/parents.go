@@ -73,7 +73,7 @@ func (p ScaleParents) read(ctx context.Context, c Change) (map[string]string, er
 	}
 	var parent metav1.PartialObjectMetadata
 	if err := json.Unmarshal(text, &parent); err != nil || parent.Name != c.Name {
-		return nil, errors.New("the API server answered with something that is no metadata")
+		return nil, errors.New("the API server answered with something that is not metadata")
 	}
 	return parent.Labels, nil
 }

@@ -63,11 +63,11 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	e.DryRun = e.DryRun || p.DryRun
 	switch {
 	case !p.Observer.Synced():
-		return p.refused(e, objection(CacheEmpty))
+		return p.refused(e, objection(reason.CacheEmpty))
 	case !p.Observer.Managed(e.Namespace):
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	case !p.Observer.BudgetsKnown():
-		return p.refused(e, objection(CacheEmpty))
+		return p.refused(e, objection(reason.CacheEmpty))
 	}
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	switch {
@@ -76,14 +76,14 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	case pod.Unplaced:
 		return p.refused(e, objection(reason.CacheBehind))
 	case !pod.Held:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
 	return p.judge(ctx, pod.Key, e, plan.EvictRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
 // Doubt refuses a review that shows no eviction.
 func (p *PodEviction) Doubt(about string) Verdict {
-	return Deny(http.StatusBadRequest, EvictionUnreadable, "lockstep cannot tell which pod this evicts: "+about)
+	return Deny(http.StatusBadRequest, reason.EvictionUnreadable, "lockstep cannot tell which pod this evicts: "+about)
 }
 
 // unseen decides about a pod that the caches do not show: it is gone, or they will
@@ -94,9 +94,9 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the pod", err)
 	case !exists:
-		return p.refused(e, objection(PodIsGone))
+		return p.refused(e, objection(reason.PodIsGone))
 	case !pod.Held && !pod.Unplaced:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
 	return p.refused(e, objection(reason.CacheBehind)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
 }
@@ -160,7 +160,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case errors.Is(err, errOptedOut):
-			return Allow(NotGuarded)
+			return Allow(reason.NotGuarded)
 		case err == nil:
 			if looked.Live {
 				p.Fresh.Looked(looked) // which may have been forgotten meanwhile, as the end of this process does
@@ -246,7 +246,7 @@ func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Permit) 
 	if p.Unpinned != nil {
 		p.Unpinned()
 	}
-	v.Warnings = []string{warning("lockstep judged the pod that it knows by this name and nothing binds the eviction to it: the webhook pod-eviction-pin would")}
+	v.Warnings = []string{warning("lockstep judged the pod it knows by this name, but nothing binds this eviction to that pod; install the webhook pod-eviction-pin to bind it")}
 	return v
 }
 
@@ -255,7 +255,7 @@ func objection(code reason.Code) plan.Permit { return plan.Permit{Because: plan.
 
 // unknown refuses for now since the API server did not answer.
 func (p *PodEviction) unknown(e Eviction, what string, err error) Verdict {
-	v := p.refused(e, objection(ParentUnknown))
+	v := p.refused(e, objection(reason.ParentUnknown))
 	v.Message = shortened(v.Message+"; "+what+": "+err.Error(), mostMessage)
 	return v
 }

@@ -28,26 +28,26 @@ const nobody = "nobody"
 func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case p.DryRun:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	case !p.Observer.Synced():
-		return unbound(e, CacheEmpty, nil)
+		return unbound(e, reason.CacheEmpty, nil)
 	case !p.Observer.Managed(e.Namespace):
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
 	pod, err := p.pod(ctx, e)
 	switch {
 	case err != nil:
-		return unbound(e, ParentUnknown, err)
+		return unbound(e, reason.ParentUnknown, err)
 	case !pod.Held && !pod.Unplaced:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
-	v := Allow(PodPinned)
+	v := Allow(reason.PodPinned)
 	v.Patch = e.pin(pod)
 	return v
 }
 
 // Doubt lets a review pass that shows no eviction: /admission/pod-eviction answers it.
-func (p *PodEvictionPin) Doubt(string) Verdict { return Allow(EvictionUnreadable) }
+func (p *PodEvictionPin) Doubt(string) Verdict { return Allow(reason.EvictionUnreadable) }
 
 // unbound refuses for now what cannot be bound.
 func unbound(e Eviction, why reason.Code, err error) Verdict {

@@ -238,7 +238,7 @@ func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheBehind},
 		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheBehind},
-		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, admission.ParentUnknown},
+		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
 		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheBehind},
 		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheBehind},
 		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodIsGone},
@@ -339,7 +339,7 @@ func TestWhatTheAPIServerDoesNotAnswerIsRefusedForNow(t *testing.T) {
 			c := threeOfThree()
 			change(c)
 			v := c.judge(t, "zone-a-0")
-			says(t, v, http.StatusTooManyRequests, admission.ParentUnknown)
+			says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
 			if !strings.Contains(v.Message, "planted") || len(v.Message) > 1024 {
 				t.Errorf("it says %q", v.Message)
 			}

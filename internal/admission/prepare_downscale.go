@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -29,7 +30,13 @@ type PrepareDownscale struct {
 	Log      *logrus.Logger
 	Clock    *clock.Clock // dates what is noted
 	DryRun   bool         // every request is judged as if it were a dry run
+
+	unawaited sync.WaitGroup // what is written although nobody waits for the answer any more
 }
+
+// Wait returns when everything is written that answers have left to be written. It is
+// called when nobody asks any more, and takes seconds at most.
+func (p *PrepareDownscale) Wait() { p.unawaited.Wait() }
 
 // Observer knows groups.
 type Observer interface {
@@ -60,28 +67,28 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	shrinks, known := c.Shrinks()
 	switch {
 	case !known:
-		return p.Doubt(ReplicasUnknown, "one of old and new object has no spec.replicas")
+		return p.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks && !c.Moves():
-		return Allow(NotShrinking)
+		return Allow(reason.NotShrinking)
 	case *c.To < 0:
-		return p.Doubt(ObjectUnreadable, "nothing has fewer than 0 replicas")
+		return p.Doubt(reason.ObjectUnreadable, "nothing has fewer than 0 replicas")
 	case c.Group != "apps" || c.Resource != "statefulsets":
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	case !p.Observer.Synced():
-		return p.Doubt(CacheEmpty, "this replica has not seen the cluster yet")
+		return p.Doubt(reason.CacheEmpty, "this replica has not seen the cluster yet")
 	case !p.Observer.Managed(c.Namespace):
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	}
 	set, err := p.set(ctx, c)
 	switch {
 	case err != nil:
-		return p.Doubt(ParentUnknown, err.Error())
+		return p.Doubt(reason.ParentUnknown, err.Error())
 	case set.UID != c.Old.UID:
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
 	case !set.Held:
-		return Allow(NotGuarded)
+		return Allow(reason.NotGuarded)
 	case c.Moves():
 		return p.moved(c).of(set.Key)
 	}
@@ -99,9 +106,9 @@ func (p *PrepareDownscale) set(ctx context.Context, c Change) (observe.Set, erro
 }
 
 // Doubt implements Judge.
-func (p *PrepareDownscale) Doubt(why Reason, about string) Verdict {
+func (p *PrepareDownscale) Doubt(why reason.Code, about string) Verdict {
 	code := http.StatusBadRequest
-	if why == ParentUnknown || why == CacheEmpty {
+	if why == reason.ParentUnknown || why == reason.CacheEmpty {
 		code = http.StatusTooManyRequests // the next attempt may find it
 	}
 	return Deny(code, why, "lockstep cannot tell whether this downscale is safe: "+about)
@@ -113,7 +120,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	defer linkRollout(ctx, p.Holds, key)
 	version, ok := plan.ParseVersion(c.Old.Version)
 	if !ok {
-		return p.Doubt(ObjectUnreadable, "the old object has no resourceVersion")
+		return p.Doubt(reason.ObjectUnreadable, "the old object has no resourceVersion")
 	}
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
@@ -130,7 +137,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	for range attempts {
 		live, err := p.Observer.Live(ctx, key)
 		if err != nil {
-			return p.Doubt(ParentUnknown, "the API server did not show the group: "+err.Error())
+			return p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error())
 		}
 		v := plan.Admit(live, ask)
 		switch {
@@ -146,14 +153,14 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		record.Own = false // whoever rolls the group looks before he goes on
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
-			return Allow(NotGuarded)
+			return Allow(reason.NotGuarded)
 		case reason.ClassOf(err) == reason.Moved:
 			continue
 		case err != nil:
 			if !v.Dated {
 				p.forgo(ctx, key, v)
 			}
-			return p.Doubt(ParentUnknown, "the hold could not be written: "+err.Error())
+			return p.Doubt(reason.ParentUnknown, "the hold could not be written: "+err.Error())
 		}
 		leave()
 		if v.Dated {
@@ -169,12 +176,12 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 // finds it.
 func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Verdict) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
-	go func() {
+	p.unawaited.Go(func() {
 		defer stop()
 		if err := p.stage(ctx, key, v.Note, p.inVain(v, false)); err != nil {
 			p.Log.WithContext(ctx).WithError(err).Debug("a note that came too late is taken back by whoever leads")
 		}
-	}()
+	})
 }
 
 // refusal is what the caches object. What they cannot know is not refused yet: a
@@ -204,10 +211,10 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 		return p.admitted(c, v.Note)
 	}
 	written := make(chan struct{})
-	go func() {
+	p.unawaited.Go(func() {
 		defer close(written)
 		p.undo(ctx, key, v, heard)
-	}()
+	})
 	select {
 	case <-written:
 	case <-ctx.Done(): // the answer cannot wait any longer
@@ -250,7 +257,7 @@ func unwritten(err error) plan.Refusal {
 	case errors.Is(err, errTakenBack):
 		return plan.Refusal{Code: reason.PreparationUndone, Detail: err.Error()}
 	case errors.Is(err, errOptedOut):
-		return plan.Refusal{Code: ParentUnknown, Detail: err.Error()}
+		return plan.Refusal{Code: reason.ParentUnknown, Detail: err.Error()}
 	case reason.ClassOf(err) == reason.Moved:
 		return overtaken
 	}

@@ -56,7 +56,7 @@ func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
 		}
-		synctest.Wait()
+		webhook.Wait()
 		if held := holds.Cached(plan.Key{}); !held.Decrease.None() || holds.writes != 2 {
 			t.Errorf("after %d writes the hold notes %+v", holds.writes, held.Decrease)
 		}

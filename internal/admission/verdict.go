@@ -18,14 +18,14 @@ type Judge interface {
 	// Judge decides before ctx ends.
 	Judge(ctx context.Context, c Change) Verdict
 	// Doubt decides about a request that cannot be judged, and says why.
-	Doubt(why Reason, about string) Verdict
+	Doubt(why reason.Code, about string) Verdict
 }
 
 // Verdict is what the API server is told.
 type Verdict struct {
 	Allowed bool
 	// Reason is the metric label, never free text.
-	Reason Reason
+	Reason reason.Code
 	// Group is the group that was judged, where one was.
 	Group plan.Key
 	// Code is the HTTP status that the caller gets with a refusal.
@@ -40,33 +40,13 @@ type Verdict struct {
 	Patch []byte
 }
 
-// Reason is a code of the catalogue.
-type Reason = reason.Code
-
-// Reasons that only reviews have.
-const (
-	NotShrinking     = reason.NotShrinking
-	NotGuarded       = reason.NotGuarded
-	DownscaleBarred  = reason.DownscaleBarred
-	ObjectUnreadable = reason.ObjectUnreadable
-	ReplicasUnknown  = reason.ReplicasUnknown
-	ParentUnknown    = reason.ParentUnknown
-	CacheEmpty       = reason.CacheEmpty
-	BudgetValid      = reason.BudgetValid
-	BudgetInvalid    = reason.BudgetInvalid
-
-	EvictionUnreadable = reason.EvictionUnreadable
-	PodIsGone          = reason.PodIsGone
-	PodPinned          = reason.PodPinned
-)
-
 // Allow is the verdict that lets a change pass.
-func Allow(why Reason) Verdict { return Verdict{Allowed: true, Reason: why} }
+func Allow(why reason.Code) Verdict { return Verdict{Allowed: true, Reason: why} }
 
 // Deny refuses with an HTTP status: 403 for what stays refused, 429 for what may
 // pass later, 409 for what cannot succeed as it is, 404 for what is about nothing
 // any more.
-func Deny(code int, why Reason, message string) Verdict {
+func Deny(code int, why reason.Code, message string) Verdict {
 	return Verdict{Code: code, Reason: why, Message: message}
 }
 
@@ -78,7 +58,7 @@ func (v Verdict) of(group plan.Key) Verdict {
 
 // unseeing tells whether it refuses for what this replica could not see.
 func (v Verdict) unseeing() bool {
-	return !v.Allowed && (v.Reason == CacheEmpty || v.Reason == reason.CacheBehind || v.Reason == ParentUnknown)
+	return !v.Allowed && (v.Reason == reason.CacheEmpty || v.Reason == reason.CacheBehind || v.Reason == reason.ParentUnknown)
 }
 
 // inWords says what stands in the way and, if that is known, for how long.
@@ -86,7 +66,7 @@ func inWords(because plan.Refusal, now time.Time) string {
 	entry, _ := reason.Explain(because.Code)
 	text := fmt.Sprintf("(%s): %s", because, entry.Sentence)
 	if left := because.Until.Sub(now); !because.Until.IsZero() && left > 0 {
-		text += fmt.Sprintf("; for %s at most", left.Round(time.Second))
+		text += fmt.Sprintf("; for at most %s", left.Round(time.Second))
 	}
 	return text
 }
@@ -99,10 +79,10 @@ var (
 
 // statusOf is the HTTP status of a refusal. Who drains asks again after 429 and nothing
 // else; a pod that does not exist he takes for evicted.
-func statusOf(why Reason) int {
+func statusOf(why reason.Code) int {
 	entry, _ := reason.Explain(why)
 	switch {
-	case why == PodIsGone:
+	case why == reason.PodIsGone:
 		return http.StatusNotFound
 	case entry.Kind == reason.Attention && why != reason.StaleHold: // which somebody may renew yet
 		return http.StatusForbidden

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // judgeBudget decides about a ZoneAwarePodDisruptionBudget as it is to be stored.
@@ -18,13 +19,13 @@ import (
 func judgeBudget(asked *review) Verdict {
 	object, err := asked.object()
 	if err != nil {
-		return Deny(http.StatusBadRequest, BudgetInvalid, "invalid value: "+err.Error())
+		return Deny(http.StatusBadRequest, reason.BudgetInvalid, "invalid value: "+err.Error())
 	}
 	budget, wrong := contract.Budget(object)
 	if len(wrong) > 0 {
-		return Deny(http.StatusBadRequest, BudgetInvalid, strings.Join(wrong, "; "))
+		return Deny(http.StatusBadRequest, reason.BudgetInvalid, strings.Join(wrong, "; "))
 	}
-	v := Allow(BudgetValid)
+	v := Allow(reason.BudgetValid)
 	v.Warnings = budgetWarnings(budget)
 	return v
 }
@@ -48,7 +49,7 @@ func (q *review) object() (map[string]any, error) {
 	}
 	object, is := whole.Request.Object.(map[string]any)
 	if !is && whole.Request.Object != nil {
-		return nil, errors.New("the object is none")
+		return nil, errors.New("the object is not a JSON object")
 	}
 	return object, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const budgetPath = "/admission/zpdb-validation"
@@ -66,7 +67,7 @@ func TestABudgetThatCanBeUsedMayBeStored(t *testing.T) {
 			if !response.Allowed || len(response.Warnings) > 0 || response.UID != "uid-of-request" {
 				t.Errorf("answered %+v", response)
 			}
-			if len(*told) != 1 || (*told)[0].Webhook != "zpdb-validation" || (*told)[0].Reason != admission.BudgetValid {
+			if len(*told) != 1 || (*told)[0].Webhook != "zpdb-validation" || (*told)[0].Reason != reason.BudgetValid {
 				t.Errorf("told %+v", *told)
 			}
 		})
@@ -91,7 +92,7 @@ func TestABudgetThatCannotBeUsedIsRefusedWithAllThatIsWrong(t *testing.T) {
 			if diff := cmp.Diff(want, response.Result); diff != "" || response.Allowed {
 				t.Errorf("allowed %t (-want +got):\n%s", response.Allowed, diff)
 			}
-			if (*told)[0].Verdict != admission.Denied || (*told)[0].Reason != admission.BudgetInvalid {
+			if (*told)[0].Verdict != admission.Denied || (*told)[0].Reason != reason.BudgetInvalid {
 				t.Errorf("told %+v", (*told)[0])
 			}
 		})

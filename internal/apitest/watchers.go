@@ -28,8 +28,8 @@ type watcher[T any] struct {
 const ahead = 1000
 
 // Watch returns the answer to a watch, which tells the first events, and then what is
-// told of things that it wants, until the request or the watch is ended. Of its name
-// End and Names speak.
+// told of things that it wants, until the request or the watch is ended. End
+// and Names know the watch by name.
 func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, first ...metav1.WatchEvent) *http.Response {
 	ctx, end := context.WithCancel(q.Context())
 	one := &watcher[T]{name, wants, make(chan metav1.WatchEvent, ahead), end}
@@ -72,7 +72,7 @@ func (w *Watchers[T]) End(such func(name string) bool) {
 	}
 }
 
-// Names returns what is watched, in the order of the alphabet.
+// Names returns what is watched, sorted.
 func (w *Watchers[T]) Names() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

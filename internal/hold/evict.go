@@ -20,8 +20,8 @@ func CoverGrant(s plan.Snapshot, note plan.Intent) Decision {
 	if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {
 		return Decision{Verdict: Look}
 	}
-	record := settle(&s, holder, nil, s.Hold.Decrease)
-	record.Intents = append(slices.DeleteFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == note.Pod }), note)
+	others := slices.DeleteFunc(intents(&s, nil), func(i plan.Intent) bool { return i.Pod == note.Pod })
+	record := settle(&s, holder, append(others, note), s.Hold.Decrease)
 	record.Waiting = slices.DeleteFunc(record.Waiting, func(w plan.Waiting) bool { return w.Operation.For(w.Zone) == note.Evicts() })
 	return Decision{Verdict: Write, Record: record}
 }

@@ -140,7 +140,7 @@ func parseDecrease(d *decrease) (plan.Decrease, error) {
 		return plan.Decrease{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
 	}
 	if d.To < 0 || d.From <= d.To {
-		return plan.Decrease{}, fmt.Errorf("read intents: from %d to %d replicas is no decrease", d.From, d.To)
+		return plan.Decrease{}, fmt.Errorf("read intents: from %d to %d replicas is not a decrease", d.From, d.To)
 	}
 	stage := plan.Stage(d.Stage)
 	switch stage {

@@ -118,8 +118,8 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"a version beyond all":           {entry(`"1" -> "18446744073709551616"`), "entry 0 needs"},
 		"a time that is none":            {entry(`2026 -> then`), "read intents"},
 		"a decrease without zone":        {decrease(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
-		"a decrease that is none":        {decrease(`"to":3 -> "to":5`), "from 5 to 5 replicas is no decrease"},
-		"a decrease below nothing":       {decrease(`"to":3 -> "to":-1`), "from 5 to -1 replicas is no decrease"},
+		"a decrease that is none":        {decrease(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
+		"a decrease below nothing":       {decrease(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
 		"a stage that nobody knows":      {decrease(`admitted -> done`), "the decrease is at an unknown stage"},
 		"an unknown field of a decrease": {decrease(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
 	} {

@@ -2,6 +2,7 @@ package hold_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -307,6 +309,42 @@ func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.
 	}
 }
 
+// The next one may be judged at the very version at which the former was seen.
+func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold free
+zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	s.Hold = hold.Cover(s, plan.Group(s)).Record
+	seen := s.Hold.Decrease
+	next := hold.Cover(s, plan.Group(s)).Record
+	if got := next.Downscaled["zone-a"]; seen.Generation != plan.Seen || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
+		t.Errorf("noted %s, then %s, and dated %v", seen, next.Decrease, got)
+	}
+}
+
+// Pods that leave by the downscale before it are noted again, and who declines is asked
+// again no sooner than otherwise.
+func TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-a
+  decrease zone-a from 2 to 1 undoing ours asked version=11
+zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 starting@1 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	got := hold.Cover(s, plan.Group(s)).Record
+	if got.Decrease.Generation != plan.Seen || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
+		t.Errorf("noted %+v, given up %v", got.Decrease, got.GivenUp)
+	}
+}
+
 func TestAnAdmittedDecreaseTakesTheHoldAndLeavesTheQueue(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -325,9 +363,85 @@ zone-b rev=2
 	}
 }
 
+// Nobody needs the hold for the repair.
+func TestAGrantThatEndsBesideARepairIsTakenOffTheHold(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold eviction/zone-a
+  noted zone-a-1 version=10 granted known=2m
+zone-a rev=1
+  zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=2 current=1
+  zone-b-0 failing@1
+`)
+	steps := plan.Group(s)
+	d := hold.Cover(s, steps)
+	if d.Verdict != hold.Write || len(d.Record.Intents) != 0 {
+		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
+	}
+}
+
+// All pods of a large zone fail, the last one of them in the place of one that was evicted.
+func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("live\nhold rollout/zone-a\n")
+	for n := 1; n < plan.MaxIntents; n++ {
+		fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5\n", n)
+	}
+	fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5 granted known=5s\nzone-a rev=3 current=1 budget=150\n", plan.MaxIntents)
+	for n := range plan.MaxIntents + 1 {
+		fmt.Fprintf(&text, "  zone-a-%d failing@2 version=20\n", n)
+	}
+	s := fixture.MustParse(text.String())
+	steps := plan.Group(s)
+	d := hold.Cover(s, steps)
+	if broken := invariant.Check(s, steps, d); broken != nil || len(d.Record.Intents) != plan.MaxIntents {
+		t.Errorf("%d steps and %d intents: %v", len(steps), len(d.Record.Intents), broken)
+	}
+}
+
+// The eviction of the new pod takes the place of what was noted about the former one.
+func TestAnEvictionRightAfterAReplacementDoesNotHideThat(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-a
+  noted zone-a-0 uid=former version=5
+zone-a rev=2 current=1 minReady=10s
+  zone-a-0 ready@2 for=5s zone-a-1 ready@1
+`)
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
+	permit := plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	d := hold.CoverGrant(s, permit.Note)
+	if got := d.Record.Rollouts.Current.Zones; !permit.Noted() || len(got) != 1 || got[0].Replaced != 1 {
+		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
+	}
+}
+
+// Another one than lockstep's own command may write his name over a downscale.
+func TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold manual/maintenance
+  decrease zone-a from 2 to 1 admitted ours asked version=9 since=10s
+zone-a rev=1 replicas=2 version=11
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2
+zone-b rev=2
+  zone-b-0 failing@1
+`)
+	d := hold.Cover(s, plan.Group(s))
+	if broken := invariant.Check(s, plan.Group(s), d); broken != nil {
+		t.Error(broken)
+	}
+	if d.Record.Decrease.Stage != plan.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
+		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Decrease, d.Record.ExpiresAt())
+	}
+}
+
 func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	now := time.Now()
 	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
+	seen := fixture.Shrinking("zone-a", 3, 2, plan.Admitted)
+	seen.Generation, seen.Since = plan.Seen, now
 	for sentence, tc := range map[string]struct {
 		record plan.Hold
 		want   bool
@@ -335,6 +449,7 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"nobody has the hold":           {plan.Hold{}, true},
 		"the zone's downscale has it":   {plan.Hold{Exists: true, Holder: "downscale/zone-a"}, true},
 		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: asked}, false},
+		"pods leave by the one before":  {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: seen}, true},
 		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
 		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
 		"somebody still has it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}, false},
@@ -346,6 +461,9 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
 			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Decrease, next.Holder, tc.want)
+		}
+		if dated := next.Downscaled["zone-a"]; dated.Equal(now) != (tc.record.Decrease == seen) {
+			t.Errorf("%s: the zone shrank at %v", sentence, dated)
 		}
 	}
 }

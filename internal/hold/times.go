@@ -2,6 +2,7 @@ package hold
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,4 +37,16 @@ func lasting(s *plan.Snapshot) map[string]time.Time {
 		times[zone] = known[zone]
 	}
 	return times
+}
+
+// dated returns the times with that of one more downscale of a zone, unless it is known to
+// have shrunk later: one beside it may have come after it.
+func dated(times map[string]time.Time, zone string, by time.Time) map[string]time.Time {
+	if !by.After(times[zone]) {
+		return times
+	}
+	next := map[string]time.Time{}
+	maps.Copy(next, times)
+	next[zone] = by
+	return next
 }

@@ -15,10 +15,10 @@ type places struct {
 func (p *places) free(namespace string, busy bool) bool {
 	limit, own := p.perProcess, p.perNamespace
 	if p.namespaces[namespace] > 0 {
-		limit -= p.perProcess / 8
+		limit -= kept(p.perProcess)
 	}
 	if busy {
-		own -= p.perNamespace / 8
+		own -= kept(p.perNamespace)
 	}
 	return p.all < limit && p.namespaces[namespace] < own
 }
@@ -34,3 +34,6 @@ func (p *places) give(namespace string) {
 		delete(p.namespaces, namespace)
 	}
 }
+
+// kept returns how many of so many places are for those alone who have none.
+func kept(limit int) int { return limit / 8 }

@@ -79,7 +79,7 @@ func (p *Preparations) Noted(key plan.Key, d, former plan.Decrease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
-	others := former.Stage == plan.Undoing && !g.noted.Same(former)
+	others := former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))
 	if others || (g.asked.Decrease.Stage == plan.Preparing && g.asked.Heard) {
 		g.noted = plan.Decrease{} // somebody may have been, about the one before
 		return

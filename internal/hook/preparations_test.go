@@ -144,6 +144,8 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 	another := unreachable
 	another.Version++
 	undone := another.TakenBack(time.Now())
+	others := undone
+	others.Ours = false
 	for sentence, tc := range map[string]struct {
 		before func(*desk)
 		heard  bool
@@ -163,6 +165,10 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 		}, true},
 		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, undone) }, true},
 		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Decrease{}); d.Noted(store, unreachable, undone) }, false},
+		"in the place of somebody else's, asked for the same after ours was over": {func(d *desk) {
+			d.Noted(store, another, plan.Decrease{})
+			d.Noted(store, unreachable, others)
+		}, true},
 		"after what somebody else has noted and is so": {func(d *desk) { d.Noted(store, unreachable, another) }, false},
 		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Decrease{}) }, true},
 	} {

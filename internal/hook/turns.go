@@ -13,7 +13,6 @@ import (
 type turns struct {
 	perNamespace int
 	perProcess   int
-	kept         int // of perProcess, for namespaces without a call under way
 
 	mu       sync.Mutex
 	underway int
@@ -35,10 +34,7 @@ type waiter struct {
 }
 
 func newTurns(perNamespace, perProcess int) *turns {
-	return &turns{
-		perNamespace: perNamespace, perProcess: perProcess, kept: perProcess / 8,
-		lanes: map[string]*lane{},
-	}
+	return &turns{perNamespace: perNamespace, perProcess: perProcess, lanes: map[string]*lane{}}
 }
 
 // take waits for a turn. Whoever gets one gives it back.
@@ -146,7 +142,7 @@ func (t *turns) next() (*lane, int) {
 func (t *turns) room(l *lane) bool {
 	limit := t.perProcess
 	if l.underway > 0 {
-		limit -= t.kept
+		limit -= kept(t.perProcess)
 	}
 	return t.underway < limit && l.underway < t.perNamespace
 }

@@ -164,6 +164,10 @@ func ungranted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 // twice as fast as it should.
 const longestEviction = 70 * time.Second
 
+func dropsGrants(s *plan.Snapshot, _ []plan.Action, covered *hold.Decision) string {
+	return grantDropped(s, covered)
+}
+
 // grantDropped finds a granted eviction that is taken off the record while it can
 // still happen, or while its end has not been seen.
 func grantDropped(s *plan.Snapshot, covered *hold.Decision) string {

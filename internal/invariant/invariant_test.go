@@ -151,6 +151,22 @@ var violations = map[string]violation{
 		"DecreaseAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
 		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
 	},
+	"a hold from outside that a downscale is noted over": {
+		"OutsideKept", "live\nhold manual/maintenance\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil,
+		beside(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)),
+	},
+	"a hold from outside that is given back": {
+		"OutsideKept", "live\nhold manual/maintenance\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a hold from outside that gets more time": {
+		"OutsideKept", "live\nhold manual/maintenance\nzone-a rev=1\n zone-a-0 ready@1", nil, writing("manual/maintenance"),
+	},
+	"a hold from outside that is removed": {
+		"OutsideKept", "live\nhold manual/maintenance", nil, hold.Decision{Verdict: hold.Remove},
+	},
+	"a hold from outside that has expired": {
+		"", "live\nhold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
 	"a takedown without any note": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
 	},

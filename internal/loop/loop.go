@@ -236,7 +236,7 @@ func (l *Loop[K]) failed(ctx context.Context, key K, result Result, err error) {
 	case result == ResultMoved:
 		in := l.moved.When(key)
 		l.timers.set(key, in)
-		log.WithField("retry_in", in.String()).Debug("world moved, planning again")
+		log.WithField("retry_in", in.String()).Debug("object changed meanwhile; trying again")
 	case result == ResultHuman:
 		l.forget(key)
 		log.Error("reconcile needs a person, not tried again until something changes")

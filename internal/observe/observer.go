@@ -152,17 +152,11 @@ func indexByUID(object any) ([]string, error) {
 
 // Run watches until ctx ends and returns when all watches have stopped.
 func (o *Observer) Run(ctx context.Context) {
-	running := make(chan struct{})
-	informers := slices.AppendSeq(o.needed(), maps.Values(o.labelled))
-	for _, informer := range informers {
-		go func() {
-			informer.RunWithContext(ctx)
-			running <- struct{}{}
-		}()
+	var running sync.WaitGroup
+	for _, informer := range slices.AppendSeq(o.needed(), maps.Values(o.labelled)) {
+		running.Go(func() { informer.RunWithContext(ctx) })
 	}
-	for range informers {
-		<-running
-	}
+	running.Wait()
 }
 
 // Synced tells whether every cache has been filled once without which nothing can

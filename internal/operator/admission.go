@@ -20,17 +20,22 @@ func (o *Operator) callPods() hook.Zones {
 		ClusterDomain: o.config.Pods.ClusterDomain,
 		CallLimit:     o.config.Pods.Timeout,
 		Tracer:        o.tracer,
-		Observe:       calls{o.metrics, func(key plan.Key) bool { return o.observer.Has(key) }}.count,
+		Observe:       o.counting().called,
 	})}
 }
 
-// calls counts calls to pods, and those of each group as long as there is the group.
-type calls struct {
+// counting counts calls to pods and answers of webhooks, and those of each group as long
+// as there is the group.
+type counting struct {
 	metrics *telemetry.Metrics
 	exists  func(plan.Key) bool
 }
 
-func (c calls) count(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
+func (o *Operator) counting() counting {
+	return counting{o.metrics, func(key plan.Key) bool { return o.observer.Has(key) }}
+}
+
+func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
 	c.metrics.PodCalled(string(purpose), string(r.Outcome), string(r.Why), r.Took)
 	if pod.Group.Rolled() && c.exists(pod.Group) {
 		c.metrics.Group(pod.Group.Namespace, pod.Group.Group).PodCalled(string(purpose), string(r.Outcome))
@@ -56,14 +61,15 @@ func (o *Operator) askPods() *hook.Preparations {
 func (o *Operator) admission() http.Handler {
 	turns := &admission.Turns{}
 	holds := admission.Holds{Store: o.holds, Managed: o.observer.Managed}
+	o.downscales = &admission.PrepareDownscale{
+		Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+	}
 	return admission.New(admission.Options{
 		NoDownscale: admission.NoDownscale{
 			Parents: admission.ScaleParents{Cached: o.observer.Scaled, Client: o.clients.work},
 			Strict:  o.config.Webhooks.NoDownscaleOnError == "deny",
 		},
-		PrepareDownscale: &admission.PrepareDownscale{
-			Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
-		},
+		PrepareDownscale: o.downscales,
 		PodEviction: &admission.PodEviction{
 			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
@@ -72,13 +78,13 @@ func (o *Operator) admission() http.Handler {
 		Limit:          o.config.ServerTLS.RequestTimeout,
 		Log:            o.log,
 		Tracer:         o.tracer,
-		Observe:        o.reviewed,
+		Observe:        o.counting().reviewed,
 	})
 }
 
-func (o *Operator) reviewed(seen admission.Observation) {
-	o.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
-	if seen.Verdict == admission.Denied && seen.Group.Rolled() && seen.Group.Group != "" && !seen.DryRun {
-		o.metrics.Group(seen.Group.Namespace, seen.Group.Group).Refused(seen.Webhook, string(seen.Reason))
+func (c counting) reviewed(seen admission.Observation) {
+	c.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
+	if seen.Verdict == admission.Denied && seen.Group.Rolled() && c.exists(seen.Group) && !seen.DryRun {
+		c.metrics.Group(seen.Group.Namespace, seen.Group.Group).Refused(seen.Webhook, string(seen.Reason))
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -33,9 +35,9 @@ func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
 func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 	store := plan.Key{Namespace: "team", Group: "store"}
 	m := telemetry.NewMetrics("test")
-	c := calls{m, func(key plan.Key) bool { return key.Group == store.Group }}
+	c := counting{m, func(key plan.Key) bool { return key.Group == store.Group }}
 	for _, key := range []plan.Key{store, {Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "gone"}} {
-		c.count(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
+		c.called(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
 	}
 	want := `lockstep_group_pod_calls_total{group="store",namespace="team",outcome="failed",purpose="prepare"} 1`
 	if got := measured(t, m, "lockstep_group_pod_calls_total"); len(got) != 1 || got[0] != want {
@@ -43,6 +45,19 @@ func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 	}
 	if got := measured(t, m, "lockstep_pod_call_duration_seconds_count"); len(got) != 1 || !strings.HasSuffix(got[0], " 3") {
 		t.Errorf("all together: %q, want 3", got)
+	}
+}
+
+// An answer may come when its group is gone. The empty name is one of a group, too.
+func TestRefusalsAreCountedByGroupAsLongAsThereIsTheGroup(t *testing.T) {
+	m := telemetry.NewMetrics("test")
+	c := counting{m, func(key plan.Key) bool { return key.Group == "" && key.Namespace == "team" }}
+	for _, key := range []plan.Key{{Namespace: "team", Group: "gone"}, {Namespace: "team"}, {}} {
+		c.reviewed(admission.Observation{Webhook: "prepare-downscale", Verdict: admission.Denied, Reason: reason.PreparationFailed, Group: key})
+	}
+	want := `lockstep_group_refusals_total{group="",namespace="team",reason="PreparationFailed",webhook="prepare-downscale"} 1`
+	if got := measured(t, m, "lockstep_group_refusals_total"); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %s", got, want)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/budgets"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
@@ -57,8 +58,9 @@ type Operator struct {
 	executor   *act.Executor
 	controller *group.Controller
 	fresh      *freshness.Log
-	webhooks   *webhooks  // nil: none are served
-	decisions  *decisions // nil: budgets are not told
+	webhooks   *webhooks                   // nil: none are served
+	downscales *admission.PrepareDownscale // nil: as well
+	decisions  *decisions                  // nil: budgets are not told
 	underway   *underway
 	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling    atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
@@ -198,6 +200,9 @@ func (o *Operator) Run(ctx context.Context) error {
 	o.log.Info("work has ended")
 	stopServing()
 	ports.Wait() // webhooks answer from caches that are filled until the last of them
+	if o.downscales != nil {
+		o.downscales.Wait()
+	}
 	o.events.Shutdown()
 	stopBackground()
 	helpers.Wait()

@@ -233,20 +233,23 @@ func judgedAnew(_ *board, d departure) Refusal {
 }
 
 // oneDecrease lets a decrease follow one that is in effect, and replace one
-// whose update was overtaken if all who were prepared for that one leave now and
-// are asked in the same way.
+// whose update was overtaken if all who were prepared for that one leave now. Both only
+// where pods are asked in the same way: a note knows of one.
 func oneDecrease(b *board, d departure) Refusal {
 	noted := b.Hold.Decrease
 	if noted.Zone != d.Zone || b.ended {
 		return Refusal{}
 	}
 	course := b.Course(noted)
+	asksAlike := len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call
 	switch {
 	case noted.Stage == Undoing:
 		return Refusal{Code: reason.PreparationUndone}
-	case course == InEffect:
+	case course == InEffect && asksAlike:
 		return Refusal{}
-	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && (len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call):
+	case course == InEffect:
+		return Refusal{Code: reason.ZoneShrinking, Detail: noted.String()}
+	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && asksAlike:
 		return Refusal{}
 	}
 	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(b.patience(noted))}

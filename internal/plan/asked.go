@@ -55,7 +55,7 @@ func (b *board) prepare(d Decrease) []Action {
 	case asked.Failed != "" && asked.Heard:
 		return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.PreparationFailed, Why: asked.Failed}}
 	case asked.Failed != "":
-		return []Action{EndDecrease{Decrease: d, Failed: asked.Failed}} // there is nothing to undo
+		return b.endUnheard(d, asked.Failed) // there is nothing to undo
 	}
 	d.Stage, d.Since, d.Asked = Admitted, b.Now, AskedOf(leaves.ask)
 	return []Action{NoteDecrease{Decrease: d, Because: leaves.zone.wish.because}}

@@ -57,7 +57,7 @@ func newBoard(s Snapshot) *board {
 		b.counting = make(map[string]Intent, len(s.Hold.Intents))
 	}
 	for _, intent := range b.Hold.Intents {
-		if s.Fate(intent).Counts() {
+		if s.Fate(intent).Counts() && !b.outweighed(intent) {
 			b.counting[intent.Pod] = intent
 		}
 	}
@@ -74,6 +74,29 @@ func newBoard(s Snapshot) *board {
 	b.turn = b.chooseTurn()
 	b.scale()
 	return b
+}
+
+func (b *board) standing(name string) (*standing, bool) {
+	for _, z := range b.standings {
+		if z.Name == name {
+			return z, true
+		}
+	}
+	return &standing{Zone: &Zone{}}, false
+}
+
+// outweighed tells whether another intent for the same name says more: one for the very
+// pod that is there, and of these a granted one, which somebody else may carry out.
+func (b *board) outweighed(i Intent) bool {
+	other, noted := b.counting[i.Pod]
+	if !noted {
+		return false
+	}
+	pod, _ := b.Pod(i.Pod)
+	if same := other.UID == pod.UID; same != (i.UID == pod.UID) {
+		return same
+	}
+	return other.Granted()
 }
 
 // survey counts one zone. Pods that are down and pods that are noted are
@@ -199,6 +222,14 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// later returns a time that has not come yet, or else the zero time.
+func (b *board) later(t time.Time) time.Time {
+	if t.After(b.Now) {
+		return t
+	}
+	return time.Time{}
 }
 
 func firstOf(refusals ...Refusal) Refusal {

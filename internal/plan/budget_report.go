@@ -173,16 +173,18 @@ func (z *standing) takeDown(e eviction) {
 	}
 }
 
-// grant tells whether a pod could be evicted that serves and is not noted, and counts
-// it as noted then, or else says when it could be.
+// grant tells whether a pod could be evicted that serves, and counts it as noted then,
+// or else says when it could be.
 func (b *board) grant(e eviction) (granted bool, later time.Time) {
-	if !e.pod.Up() || e.noted {
+	if !e.pod.Up() {
 		return false, time.Time{}
 	}
 	if objection := b.mayEvict(e); !objection.None() {
 		return false, b.later(objection.Until)
 	}
-	b.noted++
+	if !e.noted {
+		b.noted++
+	}
 	return true, time.Time{}
 }
 

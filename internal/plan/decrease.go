@@ -74,9 +74,6 @@ const (
 	// RetryAfter is how long a zone whose decrease lockstep has given up is left
 	// alone, so that others have a turn.
 	RetryAfter = 30 * time.Second
-	// TurnLimit is for how long a refused operation keeps its place in the
-	// queue after it was last seen: two rounds of an autoscaler, and some.
-	TurnLimit = 35 * time.Second
 )
 
 // Seen stands for the generation of a decrease that was noted when it was in effect.
@@ -162,6 +159,19 @@ func (d Decrease) Failed(s Snapshot) bool {
 	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
 }
 
+// patience returns when a stage that does not end by itself is ended, or the
+// zero time. A time that nobody can have written by now ends it at once.
+func (s *Snapshot) patience(d Decrease) time.Time {
+	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
+	switch {
+	case limit == 0:
+		return time.Time{}
+	case d.Since.After(s.Now.Add(limit)):
+		return s.Now
+	}
+	return d.Since.Add(limit)
+}
+
 // AskedOf returns by what the hold knows again which pods agreed to leave; none
 // are the empty text.
 func AskedOf(pods []Pod) string {
@@ -180,33 +190,3 @@ func AskedOf(pods []Pod) string {
 func StillGivenUp(at, now time.Time) bool {
 	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
 }
-
-// Moment is a time that somebody wrote on an object. The zero Moment is none.
-type Moment struct {
-	Time    time.Time
-	Invalid string // what was written instead of a time
-}
-
-// Span is a duration that somebody wrote on an object. The zero Span is none.
-type Span struct {
-	Duration time.Duration
-	Invalid  string // what was written instead of a duration
-}
-
-// Waiting is a place in the queue for a group: an operation that was refused
-// because another one was under way. The entry that is longest there comes first.
-type Waiting struct {
-	Operation Operation
-	Zone      string
-	Since     time.Time
-	LastSeen  time.Time // when it asked last
-}
-
-// Counts tells whether the place is kept. A time that is not to be believed keeps
-// nobody waiting.
-func (w Waiting) Counts(now time.Time) bool {
-	return now.Before(w.Until()) && !w.LastSeen.After(now.Add(TurnLimit))
-}
-
-// Until returns when the place is lost if nobody asks again.
-func (w Waiting) Until() time.Time { return w.LastSeen.Add(TurnLimit) }

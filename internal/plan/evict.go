@@ -254,7 +254,7 @@ func roomForGrant(b *board, e eviction) Refusal {
 }
 
 // told says where that is down which an objection is about.
-var told = map[reason.Code]func(*board, eviction) Tally{
+var told = map[reason.Code]func(*board, eviction, Refusal) Tally{
 	reason.PartitionNotWhole: tallyOfPartition,
 	reason.PartitionTooFresh: tallyOfPartition,
 	reason.GroupHeld:         tallyElsewhere,
@@ -272,16 +272,21 @@ var told = map[reason.Code]func(*board, eviction) Tally{
 // tally counts what is down, where that is why an eviction is refused.
 func (b *board) tally(e eviction, because Refusal) Tally {
 	if count, counts := told[because.Code]; counts {
-		return count(b, e)
+		return count(b, e, because)
 	}
 	return Tally{}
 }
 
-func tallyOfPartition(b *board, e eviction) Tally {
+func tallyOfPartition(b *board, e eviction, _ Refusal) Tally {
 	return b.partitionDown(e).Tally
 }
 
-func tallyElsewhere(b *board, e eviction) Tally {
+// tallyElsewhere counts in the zone that is in the way; where that is none, in the first
+// one that has something down.
+func tallyElsewhere(b *board, e eviction, because Refusal) Tally {
+	if z, exists := b.standing(because.Zone); exists && z.Name != e.zone.Name && z.down > 0 {
+		return z.tally()
+	}
 	for _, z := range b.standings {
 		if z.Name != e.zone.Name && z.down > 0 {
 			return z.tally()
@@ -290,7 +295,7 @@ func tallyElsewhere(b *board, e eviction) Tally {
 	return Tally{}
 }
 
-func tallyHere(_ *board, e eviction) Tally { return e.zone.tally() }
+func tallyHere(_ *board, e eviction, _ Refusal) Tally { return e.zone.tally() }
 
 func (z *standing) tally() Tally {
 	return Tally{NotReady: z.down - z.missing, Unknown: z.missing, In: z.Name}

@@ -28,6 +28,10 @@ func TestEvict(t *testing.T) {
 			"hold rollout/zone-b\n noted zone-b-1\n" + three,
 			"GroupHeld zone-b-1 of zone-b (rollout/zone-b); 1 pod not ready in zone-b",
 		},
+		"what is down is told of the zone in the way": {
+			"hold rollout/zone-c\n noted zone-c-0\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2 replicas=2\n zone-b-0 ready@2\nzone-c rev=2 current=1\n zone-c-0 ready@1\n",
+			"GroupHeld zone-c-0 of zone-c (rollout/zone-c); 1 pod not ready in zone-c",
+		},
 		"a hold whose zone is whole is taken over": {"hold rollout/zone-b\n" + three, "yes, noted zone-a-0"},
 		"a granted eviction in another zone is respected": {
 			"hold eviction/zone-b\n noted zone-b-1 granted\n" + three,

@@ -191,9 +191,11 @@ func (b *board) ours(d departure) Decrease {
 	if !former.Ours || former.Zone != d.Zone || b.Course(former) != Overtaken {
 		return note
 	}
-	note.Since = former.Since
 	if note.Call == former.Call && former.Stage == Admitted && former.Asked == AskedOf(d.ask) {
 		note.Stage, note.Asked = Admitted, former.Asked
+	}
+	if asksNoMore := former.Stage == Preparing && note.Stage == Admitted; !asksNoMore {
+		note.Since = former.Since
 	}
 	return note
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// Group returns what should happen next to a rollout group. The result is
-// empty exactly when the goal is reached: every zone is whole, runs its update
-// revision as its current one, and no rollout holds the group.
+// Group returns what should happen next to a rollout group. It is empty exactly
+// when the goal is reached: every zone is whole, runs its update revision as its
+// current one and has the replicas it should have, the pods and resources that are
+// told of that know it, and no operation of lockstep's holds the group.
 //
-// Deletes come first, in the order in which they should be sent; then what
-// follows from a finished zone; then one Wait per zone that is not finished.
+// Order: withdrawals, deletes, the next step of a decrease, raises; then what finished
+// zones, resources, the hold, delayed pods, granted evictions and the queue need; then
+// the waits. internal/act sends them in an order of its own.
 func Group(s Snapshot) []Action {
 	b := newBoard(s)
 	var deeds, after, waits []Action

@@ -48,9 +48,9 @@ type Report struct {
 	Failed   bool      // the API server did not accept it
 }
 
-// ReportAgain is after how long a number is written back again that somebody else
+// reportAgain is after how long a number is written back again that somebody else
 // has replaced, or that was not accepted: two writers must not answer each other.
-const ReportAgain = 30 * time.Second
+const reportAgain = 30 * time.Second
 
 // mirrored is what a zone should have that takes over the replicas of a resource.
 func mirrored(m Mirror) wish {
@@ -108,7 +108,7 @@ func (b *board) least(m Mirror) int {
 // was not accepted.
 func (b *board) contested(m Mirror) Refusal {
 	written := m.Scale.Written
-	until := written.At.Add(ReportAgain)
+	until := written.At.Add(reportAgain)
 	switch {
 	case written.At.IsZero() || written.At.After(b.Now) || m.Scale.Reported == b.least(m) || !b.Now.Before(until):
 		return Refusal{}

@@ -7,8 +7,31 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// AskAgain is how often somebody who waits says so in the hold.
-const AskAgain = 10 * time.Second
+// Waiting is a place in the queue for a group: an operation that was refused
+// because another one was under way. The entry that is longest there comes first.
+type Waiting struct {
+	Operation Operation
+	Zone      string
+	Since     time.Time
+	LastSeen  time.Time // when it asked last
+}
+
+// Counts tells whether the place is kept. A time that is not to be believed keeps
+// nobody waiting.
+func (w Waiting) Counts(now time.Time) bool {
+	return now.Before(w.Until()) && !w.LastSeen.After(now.Add(TurnLimit))
+}
+
+// Until returns when the place is lost if nobody asks again.
+func (w Waiting) Until() time.Time { return w.LastSeen.Add(TurnLimit) }
+
+const (
+	// TurnLimit is for how long a refused operation keeps its place in the
+	// queue after it was last seen: two rounds of an autoscaler, and some.
+	TurnLimit = 35 * time.Second
+	// AskAgain is how often somebody who waits says so in the hold.
+	AskAgain = 10 * time.Second
+)
 
 // place returns the place of an operation in the queue, if it has one.
 func (b *board) place(operation Operation, zone string) (Waiting, bool) {

@@ -425,24 +425,91 @@ func TestRemarksTellWhatIsForced(t *testing.T) {
 	}
 }
 
-func TestADownscaleThatIsNotedAnewIsGivenNoMoreTime(t *testing.T) {
-	s := fixture.MustParse(`
+func TestADownscaleThatIsNotedAnewIsGivenNoMoreTimeForItsStage(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		former, last string // what the hold notes, and the pod that leaves
+		stage        plan.Stage
+		since        time.Duration
+	}{
+		"who came up is asked in the time that is left":         {`admitted ours asked agreed="1 0" since=3s`, "ready@1 ip=10.0.0.2", plan.Preparing, 3 * time.Second},
+		"who was being asked is asked in the time that is left": {"preparing ours asked since=20s", "ready@1 ip=10.0.0.2", plan.Preparing, 20 * time.Second},
+		"where nobody is left to ask the update has its time":   {"preparing ours asked since=20s", "starting@1", plan.Admitted, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(`
 live
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 admitted ours asked agreed="1 0" since=3s
+  decrease zone-b from 2 to 1 ` + tc.former + `
 zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1 leader=zone-a version=11 prepares
-  zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ready@1 ip=10.0.0.2
-`)
-	noted := s.Hold.Decrease
-	for _, step := range plan.Group(s) {
-		if n, is := step.(plan.NoteDecrease); is {
-			noted = n.Decrease
-		}
+  zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ` + tc.last + "\n")
+			noted := s.Hold.Decrease
+			for _, step := range plan.Group(s) {
+				if n, is := step.(plan.NoteDecrease); is {
+					noted = n.Decrease
+				}
+			}
+			if noted.Version != 11 || noted.Stage != tc.stage || !noted.Since.Equal(s.Now.Add(-tc.since)) {
+				t.Errorf("noted %s at version %d since %s, want %s at version 11 since %s", noted, noted.Version, s.Now.Sub(noted.Since), tc.stage, tc.since)
+			}
+		})
 	}
-	if noted.Version != 11 || noted.Stage != plan.Preparing || !noted.Since.Equal(s.Now.Add(-3*time.Second)) {
-		t.Errorf("noted %s at version %d since %s, want that who came up is asked, at version 11 since 3s", noted, noted.Version, s.Now.Sub(noted.Since))
+}
+
+// Pods that leave by the former downscale were asked to prepare. Were that forgotten,
+// nobody would tell them that they stay after all.
+func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
+	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
+		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 leaving@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
+	for sentence, tc := range map[string]struct{ hold, last, want string }{
+		"no pod heard of the next one": {
+			"decrease zone-a from 2 to 1 preparing ours asked version=11\n  asked zone-a-1 unheard failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
+			"note zone-a from 4 to 2 admitted because PreparationFailed",
+		},
+		"no pod has to hear of the next one": {
+			"decrease zone-a from 2 to 1 admitted ours since=6s", "starting@1",
+			"note zone-a from 4 to 2 admitted because DownscaleSeen",
+		},
+		"they would be asked in another way": {
+			"decrease zone-a from 4 to 2 admitted asked path=/other version=9", "ready@1 ip=10.0.0.2", "",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("live\nhold downscale/zone-a\n  " + tc.hold + "\n" + fmt.Sprintf(next, tc.last))
+			var noted plan.NoteDecrease
+			text := ""
+			for _, step := range plan.Group(s) {
+				if n, is := step.(plan.NoteDecrease); is {
+					noted, text = n, n.String()
+				}
+			}
+			if text != tc.want || (text != "" && noted.Decrease.Call != s.Zones[0].Call) {
+				t.Errorf("the plan is %v, want %q, asked by %v", plan.Notation(plan.Group(s)), tc.want, s.Zones[0].Call)
+			}
+		})
+	}
+}
+
+func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
+	s.Hold.Decrease.Generation = plan.Seen
+	if got, want := plan.Notation(plan.Group(s)), "end zone-a from 2 to 1 admitted because DownscaleOver"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want that it begins with %q", got, want)
+	}
+}
+
+// The pod before it had been taken down, and whoever is granted this one's eviction may
+// still carry that out.
+func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T) {
+	for sentence, noted := range map[string]string{
+		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
+		"or in another one":    "  noted zone-a-1 version=9 granted\n  noted zone-a-1 uid=former version=9\n",
+	} {
+		s := fixture.MustParse("live\nhold rollout/zone-a\n" + noted + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
+		if got := plan.Notation(plan.Group(s)); strings.Contains(got, "delete") {
+			t.Errorf("%s: %s", sentence, got)
+		}
 	}
 }
 

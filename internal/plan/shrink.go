@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -38,29 +37,58 @@ func (b *board) shrink() []Action {
 	return nil
 }
 
-// end takes a decrease off the hold. Where pods still leave by the one before it, that is
-// noted again by the same write.
+// end takes a decrease off the hold, or puts the one before it in its place.
 func (b *board) end(d Decrease) []Action {
-	if z, exists := b.standing(d.Zone); exists && !z.surplus.None() {
-		if seen := b.adoptDecrease(); seen != nil {
-			return seen
-		}
+	if before, leave := b.before(d); leave {
+		return []Action{NoteDecrease{Decrease: before, Because: reason.DownscaleSeen}}
 	}
-	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect}}
+	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect || d.Generation == Seen}}
+}
+
+// endUnheard is end for a decrease that failed before any pod heard of it.
+func (b *board) endUnheard(d Decrease, why string) []Action {
+	if before, leave := b.before(d); leave {
+		return []Action{NoteDecrease{Decrease: before, Because: reason.PreparationFailed, Why: why}}
+	}
+	return []Action{EndDecrease{Decrease: d, Failed: why}}
+}
+
+// before returns the decrease of the zone before this one, where pods still leave by
+// it: they may have been asked to prepare as well, in the same way (oneDecrease).
+func (b *board) before(d Decrease) (Decrease, bool) {
+	z, exists := b.standing(d.Zone)
+	if !exists || !b.adoptable(z) {
+		return Decrease{}, false
+	}
+	seen := b.seen(z)
+	if seen.Call = d.Call; !d.asks() && z.Prepares && z.Call.Invalid == "" {
+		seen.Call = z.Call // this one had nobody to ask
+	}
+	return seen, true
 }
 
 // adoptDecrease notes the decrease of a zone that has pods beyond its spec,
 // if the group is free for it. It happens anyway; noted, it excludes others.
 func (b *board) adoptDecrease() []Action {
 	for _, z := range b.standings {
-		if z.surplus.None() || z.Deleting || !b.joinable(z.Name) {
-			continue
+		if b.adoptable(z) {
+			return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: b.seen(z)}}
 		}
-		return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: Decrease{
-			Zone: z.Name, UID: z.UID, Version: z.Version, Generation: Seen, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
-		}}}
 	}
 	return nil
+}
+
+// adoptable tells whether pods leave a zone beyond its spec and the group is free to
+// note that.
+func (b *board) adoptable(z *standing) bool {
+	return !z.surplus.None() && !z.Deleting && b.joinable(z.Name)
+}
+
+// seen is the decrease by which a zone has come to the replicas it asks for.
+func (b *board) seen(z *standing) Decrease {
+	return Decrease{
+		Zone: z.Name, UID: z.UID, Version: z.Version, Generation: Seen, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
+	}
 }
 
 // joinable tells whether an operation in the zone may have the hold as it is:
@@ -168,74 +196,4 @@ func (b *board) shrinkage(zone *Zone) Refusal {
 		r.Until = b.later(b.patience(d))
 	}
 	return r
-}
-
-// later returns a time that has not come yet, or else the zero time.
-func (b *board) later(t time.Time) time.Time {
-	if t.After(b.Now) {
-		return t
-	}
-	return time.Time{}
-}
-
-// patience returns when a stage that does not end by itself is ended, or the
-// zero time. A time that nobody can have written by now ends it at once.
-func (s *Snapshot) patience(d Decrease) time.Time {
-	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
-	switch {
-	case limit == 0:
-		return time.Time{}
-	case d.Since.After(s.Now.Add(limit)):
-		return s.Now
-	}
-	return d.Since.Add(limit)
-}
-
-func (b *board) standing(name string) (*standing, bool) {
-	for _, z := range b.standings {
-		if z.Name == name {
-			return z, true
-		}
-	}
-	return &standing{Zone: &Zone{}}, false
-}
-
-// stampLimit is for how long the time of a downscale is written where it is missing.
-const stampLimit = time.Minute
-
-// stamp writes the times of downscales where they can be seen, in whole seconds.
-// After a while the hold alone keeps them: what somebody does to the annotation then
-// is his business.
-func (b *board) stamp() []Action {
-	var stamps []Action
-	for _, z := range b.standings {
-		shrank := b.shrankLately(z.Zone).Truncate(time.Second)
-		if !z.Deleting && shrank.After(z.Downscaled.Time) {
-			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
-		}
-	}
-	return stamps
-}
-
-// shrankLately returns when a zone shrank, by the downscale that is in effect or by
-// one that ended before its time was written: whoever changes the StatefulSet at that
-// moment keeps it from being written, and the pods may be gone at once.
-func (b *board) shrankLately(z *Zone) time.Time {
-	if d := b.Hold.Decrease; d.Zone == z.Name {
-		if b.Course(d) == InEffect {
-			return d.Since
-		}
-		return time.Time{} // a write would void the note
-	}
-	at := b.Hold.Downscaled[z.Name]
-	if at.After(b.Now) || b.Now.Sub(at) >= stampLimit || tells(z.Downscaled, at) {
-		return time.Time{}
-	}
-	return at
-}
-
-// tells whether a time that was stamped is that of a downscale which the hold dates:
-// it was noted before it came into effect, in whole seconds.
-func tells(stamped Moment, at time.Time) bool {
-	return !stamped.Time.Before(at.Add(-CarryLimit - RequestLimit).Truncate(time.Second))
 }

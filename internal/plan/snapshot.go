@@ -144,6 +144,18 @@ type Force struct {
 	Invalid  string // what was written instead of a number; nothing is forced
 }
 
+// Moment is a time that somebody wrote on an object. The zero Moment is none.
+type Moment struct {
+	Time    time.Time
+	Invalid string // what was written instead of a time
+}
+
+// Span is a duration that somebody wrote on an object. The zero Span is none.
+type Span struct {
+	Duration time.Duration
+	Invalid  string // what was written instead of a duration
+}
+
 // Phase is the part of a pod's state that decisions depend on.
 type Phase uint8 // small: every pod that is cached has one
 

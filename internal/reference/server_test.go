@@ -168,7 +168,7 @@ func (s *server) refuse(what string, code int32, says string) {
 	s.refuses[what], s.says = code, says
 }
 
-// questions returns what it was asked since the last call, in order of the alphabet.
+// questions returns what it was asked since the last call, sorted.
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

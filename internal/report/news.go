@@ -44,7 +44,7 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))
 		case plan.NoteDecrease:
 			if because == reason.PreparationFailed {
-				e = givesUp(step.Decrease, step.Why)
+				e = givesUp(s.Hold.Decrease, step.Why)
 				break
 			}
 			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"

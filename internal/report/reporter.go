@@ -1,8 +1,8 @@
 // Package report tells people what was decided and done: Events on
 // transitions, metrics, and the last plan of every group for /debug/groups.
 //
-// It decides nothing and is asked nothing; what it remembers serves only to
-// say each thing once. Floor 4.
+// It decides nothing; what it remembers serves to say each thing once and to answer
+// /debug/groups. Floor 4.
 package report
 
 import (

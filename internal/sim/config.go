@@ -26,6 +26,7 @@ type Config struct {
 	Budget    int // maxUnavailable of each zone; at least 1
 	Operators int // 1 or 2
 	Standby   int // processes besides that only answer evictions; with the operators at most 2
+	Handovers int // how often leadership passes from one operator to the other; 0: both lead at all times
 
 	Limit      int  // of a budget of evictions; 0: there is none
 	Partitions bool // the budget goes by partitions, which are ordinals
@@ -109,6 +110,9 @@ func (c Config) String() string {
 	if c.Standby > 0 {
 		words = append(words, fmt.Sprintf("%d standby", c.Standby))
 	}
+	if c.Handovers > 0 {
+		words = append(words, fmt.Sprintf("%d handovers", c.Handovers))
+	}
 	if c.Limit > 0 {
 		words = append(words, fmt.Sprintf("%d to be evicted per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
 	}
@@ -149,6 +153,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("explore: %d replicas, want 1 to %d", c.Replicas, maxPods)
 	case c.Operators < 1 || c.Standby < 0 || c.processes() > maxOperators:
 		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d together", c.Operators, c.Standby, maxOperators)
+	case c.Handovers > 0 && c.Operators < 2:
+		return fmt.Errorf("explore: %d handovers without a second operator", c.Handovers)
 	case c.Partitions && c.Limit < 1:
 		return fmt.Errorf("explore: partitions without a limit")
 	case c.Budget < 1:

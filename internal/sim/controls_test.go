@@ -11,6 +11,8 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 	two := Config{Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, MaxStates: 1_000_000}
 	pause := two
 	pause.Tracks = [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}}
+	passed := two
+	passed.Handovers = 1
 	evicted := Config{Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Losses: 1, MaxStates: 1_000_000, Tracks: [][]Edit{{{Evict, 0, 0}}}}
 	twoEvicted := Config{
 		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Crashes: 1, MaxStates: 1_000_000, Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 0, 1}}},
@@ -36,6 +38,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		"an eviction taken for lost while it can still happen": {evicted, Rules{Impatient: true}, "NoLostIntent", 15},
 		"webhooks that forget what a look of theirs has shown": {twoEvicted, Rules{Forgetful: true}, "WithinBudget", 12},
 		"Lease written whatever it says":                       {two, Rules{Overwriting: true}, "NoLostIntent", 30},
+		"Lease written whatever it says by who led before":     {passed, Rules{Overwriting: true}, "NoLostIntent", 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, err := Explore(tc.config, tc.rules)

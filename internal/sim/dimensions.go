@@ -14,6 +14,7 @@ const (
 	userEdits
 	operatorsDie
 	operatorsStartFromTheFirstCaches
+	leadershipPasses
 	secondStartsBehind
 	sleeperOvertaken
 	sleeperOvertakenAfterAMinute
@@ -56,6 +57,7 @@ var dimensionNames = [allDimensions]string{
 	userEdits:                        "a user changes a zone",
 	operatorsDie:                     "an operator dies, at any point of its round",
 	operatorsStartFromTheFirstCaches: "... and starts with the very first caches",
+	leadershipPasses:                 "leadership passes to another operator, at any point of a round",
 	secondStartsBehind:               "a second operator begins with the first caches while the first one works",
 	sleeperOvertaken:                 "an operator sleeps until another zone has the hold, then sends its takedown",
 	sleeperOvertakenAfterAMinute:     "... and a hold has expired before",

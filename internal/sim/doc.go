@@ -22,7 +22,8 @@
 // reply is lost, or arrive when its sender has given it up or is dead. A killed
 // operator starts with the caches it had or, where the configuration says so,
 // with those of the very beginning. Two operators both start with those, so
-// each can sleep and begin while the other one works.
+// each can sleep and begin while the other one works. Where leadership passes, one of
+// them begins rounds at a time, and the former leader goes on with the one it is in.
 //
 // The judge knows the truth. A wanted pod that is not Ready is down by us if
 // a delete of ours found it Ready, until another pod of that name is Ready or

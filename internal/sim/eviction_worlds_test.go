@@ -80,6 +80,10 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
+	{name: "an eviction beside a rollout, and another leader", wide: true, config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Handovers: 1, Templates: []int{1, 2},
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
 	{name: "an eviction beside a rollout of three zones, and a crash", wide: true, config: Config{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2, 2}, Crashes: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},

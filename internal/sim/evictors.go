@@ -1,13 +1,10 @@
 package sim
 
 import (
-	"fmt"
-
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
-	"github.com/lockstep-dev/lockstep/internal/sim/judge"
 )
 
 // evictor is somebody who wants a pod to leave: the API server, which asks a webhook
@@ -364,144 +361,6 @@ func (ev *evictor) abandonedBy(n int) {
 	if ev.answered() && int(ev.by) == n {
 		*ev = evictor{at: wanting, slot: ev.slot, born: ev.born}
 	}
-}
-
-// grantsAge lets the time pass after which nobody can carry out an eviction any more:
-// whoever can has not been answered yet.
-func (e *explorer) grantsAge(w *world, see visit) {
-	for slot, noted := range w.lease.intents {
-		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born {
-			continue
-		}
-		comes := false
-		for i := range w.evictors {
-			ev := &w.evictors[i]
-			same := int(ev.slot) == slot && ev.born == noted.born
-			comes = comes || (same && ev.at == underway && ev.version == 0)
-		}
-		if !comes || e.rules.Impatient {
-			see(w.age(slot, timeOver, "nobody can carry out the eviction of "+podNames[slot]+" any more"))
-		}
-	}
-}
-
-// age lets every record of a pod's grant be older, but for those under which a webhook
-// reads a group live: how old they are it knows from before. A grant that is younger
-// is another one, which is about to be written.
-func (w *world) age(slot int, to grant, what string) *move {
-	m := &move{next: *w, fair: true, line: func() string { return what }}
-	for _, l := range m.next.leases() {
-		if i := &l.intents[slot]; i.grant >= w.lease.intents[slot].grant {
-			i.grant = max(i.grant, to)
-		}
-	}
-	for i := range m.next.evictors {
-		if ev := &m.next.evictors[i]; ev.at == leaseRead || ev.at == zonesReadToo {
-			ev.paper = w.evictors[i].paper
-		}
-	}
-	return m
-}
-
-// over returns the pods whose granted evictions nobody can carry out any more.
-func (l *lease) over() (set slots) {
-	for slot, i := range l.intents {
-		if i.grant == timeOver {
-			set = set.with(slot)
-		}
-	}
-	return set
-}
-
-// asOf returns the record as it was known when no more grants than these were over.
-func (l lease) asOf(over slots) lease {
-	for slot := range l.intents {
-		if i := &l.intents[slot]; i.grant == timeOver && !over.has(slot) {
-			i.grant = justGranted
-		}
-	}
-	return l
-}
-
-// placesAreLost lets the time pass after which whoever has not asked again loses his
-// place in the queue.
-func (e *explorer) placesAreLost(w *world, see visit) {
-	for _, who := range w.lease.queue {
-		if who == 0 {
-			continue
-		}
-		m := move{next: *w, fair: true, line: func() string {
-			return "a place of " + string(operations[who.operation()].For(holderZone(who.holder()))) + " in the queue is lost"
-		}}
-		for _, l := range m.next.leases() {
-			l.queue.remove(who)
-		}
-		see(&m)
-	}
-}
-
-func (q *queue) remove(who waiter) {
-	kept := queue{}
-	n := 0
-	for _, w := range q {
-		if w != who && w > 0 {
-			kept[n] = w
-			n++
-		}
-	}
-	*q = kept
-}
-
-// unnoted tells whether an eviction can still take effect that the Lease does not
-// account for.
-func (ev *evictor) unnoted(w *world) bool {
-	p := w.pods[ev.slot]
-	return ev.at == underway && ev.version == 0 && p.born == ev.born && p.phase != leaving && !w.notesEviction(ev)
-}
-
-// notesEviction tells whether the Lease covers exactly this eviction.
-func (w *world) notesEviction(ev *evictor) bool {
-	noted := w.lease.intents[ev.slot]
-	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
-	apart := w.lease.holder == partitions && w.lease.operation == eviction
-	return noted.born == ev.born && noted.grant != ownDeed && (zone || apart)
-}
-
-// judgeEviction looks at an eviction that was just carried out and takes down a pod
-// that is up.
-func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
-	slot := int(ev.slot)
-	zone := zoneOf(slot)
-	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.ours &^ ev.before
-	ours := w.ours & broken
-	elsewhere := zonesIn(ours) > 1 || w.othersHarmed(zone)
-	rest := broken &^ excused &^ zoneSlots(zone)
-	beside := (broken &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
-	if e.config.Partitions { // whoever is in the same one is counted, and nobody else matters
-		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
-		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
-	}
-	rule = judge.Deed{
-		Strange:   w.pods[slot].born != ev.born,
-		Elsewhere: elsewhere,
-		Rest:      count(rest),
-		Down:      count(beside),
-		Budget:    e.config.limit(),
-		Unnoted:   !w.notesEviction(ev),
-	}.Broken(e.rules.judges)
-	if rule == "" {
-		return "", ""
-	}
-	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
-}
-
-// partitionSlots returns the pods of one ordinal.
-func partitionSlots(slot int) (set slots) {
-	for zone := range maxZones {
-		set = set.with(zone*maxPods + ordinalOf(slot))
-	}
-	return set
 }
 
 // String names the eviction in a story.

@@ -110,6 +110,7 @@ func TestImpossibleWorldsAreRefused(t *testing.T) {
 		"too many pods":            func(c *Config) { c.Replicas = 4 },
 		"no budget":                func(c *Config) { c.Budget = 0 },
 		"three operators":          func(c *Config) { c.Operators = 3 },
+		"nobody else to lead":      func(c *Config) { c.Handovers = 1 },
 		"an edit of no zone":       func(c *Config) { c.Tracks = [][]Edit{{{Pause, 1, 0}}} },
 		"a scale beyond the world": func(c *Config) { c.Tracks = [][]Edit{{{Scale, 0, 9}}} },
 	} {

@@ -29,6 +29,35 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 	return rule, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, w.ours&broken, excused)
 }
 
+// judgeEviction looks at an eviction that was just carried out and takes down a pod
+// that is up.
+func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
+	slot := int(ev.slot)
+	zone := zoneOf(slot)
+	broken := down(&w.pods, &w.zones)
+	excused := broken &^ w.ours &^ ev.before
+	ours := w.ours & broken
+	elsewhere := zonesIn(ours) > 1 || w.othersHarmed(zone)
+	rest := broken &^ excused &^ zoneSlots(zone)
+	beside := (broken &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
+	if e.config.Partitions { // whoever is in the same one is counted, and nobody else matters
+		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
+		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
+	}
+	rule = judge.Deed{
+		Strange:   w.pods[slot].born != ev.born,
+		Elsewhere: elsewhere,
+		Rest:      count(rest),
+		Down:      count(beside),
+		Budget:    e.config.limit(),
+		Unnoted:   !w.notesEviction(ev),
+	}.Broken(e.rules.judges)
+	if rule == "" {
+		return "", ""
+	}
+	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
+}
+
 // judgeState looks for takedowns that are under way, can succeed and are not noted.
 func (e *explorer) judgeState(w *world) (rule, how string) {
 	if !e.rules.judges("NoLostIntent") {
@@ -85,7 +114,30 @@ func (w *world) notes(s step) bool {
 		int(w.lease.holder) == zoneOf(int(s.target))+1
 }
 
+// unnoted tells whether an eviction can still take effect that the Lease does not
+// account for.
+func (ev *evictor) unnoted(w *world) bool {
+	p := w.pods[ev.slot]
+	return ev.at == underway && ev.version == 0 && p.born == ev.born && p.phase != leaving && !w.notesEviction(ev)
+}
+
+// notesEviction tells whether the Lease covers exactly this eviction.
+func (w *world) notesEviction(ev *evictor) bool {
+	noted := w.lease.intents[ev.slot]
+	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
+	apart := w.lease.holder == partitions && w.lease.operation == eviction
+	return noted.born == ev.born && noted.grant != ownDeed && (zone || apart)
+}
+
 func zoneSlots(zone int) slots { return (1<<maxPods - 1) << (zone * maxPods) }
+
+// partitionSlots returns the pods of one ordinal.
+func partitionSlots(slot int) (set slots) {
+	for zone := range maxZones {
+		set = set.with(zone*maxPods + ordinalOf(slot))
+	}
+	return set
+}
 
 func wantedSlots(w *world) slots {
 	var set slots

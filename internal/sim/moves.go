@@ -22,6 +22,7 @@ func (e *explorer) moves(w *world, see visit) {
 	e.kubelets(w, see)
 	e.accidents(w, see)
 	e.maintainers(w, see)
+	e.handover(w, see)
 	e.arrival(w, see)
 	e.admission(w, see)
 	e.evictions(w, see)
@@ -195,6 +196,19 @@ func (e *explorer) maintainers(w *world, see visit) {
 	}
 }
 
+// handover: another operator is elected. The former one goes on with its round.
+func (e *explorer) handover(w *world, see visit) {
+	if w.left.handovers == 0 {
+		return
+	}
+	m := move{next: *w, covers: one(leadershipPasses), line: func() string { return "leadership passes to the other operator" }}
+	m.next.left.handovers--
+	for n := range e.config.Operators {
+		m.next.operators[n].leads = !w.operators[n].leads
+	}
+	see(&m)
+}
+
 // caches jump to the present or, where they trickle, to what is on its way.
 func (e *explorer) caches(w *world, n int, see visit) {
 	o := &w.operators[n]
@@ -262,7 +276,7 @@ func (e *explorer) restart(w *world, n int, left request, see visit) {
 	}
 	o := &m.next.operators[n]
 	*o = operator{
-		pods: o.pods, zones: o.zones, podsOnTheWay: o.podsOnTheWay, zonesOnTheWay: o.zonesOnTheWay, known: o.known,
+		leads: o.leads, pods: o.pods, zones: o.zones, podsOnTheWay: o.podsOnTheWay, zonesOnTheWay: o.zonesOnTheWay, known: o.known,
 	}
 	for i := range m.next.evictors {
 		m.next.evictors[i].abandonedBy(n)
@@ -271,7 +285,9 @@ func (e *explorer) restart(w *world, n int, left request, see visit) {
 	if !e.config.OldCaches {
 		return
 	}
+	leads := o.leads
 	*o = e.first.operators[n]
+	o.leads = leads
 	m.covers |= one(operatorsStartFromTheFirstCaches)
 	m.line = func() string {
 		return operatorNames[n] + ": dies and starts again with the oldest caches" + left.onItsWay()

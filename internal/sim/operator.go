@@ -6,7 +6,9 @@ var operatorNames = [maxOperators]string{"operator-1", "operator-2"}
 func (e *explorer) work(w *world, n int, see visit) {
 	switch w.operators[n].at {
 	case idle:
-		e.begin(w, n, see)
+		if w.operators[n].leads {
+			e.begin(w, n, see)
+		}
 	case looking:
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
 		next := &m.next.operators[n]

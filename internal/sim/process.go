@@ -3,6 +3,7 @@ package sim
 // operator is a process of ours: what it sees, what it remembers, and where in
 // its round it is.
 type operator struct {
+	leads  bool // begins rounds
 	pods   pods
 	zones  zones
 	known  lease  // the newest record it knows of

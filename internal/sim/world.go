@@ -22,7 +22,7 @@ type world struct {
 
 // accidents is how often what need not happen can still happen.
 type accidents struct {
-	crashes, losses, churn, kills, lost, late, minutes, maintenance, vetoes uint8
+	crashes, losses, churn, kills, lost, late, minutes, maintenance, vetoes, handovers uint8
 }
 
 // pod is what there is under one name. The version moves when a pod is
@@ -117,17 +117,6 @@ const (
 	timeOver // nobody can carry it out any more
 )
 
-// queue is who waits, first come first.
-type queue [maxQueue]waiter
-
-// waiter is an operation and a zone in one number; zero: nobody.
-type waiter uint8
-
-func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + holder) }
-
-func (w waiter) operation() uint8 { return uint8(w-1) / 8 }
-func (w waiter) holder() uint8    { return uint8(w-1) % 8 }
-
 // slots is a set of pod names.
 type slots uint16
 
@@ -168,7 +157,7 @@ func (c Config) start() world {
 		}
 	}
 	for n := range c.processes() {
-		w.operators[n] = operator{pods: w.pods, zones: w.zones}
+		w.operators[n] = operator{leads: n == 0 || c.Handovers == 0, pods: w.pods, zones: w.zones}
 		if c.Trickle {
 			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
 		}
@@ -176,6 +165,7 @@ func (c Config) start() world {
 	w.left = accidents{
 		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
 		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance), vetoes: uint8(c.Vetoes),
+		handovers: uint8(c.Handovers),
 	}
 	return w
 }

@@ -126,6 +126,14 @@ var worlds = []*spot{
 		Tracks: [][]Edit{{{Force, 0, 0}}},
 	}},
 
+	{name: "two operators of which another one leads after a while", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Handovers: 1, Templates: []int{2, 2},
+	}},
+	{name: "two rollouts and a downscale of our own in three zones, and another leader", wide: true, memory: 4 << 30, config: Config{
+		Zones: 3, Replicas: 1, Budget: 1, Operators: 2, Handovers: 1, Templates: []int{1, 2, 2},
+		Tracks: [][]Edit{{{Force, 0, 0}}},
+	}},
+
 	{name: "three zones", wide: true, config: Config{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2, 2},
 		Kills: 1, OldCaches: true, Crashes: 1, Minutes: 1,

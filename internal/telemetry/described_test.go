@@ -98,17 +98,18 @@ func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, is, found := strings.Cut(string(text), begins)
-	if !found {
-		t.Fatalf("%s has no line %s", file, begins)
+	before, rest, found := strings.Cut(string(text), begins)
+	is, after, ends := strings.Cut(rest, "\n\n")
+	if !found || !ends {
+		t.Fatalf("%s has no line %s, or nothing after the table", file, begins)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(before+begins+table(t)), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(before+begins+table(t)+"\n"+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if is != table(t) {
+	if is+"\n" != table(t) {
 		t.Errorf("%s is out of date, run make generate", file)
 	}
 }

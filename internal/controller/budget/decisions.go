@@ -18,9 +18,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/loop"
 )
 
-// DecisionPace is how often at most a process writes into a budget what it has
+// decisionPace is how often at most a process writes into a budget what it has
 // answered: a storm of evictions is told by its last one.
-const DecisionPace = 10 * time.Second
+const decisionPace = 10 * time.Second
 
 // Decision is what somebody was answered who wanted to evict a pod.
 type Decision = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetDecision
@@ -60,10 +60,10 @@ func (d *Decisions) Take(n Name, decision Decision) {
 	if waits {
 		return
 	}
-	maps.DeleteFunc(d.written, func(_ Name, at time.Time) bool { return now.Sub(at) >= DecisionPace })
+	maps.DeleteFunc(d.written, func(_ Name, at time.Time) bool { return now.Sub(at) >= decisionPace })
 	rest := time.Duration(0)
 	if at, lately := d.written[n]; lately {
-		rest = at.Add(DecisionPace).Sub(now)
+		rest = at.Add(decisionPace).Sub(now)
 	}
 	d.Soon(n, rest)
 }
@@ -77,7 +77,7 @@ func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error)
 	if !waits || !exists || !d.Managed(n.Namespace) {
 		return loop.Gone(), nil
 	}
-	if shown := o.Status.LastDecision; shown != nil && decision.Time.Before(&shown.Time) && !shown.Time.After(d.Now().Add(DecisionPace)) {
+	if shown := o.Status.LastDecision; shown != nil && decision.Time.Before(&shown.Time) && !shown.Time.After(d.Now().Add(decisionPace)) {
 		return loop.Gone(), nil
 	}
 	if err := d.write(ctx, n, o, decision); err != nil {

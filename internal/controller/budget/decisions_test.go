@@ -86,14 +86,14 @@ func TestAStormIsToldByItsLastDecision(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			a.refuse("zone-a-0")
 		}
-		if diff := cmp.Diff([]time.Duration{DecisionPace - time.Millisecond}, a.asks); diff != "" {
+		if diff := cmp.Diff([]time.Duration{decisionPace - time.Millisecond}, a.asks); diff != "" {
 			t.Fatalf("asked for (-want +got):\n%s", diff)
 		}
 		a.write()
 		if got := w.objects[0].Status.LastDecision; len(w.written) != 2 || got.Pod != "zone-a-0" {
 			t.Errorf("written %d times, the last one %+v", len(w.written), got)
 		}
-		time.Sleep(DecisionPace)
+		time.Sleep(decisionPace)
 		a.refuse("zone-a-1")
 		if diff := cmp.Diff([]time.Duration{0}, a.asks); diff != "" {
 			t.Errorf("asked for (-want +got):\n%s", diff)
@@ -112,7 +112,7 @@ func TestWhatAnotherProcessAnsweredLaterStays(t *testing.T) {
 		if got := w.objects[0].Status.LastDecision; got != later {
 			t.Errorf("shown is %+v", got)
 		}
-		time.Sleep(DecisionPace)
+		time.Sleep(decisionPace)
 		a.refuse("zone-a-0")
 		a.write()
 		if got := w.objects[0].Status.LastDecision; got.Pod != "zone-a-0" {

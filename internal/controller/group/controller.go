@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,16 +22,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-const (
-	// lookAgain is after how long a group is looked at without an event, when the
-	// caches did not show what was expected. An event usually comes first.
-	lookAgain = time.Second
-	// waitsAgain is how often people are told what a group waits for, where no
-	// event comes: that it lasts may be news.
-	waitsAgain = time.Minute
-	// tellAfter is for how long caches may be behind before people are told.
-	tellAfter = 5 * time.Second
-)
+// tellAfter is for how long caches may be behind before people are told.
+const tellAfter = 5 * time.Second
 
 type observer interface {
 	Managed(namespace string) bool
@@ -93,12 +84,98 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
 		c.behind(ctx, cached, missing, lasting >= tellAfter)
-		return loop.After(lookAgain), nil
+		return loop.After(hold.LookAgain), nil
 	}
 	return c.step(ctx, cached)
 }
 
+// step plans on the caches and, where they do not suffice, again on a live read. Then the
+// plan is checked and carried out, and people are told.
+func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outcome, error) {
+	t, outcome := think(cached), loop.Done()
+	if t.covered.Verdict == hold.Look {
+		looked, err := c.thinkLive(ctx, t)
+		switch {
+		case errors.Is(err, errUnconfirmed):
+			return loop.After(hold.LookAgain), nil
+		case err != nil:
+			return loop.Done(), err
+		}
+		t = looked
+		if !plan.Disrupts(t.steps) {
+			outcome = loop.After(hold.LookAgain) // the caches have to catch up with what was seen
+		}
+	}
+	describe(ctx, t.seen, t.steps)
+	if broken := invariant.Check(t.seen, t.steps, t.covered); broken != nil {
+		return loop.Done(), c.refuse(t.seen, t.steps, broken)
+	}
+	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.covered)
+	c.report(ctx, t, done, err)
+	return outcome.Earlier(t.next()), err
+}
+
+// thought is a plan, with what it was made from and what the hold must say before it.
+type thought struct {
+	seen    plan.Snapshot
+	steps   []plan.Action
+	covered hold.Decision
+}
+
+func think(s plan.Snapshot) thought {
+	steps := plan.Group(s)
+	return thought{s, steps, hold.Cover(s, steps)}
+}
+
 var errUnconfirmed = errors.New("the caches do not propose what a look does")
+
+// thinkLive plans again on a live read. errUnconfirmed says that the caches do not show
+// yet what has to be known before such a plan is carried out.
+func (c *Controller) thinkLive(ctx context.Context, cached thought) (thought, error) {
+	live, err := c.look(ctx, cached.seen)
+	if err != nil {
+		s := cached.seen
+		if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
+			told := overruled(cached.steps, nil, because)
+			c.log(ctx, s, told, cached.covered, round{err: err, news: c.Reporter.Group(s, told, nil)})
+		}
+		return thought{}, fmt.Errorf("look at %s: %w", s.Key, err)
+	}
+	c.Fresh.Looked(live)
+	t := think(live)
+	if !plan.Confirms(c.Observer.Cached(live.Key), live, t.steps) {
+		_, lasts := c.trouble.tell(live.Key, live.Now, errUnconfirmed)
+		c.behind(ctx, live, "what was looked at", lasts)
+		return thought{}, errUnconfirmed
+	}
+	return t, nil
+}
+
+// look reads the group live, with its Lease where that is needed.
+func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, error) {
+	if hold.LookNeedsLease(s.Hold) {
+		return c.Observer.Live(ctx, s.Key)
+	}
+	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
+}
+
+// next says when to look again without an event.
+func (t thought) next() loop.Outcome {
+	if after, due := hold.NextLook(t.seen, t.steps, t.covered); due {
+		return loop.After(after)
+	}
+	return loop.Done()
+}
+
+// report tells people what became of a plan, and of requests that have failed for a while.
+func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt, err error) {
+	told := t.steps
+	if because, lasts := c.trouble.tell(t.seen.Key, t.seen.Now, err); lasts {
+		told = overruled(t.steps, done, because)
+	}
+	news := c.Reporter.Group(t.seen, told, done)
+	c.log(ctx, t.seen, told, t.covered, round{done, err, news})
+}
 
 // behind tells people when the caches do not catch up.
 func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
@@ -118,94 +195,6 @@ func everyZone(s plan.Snapshot, because plan.Refusal) []plan.Action {
 		waits = append(waits, plan.Wait{Zone: z.Name, Because: because})
 	}
 	return waits
-}
-
-// step plans on the caches and, where they do not suffice, again on a live read.
-func (c *Controller) step(ctx context.Context, s plan.Snapshot) (loop.Outcome, error) {
-	steps, covered := think(s)
-	outcome := loop.Done()
-	if covered.Verdict == hold.Look {
-		live, err := c.look(ctx, s)
-		if err != nil {
-			if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-				told := slices.Concat(steps, stalled(steps, nil, because))
-				c.log(ctx, s, told, covered, round{err: err, news: c.Reporter.Group(s, told, nil)})
-			}
-			return loop.Done(), fmt.Errorf("look at %s: %w", s.Key, err)
-		}
-		c.Fresh.Looked(live)
-		s = live
-		steps, covered = think(s)
-		if !plan.Confirms(c.Observer.Cached(s.Key), s, steps) {
-			_, lasts := c.trouble.tell(s.Key, s.Now, errUnconfirmed)
-			c.behind(ctx, s, "what was looked at", lasts)
-			return loop.After(lookAgain), nil
-		}
-		if !plan.Disrupts(steps) {
-			outcome = loop.After(lookAgain) // the caches have to catch up with what was seen
-		}
-	}
-	describe(ctx, s, steps)
-	if broken := invariant.Check(s, steps, covered); broken != nil {
-		return loop.Done(), c.refuse(s, steps, broken)
-	}
-	done, err := c.Executor.Run(ctx, s, steps, covered)
-	told := steps
-	if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-		told = slices.Concat(steps, stalled(steps, done, because))
-	}
-	news := c.Reporter.Group(s, told, done)
-	c.log(ctx, s, told, covered, round{done, err, news})
-	return outcome.Earlier(next(s, steps, covered)), err
-}
-
-// look reads the group live. The Lease is read as well where none is known, and
-// where it notes a decrease, whose pods are told things without a write before.
-// Else its compare-and-swap says whether what is known of it is still so (ADR 13).
-func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, error) {
-	if !s.Hold.Exists || !s.Hold.Decrease.None() {
-		return c.Observer.Live(ctx, s.Key)
-	}
-	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
-}
-
-func think(s plan.Snapshot) ([]plan.Action, hold.Decision) {
-	steps := plan.Group(s)
-	return steps, hold.Cover(s, steps)
-}
-
-// next says when to look again without an event: when a wait ends by time, when
-// the hold has to be renewed or lapses, when pods are told something again, or to tell
-// that a wait lasts.
-func next(s plan.Snapshot, steps []plan.Action, covered hold.Decision) loop.Outcome {
-	record := s.Hold
-	if covered.Verdict == hold.Write {
-		record = covered.Record
-	}
-	outcome := at(plan.Wake(steps), s.Now).Earlier(at(hold.RenewAt(record), s.Now)).Earlier(at(plan.ToldAgain(s), s.Now))
-	outcome = outcome.Earlier(at(hold.LapsesAt(record, s.Now), s.Now))
-	if waits(steps) {
-		return outcome.Earlier(loop.After(waitsAgain))
-	}
-	return outcome
-}
-
-func waits(steps []plan.Action) bool {
-	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.Wait); return is })
-}
-
-// at returns the outcome for a time, which may be none, counted from when the
-// plan was made: a clock that jumps in between changes nothing. A time that was
-// over then, so that the plan did not end it, does not make a loop that never
-// rests.
-func at(t, planned time.Time) loop.Outcome {
-	switch {
-	case t.IsZero():
-		return loop.Done()
-	case !t.After(planned):
-		return loop.After(lookAgain)
-	}
-	return loop.After(t.Sub(planned))
 }
 
 // refuse reports a plan that broke a rule of internal/invariant. Nothing of it

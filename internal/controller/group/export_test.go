@@ -2,3 +2,6 @@ package group
 
 // Stalled is stalled.
 var Stalled = stalled
+
+// Overruled is overruled.
+var Overruled = overruled

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,6 +95,26 @@ func weight(err error) int {
 		return 1
 	}
 	return 2
+}
+
+// overruled returns a plan as people are told it: where requests fail, that is what the
+// zone waits for, whatever else it would wait for.
+func overruled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
+	waits := stalled(steps, done, because)
+	stalls := map[string]bool{}
+	for _, step := range waits {
+		stalls[waitsIn(step)] = true
+	}
+	superseded := func(step plan.Action) bool { return stalls[waitsIn(step)] }
+	return slices.Concat(slices.DeleteFunc(slices.Clone(steps), superseded), waits)
+}
+
+// waitsIn returns the zone in which a step waits, or else "".
+func waitsIn(step plan.Action) string {
+	if wait, is := step.(plan.Wait); is {
+		return wait.Zone
+	}
+	return ""
 }
 
 // stalled returns a wait for each zone in which the plan wanted something that

@@ -138,3 +138,20 @@ func TestOnlyZonesWhoseStepsFailAreStalled(t *testing.T) {
 		})
 	}
 }
+
+// Whoever asks is told the same, by whatever he looks at.
+func TestWhatAZoneWaitsForIsWhatItsRequestsFailFor(t *testing.T) {
+	withdraw := plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-0"}}
+	paused := func(zone string) plan.Action {
+		return plan.Wait{Zone: zone, Because: plan.Refusal{Code: reason.Paused}}
+	}
+	steps := []plan.Action{withdraw, paused("zone-a"), paused("zone-b")}
+	because := plan.Refusal{Code: reason.RequestForbidden}
+	got := told(group.Overruled(steps, []plan.Receipt{{Step: withdraw, Err: errors.New("no")}}, because)[1:])
+	if want := "wait zone-b because Paused; wait zone-a because RequestForbidden"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if after := told(steps[1:]); after != "wait zone-a because Paused; wait zone-b because Paused" {
+		t.Errorf("the plan itself has become %q", after)
+	}
+}

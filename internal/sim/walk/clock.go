@@ -48,3 +48,36 @@ func (c clock) tooWrongAt() (instant, bool) {
 	}
 	return c.set + time.Duration(float64(left)/drift), true
 }
+
+// windUp gives a process a clock of its own.
+func (w *walk) windUp(p *process) {
+	switch {
+	case w.schedule.Rules.HastyClocks:
+		p.clock.steady = 3
+	case !w.schedule.TrueClocks:
+		p.clock.steady = slowest + (fastest-slowest)*w.chance.Float64()
+		rate := []float64{0.5, 1, 2, 0.5 + 1.5*w.chance.Float64()}[w.chance.IntN(4)]
+		w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
+	}
+}
+
+// setClock sets a wall clock, and sets it again when it is too wrong.
+func (w *walk) setClock(p *process, ahead time.Duration, rate float64) {
+	p.clock.set, p.clock.ahead, p.clock.rate = w.now, ahead, rate
+	this := p.clock
+	if at, ever := this.tooWrongAt(); ever && at > w.now {
+		w.agenda.add(at, func() {
+			if p.clock == this && w.now < w.schedule.Ends {
+				w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
+			}
+		})
+	}
+}
+
+func (w *walk) jump(p *process, value int) {
+	if w.schedule.TrueClocks {
+		return
+	}
+	w.report.Faults[clocksJump]++
+	w.setClock(p, time.Duration(value-500)*mostWrong/500, p.clock.rate)
+}

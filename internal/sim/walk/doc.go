@@ -9,9 +9,10 @@
 //	controllers, kubelets ──────┘        │             └─ watches ─► process-2 ─────────┘
 //	                                     └─► witness ─► laws (internal/sim/judge)
 //
-// A schedule is drawn from its seed: two to five groups in up to three namespaces, two or
-// three processes, and two to four bursts of what users do and of what goes wrong, hours
-// apart. How long each thing takes is drawn from the seed as well.
+// A schedule is drawn from its seed: two to five groups in up to three namespaces (once in
+// a hundred schedules twenty to forty groups), two or three processes, and two to four
+// bursts of what users do and of what goes wrong, hours apart. How long each thing takes
+// is drawn from the seed as well.
 //
 // The API server has one counter of versions, compare-and-swap, preconditions, and a log
 // of changes for each kind of object, which watches follow.

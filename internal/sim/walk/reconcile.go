@@ -10,10 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// As in internal/controller/group and internal/loop.
+// As in internal/loop.
 const (
-	lookAgain  = time.Second
-	waitsAgain = time.Minute
 	againFirst = 50 * time.Millisecond
 	againMost  = time.Minute
 	movedFirst = 2 * time.Millisecond
@@ -68,7 +66,7 @@ func (p *process) reconcile(g *group) {
 	r := &round{process: p, g: g, term: p.term, outcome: never}
 	r.seen = p.cached(g)
 	if missing, _ := p.fresh.Behind(r.seen); missing != "" {
-		r.end(lookAgain, nil)
+		r.end(hold.LookAgain, nil)
 		return
 	}
 	r.shown = p.shown(g)
@@ -77,8 +75,7 @@ func (p *process) reconcile(g *group) {
 		r.act()
 		return
 	}
-	withLease := !r.seen.Hold.Exists || !r.seen.Hold.Decrease.None()
-	p.look(g, withLease, r.whileWorking(func(live plan.Snapshot, err error) {
+	p.look(g, hold.LookNeedsLease(r.seen.Hold), r.whileWorking(func(live plan.Snapshot, err error) {
 		if err != nil {
 			r.end(never, err)
 			return
@@ -88,11 +85,11 @@ func (p *process) reconcile(g *group) {
 		r.shown = p.byCaches(g).with(live)
 		r.think()
 		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.seen, r.steps) {
-			r.end(lookAgain, nil)
+			r.end(hold.LookAgain, nil)
 			return
 		}
 		if !plan.Disrupts(r.steps) {
-			r.outcome = lookAgain
+			r.outcome = hold.LookAgain
 		}
 		r.act()
 	}))
@@ -130,27 +127,10 @@ func (r *round) act() {
 
 // next says after how long to look again without an event.
 func (r *round) next() time.Duration {
-	record := r.seen.Hold
-	if r.covered.Verdict == hold.Write {
-		record = r.covered.Record
+	if after, due := hold.NextLook(r.seen, r.steps, r.covered); due {
+		return after
 	}
-	now := r.seen.Now
-	next := never
-	for _, at := range []time.Time{plan.Wake(r.steps), hold.RenewAt(record), plan.ToldAgain(r.seen), hold.LapsesAt(record, now)} {
-		switch {
-		case at.IsZero():
-		case !at.After(now):
-			next = min(next, lookAgain)
-		default:
-			next = min(next, at.Sub(now))
-		}
-	}
-	for _, step := range r.steps {
-		if _, waits := step.(plan.Wait); waits {
-			next = min(next, waitsAgain)
-		}
-	}
-	return next
+	return never
 }
 
 // end sets the timer of the group: for the outcome, or to try again after an error.
@@ -172,7 +152,7 @@ func (r *round) end(outcome time.Duration, err error) {
 		return
 	}
 	if r.schedule.Rules.Restless {
-		outcome = min(outcome, waitsAgain)
+		outcome = min(outcome, hold.WaitsAgain)
 	}
 	if outcome == never || r.schedule.Rules.Sleepy {
 		return

@@ -8,6 +8,7 @@ import (
 // Report is what came of schedules.
 type Report struct {
 	Schedules int
+	Crowded   int // schedules with many groups
 	Moves     int // things that happened
 	Plans     int // rounds of leaders
 	Refusals  int // of downscales and evictions
@@ -95,6 +96,7 @@ var deedNames = [deeds]string{
 // Add adds what came of other schedules.
 func (r *Report) Add(other Report) {
 	r.Schedules += other.Schedules
+	r.Crowded += other.Crowded
 	r.Moves += other.Moves
 	r.Plans += other.Plans
 	r.Refusals += other.Refusals
@@ -140,6 +142,7 @@ func (r *Report) String() string {
 	var b strings.Builder
 	row := func(name string, n any) { fmt.Fprintf(&b, "%-72s %12v\n", name, n) }
 	row("schedules", r.Schedules)
+	row("... of these with twenty to forty groups", r.Crowded)
 	row("days of invented time", int(r.Days))
 	row("moves", r.Moves)
 	row("plans", r.Plans)

@@ -105,11 +105,21 @@ func clockTime(at time.Duration) string {
 	return fmt.Sprintf("%dd %s", at/(24*time.Hour), epoch.Add(at).Add(-12*time.Hour).Format("15:04:05.000"))
 }
 
+// Once in so many schedules there are many groups: a crowd at least, two at most.
+const (
+	crowdedOnce = 100
+	crowd       = 20
+)
+
 // Draw makes the schedule of a seed.
 func Draw(seed uint64) Schedule {
 	d := drawing{rand.New(rand.NewPCG(seed, 1))}
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
-	for n := range 2 + d.IntN(4) {
+	groups := 2 + d.IntN(4)
+	if seed%crowdedOnce == 0 {
+		groups = crowd + d.IntN(crowd+1)
+	}
+	for n := range groups {
 		s.Groups = append(s.Groups, d.setting(n))
 	}
 	at := time.Duration(0)
@@ -158,7 +168,7 @@ func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 			steps = append(steps, d.wish(s, g, at+d.between(0, wide))...)
 		}
 	}
-	for range 2 + d.IntN(8) {
+	for range (2 + d.IntN(8)) * (1 + len(s.Groups)/6) {
 		steps = append(steps, d.fault(s, at+d.between(0, wide)))
 	}
 	return steps

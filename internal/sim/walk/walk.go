@@ -119,6 +119,9 @@ func (w *walk) run() {
 		e.happen()
 	}
 	w.report.Schedules = 1
+	if len(w.groups) >= crowd {
+		w.report.Crowded = 1
+	}
 	w.report.Days = w.now.Hours() / 24
 	if w.broken != nil {
 		w.report.Broken = append(w.report.Broken, w.broken)

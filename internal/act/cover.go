@@ -1,0 +1,73 @@
+package act
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// Rollouts makes traces of rollouts from what Leases remember.
+type Rollouts interface {
+	// Begin returns the traceparent of a rollout that begins, "" for one without a trace.
+	Begin(ctx context.Context) string
+	// Kept returns what need not be forgotten yet.
+	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
+}
+
+// cover brings the Lease into the state that was decided.
+func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
+	switch d.Verdict {
+	case hold.Write:
+		record := e.traced(ctx, s, d.Record)
+		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
+			return e.Holds.Write(ctx, s.Key, record)
+		})
+	case hold.Remove:
+		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
+			return e.Holds.Remove(ctx, s.Key, s.Hold)
+		})
+	case hold.Carry, hold.Look:
+	}
+	return nil
+}
+
+// traced gives a record the trace of the rollout that is under way. Where there is none
+// and the group is free, its next holder has that of the reconcile. So has an intent
+// that is new.
+func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
+	reconcile := telemetry.Traceparent(ctx)
+	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
+	current := &record.Rollouts.Current
+	if current.Begun() && current.Trace == "" {
+		current.Trace = e.Rollouts.Begin(ctx)
+		telemetry.Link(ctx, current.Trace, attribute.String("lockstep.holder", record.Holder.Plain()))
+	}
+	switch {
+	case current.Begun() && current.Trace != "":
+		record.Trace = current.Trace
+	case s.Hold.Holder.Free() && reconcile != "":
+		record.Trace = reconcile
+	}
+	for i := range record.Intents {
+		if record.Intents[i].Trace == "" {
+			record.Intents[i].Trace = reconcile
+		}
+	}
+	return record
+}
+
+// within ends requests in time where the hold covers them. The hold is dated by the API
+// server's clock, and a request takes its time by the steady one.
+func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+	switch {
+	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
+		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
+	case plan.Lowers(steps):
+		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
+	}
+	return context.WithCancel(ctx)
+}

@@ -1,0 +1,89 @@
+package admission_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// sharing observes a group of two zones whose Lease is the ledger's.
+type sharing struct {
+	onlyGroup
+	lease *ledger
+}
+
+func (s sharing) Set(_, name string) (observe.Set, bool) {
+	zone, exists := s.shows.Zone(name)
+	return observe.Set{UID: zone.UID, Version: zone.Version, Held: exists, Key: s.shows.Key}, exists
+}
+
+func (s sharing) LiveSet(_ context.Context, namespace, name string) (observe.Set, error) {
+	set, _ := s.Set(namespace, name)
+	return set, nil
+}
+
+func (s sharing) Cached(key plan.Key) plan.Snapshot {
+	group := s.onlyGroup.Cached(key)
+	group.Hold = s.lease.Cached(key)
+	return group
+}
+
+func (s sharing) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
+	live := s.Cached(key)
+	live.Live = true
+	return live, nil
+}
+
+// replica is the webhook as one process serves it: its turns are its own.
+func (s sharing) replica() http.Handler {
+	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
+		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+	}})
+}
+
+// of makes a review one about another zone.
+func of(zone plan.Zone) (object func(*appsv1.StatefulSet), review func(*admissionv1.AdmissionReview)) {
+	return func(s *appsv1.StatefulSet) { s.Name, s.UID = zone.Name, types.UID(zone.UID) }, func(r *admissionv1.AdmissionReview) { r.Request.Name = zone.Name }
+}
+
+func TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted(t *testing.T) {
+	for sentence, replicas := range map[string]int{"asked of one replica": 1, "asked of two replicas": 2} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				group := atRest()
+				group.Zones[1].UID, group.Zones[1].Version = "uid-b", 7
+				group.Hold.Exists, group.Hold.Version = true, 1
+				lease := &ledger{record: group.Hold, slow: func() { time.Sleep(time.Second) }}
+				world := sharing{onlyGroup{group}, lease}
+				webhooks := []http.Handler{world.replica(), world.replica()}
+				answers := make(chan *admissionv1.AdmissionResponse, 2)
+				for n, zone := range group.Zones {
+					named, about := of(zone)
+					body := update(t, set(3, named), set(2, named), about)
+					go func() { answers <- answerTo(t, post(t, webhooks[n%replicas], preparePath, body)).Response }()
+				}
+				admitted := 0
+				for range 2 {
+					if a := <-answers; a.Allowed {
+						admitted++
+					} else if a.Result.Code != http.StatusTooManyRequests {
+						t.Errorf("refused with %+v, want a refusal for now", a.Result)
+					}
+				}
+				if admitted != 1 {
+					t.Errorf("%d of two zones may shrink, want one", admitted)
+				}
+			})
+		})
+	}
+}

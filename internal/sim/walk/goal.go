@@ -1,0 +1,92 @@
+package walk
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// mend ends all faults, and everything that keeps a group from its goal on purpose.
+func (w *walk) mend() {
+	w.tell("faults end")
+	w.network, w.slowness, w.waiting = 0, 0, nil
+	for _, p := range w.processes {
+		p.asleep = 0
+		w.setClock(p, 0, 1)
+		if p != w.elected {
+			p.resign()
+		}
+	}
+	for _, g := range w.groups {
+		w.giveBack(g)
+		for n := range g.zones {
+			w.repair(g, n)
+			w.resume(g, n)
+		}
+	}
+	w.after(time.Second, w.audit)
+}
+
+// audit looks whether every group has got to its goal.
+func (w *walk) audit() {
+	if w.elected.dead {
+		w.elect(w.elected)
+	}
+	w.elected.lead()
+	for _, g := range w.groups {
+		if why := g.unfinished(); why != "" {
+			if w.now > w.schedule.Ends+patience {
+				w.report.Missed++
+				w.violate(g, "Progress", why)
+				return
+			}
+			w.after(10*time.Second, w.audit)
+			return
+		}
+	}
+	w.report.Goals += len(w.groups)
+	w.after(2*time.Minute, w.settle)
+}
+
+// settle wants silence: whoever is at the goal plans nothing and writes nothing.
+func (w *walk) settle() {
+	written, planned := w.report.Deeds[writes], w.report.Plans
+	w.after(10*time.Minute, func() {
+		for _, g := range w.groups {
+			if why := g.unfinished(); why != "" {
+				w.violate(g, "Progress", "the goal is left again: "+why)
+			}
+		}
+		written, planned := w.report.Deeds[writes]-written, w.report.Plans-planned
+		if written+planned > 0 {
+			w.violate(nil, "Rests", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
+		}
+		w.agenda = agenda{}
+	})
+}
+
+// unfinished says what keeps a group from its goal; "" for nothing.
+func (g *group) unfinished() string {
+	switch {
+	case g.asking > 0:
+		return "somebody still asks"
+	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Decrease.None()):
+		return (*spelled)(g.lease).String()
+	}
+	for n, z := range g.zones {
+		switch {
+		case !z.Observed || z.UpdateRevision != z.template || z.CurrentRevision != z.template:
+			return z.Name + " is not at its template"
+		case z.Forced.Given && z.Replicas != z.Forced.Replicas, z.Leader != "" && !z.Forced.Given && z.Replicas != g.zones[0].Replicas:
+			return z.Name + " has not the replicas that it should have"
+		}
+		for ordinal, p := range g.pods[n] {
+			wanted := g.wanted(n, ordinal)
+			if wanted != (p != nil) || (wanted && (!p.Up() || p.Revision != z.template)) {
+				return plan.PodName(z.Name, ordinal) + " is not as it should be"
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package walk
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func (w *walk) wish(s Step, g *group) {
+	z := g.zones[s.Zone]
+	switch s.Kind {
+	case Template:
+		w.retemplate(g, s.Zone, s.Value, false)
+	case BadTemplate:
+		w.retemplate(g, s.Zone, s.Value, true)
+		w.after(s.Lasts, func() { w.repair(g, s.Zone) })
+	case Pause:
+		w.pause(s, g)
+	case Resize:
+		if n := g.sizable(s.Zone); n >= 0 {
+			g.wishes[n]++
+			w.respec(g, n, func(z *zone) { z.Replicas = 1 + s.Value%4 })
+		}
+	case Shrink:
+		if n := g.sizable(s.Zone); n >= 0 {
+			w.shrink(g, n, max(0, g.zones[n].Replicas-1-s.Value%2))
+		}
+	case Force:
+		w.force(g, s)
+	case Evict:
+		if z.Replicas > 0 {
+			w.drain(g, s.Zone, s.Value%z.Replicas)
+		}
+	case Maintain:
+		w.maintain(g, s.Lasts)
+	default: // no wish
+	}
+}
+
+// sizable returns the zone whose size people change in place of this one; -1 where
+// lockstep alone does, since it is forced.
+func (g *group) sizable(n int) int {
+	if g.zones[n].Leader != "" {
+		n = 0
+	}
+	if g.forced[n] {
+		return -1
+	}
+	return n
+}
+
+func (w *walk) retemplate(g *group, n, revision int, bad bool) {
+	name := "r" + strconv.Itoa(revision)
+	if bad {
+		name += "-bad"
+		g.bad[name] = true
+	}
+	if g.zones[n].template != name {
+		w.respec(g, n, func(z *zone) { z.template = name })
+	}
+}
+
+// repair replaces a template whose pods never become Ready.
+func (w *walk) repair(g *group, n int) {
+	if g.bad[g.zones[n].template] {
+		w.respec(g, n, func(z *zone) { z.template += "-repaired" })
+	}
+}
+
+// pause keeps a zone still until somebody ends that, or for a time.
+func (w *walk) pause(s Step, g *group) {
+	until := plan.Moment{}
+	if s.Value%2 == 0 {
+		until.Time = w.wall().Add(s.Lasts).Truncate(time.Second)
+	}
+	w.respec(g, s.Zone, func(z *zone) { z.Paused, z.PausedUntil = true, until })
+	if until.Time.IsZero() {
+		w.after(s.Lasts, func() { w.resume(g, s.Zone) })
+	}
+}
+
+func (w *walk) resume(g *group, n int) {
+	if g.zones[n].Paused {
+		w.respec(g, n, func(z *zone) { z.Paused, z.PausedUntil = false, plan.Moment{} })
+	}
+}
+
+// force lets a person demand a number of replicas, or end that.
+func (w *walk) force(g *group, s Step) {
+	n := s.Zone
+	if g.zones[n].Leader != "" {
+		n = 0
+	}
+	g.wishes[n]++
+	g.forced[n] = s.Value > 0
+	w.respec(g, n, func(z *zone) { z.Forced = plan.Force{Given: s.Value > 0, Replicas: s.Value % 4} })
+}
+
+// maintain lets somebody take the hold by hand, if it is free, and give it back later.
+func (w *walk) maintain(g *group, lasts time.Duration) {
+	record := plan.Hold{}
+	if g.lease != nil {
+		record = *g.lease
+	}
+	next, because := hold.Take(record, "manual/maintenance", w.wall(), lasts, false)
+	if !because.None() {
+		return
+	}
+	if _, ok := w.storeLease(nil, g, next); ok {
+		w.story(g, "somebody takes the hold by hand")
+		if w.chance.IntN(2) == 0 {
+			w.after(w.between(0, lasts), func() { w.giveBack(g) })
+		}
+	}
+}
+
+func (w *walk) giveBack(g *group) {
+	if g.lease == nil {
+		return
+	}
+	if next, ok := hold.GiveBack(*g.lease, true); ok {
+		w.story(g, "somebody gives the hold back")
+		w.storeLease(nil, g, next)
+	}
+}
