@@ -1,0 +1,63 @@
+package mutants
+
+// budgets are about how many pods of a zone may be down.
+var budgets = []Mutant{
+	{
+		Name:  "budget off by one, in the guard",
+		Edits: []Edit{{guards, "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "budget off by one, for everybody who asks",
+		Edits: []Edit{{budget, "return max(1, b.Pods)", "return max(1, b.Pods) + 1"}},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+		Remark: "the check of plans asks the same function; only the judge of histories has a budget of its own",
+	},
+	{
+		Name: "down pods not counted",
+		Edits: []Edit{
+			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.blame(objection)"},
+			{board, "\t\tz.down += z.missing\n", ""}, blind,
+		},
+		Test: explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "missing pods not counted",
+		Edits: []Edit{{board, "\t\tz.down += z.missing\n", ""}, blind},
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
+	},
+	{
+		Name:  "noted pods not counted",
+		Edits: []Edit{{board, "\tif noted {\n", "\tif false && noted {\n"}, blind},
+		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
+	},
+	{
+		Name: "down pods counted twice",
+		Edits: []Edit{
+			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.down += 2\n\t\t\tz.blame(objection)"},
+			{board, "\t\tz.down += z.missing\n", "\t\tz.down += 2 * z.missing\n"},
+		},
+		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
+		Remark: "too strict breaks nothing; a world with a budget of two must use it",
+	},
+	{
+		Name: "pods that are noted and down counted twice",
+		Edits: []Edit{{
+			board, "\tz.problem = firstOf(lifecycle(zone)",
+			"\tfor _, intent := range b.counting {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.problem = firstOf(lifecycle(zone)",
+		}},
+		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
+	},
+	{
+		Name:  "zone whole by the pods that exist, whatever it asks for",
+		Edits: []Edit{{board, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
+		Test:  scenarios + "a-missing-pod-spends-the-budget", Rule: "delete zone-a-1",
+		Remark: "as in a status, which counts what there is",
+	},
+	{
+		Name:  "budget counted as a status does",
+		Edits: []Edit{{board, "\t\treturn Refusal{Code: reason.PodLeaving, Pod: pod.Name}\n", "\t\treturn Refusal{}\n"}, blind},
+		Test:  scenarios + "a-terminating-pod-behind-counts-as-well", Rule: "delete zone-a-1",
+		Remark: "a pod that leaves may still be Ready in a status",
+	},
+}

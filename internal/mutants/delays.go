@@ -1,0 +1,135 @@
+package mutants
+
+// delays are about pods that must be ready to leave for a while before they do.
+var delays = []Mutant{
+	{
+		Name:  "delayed downscale without a look at what the hold notes",
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
+		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+	},
+	{
+		Name:  "delayed downscale without a look at what the pod says",
+		Edits: []Edit{{delay, "if told.Since.After(since) {", "if false {"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale of who was restarted since he agreed",
+		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
+	},
+	{
+		Name:  "delayed downscale of who was restarted since he agreed, seen by the check",
+		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+	},
+	{
+		Name:  "delayed downscale that is taken away, and who was prepared is forgotten",
+		Edits: []Edit{{delay, "if owed := b.owed(z.Zone); !owed.None() {", "if owed := b.owed(z.Zone); false {"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
+	},
+	{
+		Name:  "delayed downscale that is taken away, and nobody is told who does not answer",
+		Edits: []Edit{{group, "because = firstOf(because, b.unreleased(z.Zone))", "_ = b.unreleased"}},
+		Test:  "internal/plan TestScenariosGolden/who-has-not-answered-that-he-stays-is-waited-for", Rule: "that it stays",
+	},
+	{
+		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
+		Edits: []Edit{{delay, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
+		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
+	},
+	{
+		Name:  "delayed downscale by what was agreed to by another call",
+		Edits: []Edit{{stretch, "z.delays() && a.Call == z.Delay.Call", "z.delays()"}},
+		Test:  scenarios + "another-call-tells-those-who-are-noted-to-stay-by-the-former-one", Rule: "who are to stay",
+	},
+	{
+		Name:  "delayed downscale that is over and comes back",
+		Edits: []Edit{{stretch, "return !a.Over && z.delays()", "return z.delays()"}},
+		Test:  scenarios + "what-is-over-does-not-come-back", Rule: "that it stays",
+	},
+	{
+		Name:  "delayed downscale that waits for a clock that was ahead by years",
+		Edits: []Edit{{stretch, "known && !since.After(s.Now.Add(FarAhead))", "known"}},
+		Test:  "internal/plan TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
+	},
+	{
+		Name:  "delayed downscale whose tail jumps over a silent pod",
+		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
+		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",
+	},
+	{
+		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
+		Edits: []Edit{{delay, "[]Message{Stay, Leave}", "[]Message{Leave}"}},
+		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
+	},
+	{
+		Name:  "delayed downscale that is withdrawn and remembered",
+		Edits: []Edit{{delay, "z.wish.asked, z.Replicas, func", "0, z.Replicas, func"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale remembered for whoever comes next",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+	},
+	{
+		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
+		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
+		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+	},
+	{
+		Name:  "delayed downscale not known to the webhook of another replica",
+		Edits: []Edit{{admit, "newBoard(s.AsNoted())\n\tz, exists := b.standing(r.Zone)", "newBoard(s)\n\tz, exists := b.standing(r.Zone)"}},
+		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
+	},
+	{
+		Name:  "pods told to stay before the hold forgets that they agreed",
+		Edits: []Edit{{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\te.tell(ctx, s, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"}},
+		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
+	},
+	{
+		Name:  "who agreed noted over what nobody has read",
+		Edits: []Edit{{agreed, "if !s.Hold.Exists && !s.Live {", "if false {"}},
+		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "look live",
+	},
+	{
+		Name:  "who agreed noted, and a hold from outside prolonged",
+		Edits: []Edit{{agreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
+		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
+	},
+	{
+		Name:  "who is to leave after all told to stay where a void failed",
+		Edits: []Edit{{executor, "unmoved(steps, receipts)", "steps"}},
+		Test:  "internal/act TestNobodyIsToldToStayWhereAVoidFailed", Rule: "tell stay",
+	},
+	{
+		Name:  "stamp beside the next note",
+		Edits: []Edit{{"internal/plan/group.go", "b.unnoted(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
+		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "time of a downscale that is over stamped no more",
+		Edits: []Edit{{"internal/plan/stamp.go", "at := b.Hold.Downscaled[z.Name]\n\tif at.After(b.Now)", "at := b.Hold.Downscaled[z.Name]\n\tif true || at.After(b.Now)"}},
+		Test:  scenarios + "a-time-that-could-not-be-stamped-is-stamped-afterwards", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "stamp that voids the next note",
+		Edits: []Edit{{"internal/plan/stamp.go", "return time.Time{} // a write would void the note", "_ = d"}},
+		Test:  scenarios + "an-earlier-downscale-is-not-stamped-while-the-next-one-is-awaited", Rule: "stamp zone-b",
+	},
+	{
+		Name:  "raise that fails keeps an overdue downscale",
+		Edits: []Edit{{follow, "&& z.Name != overdue {", "&& (z.Name != overdue || true) {"}},
+		Test:  scenarios + "a-raise-that-fails-does-not-keep-an-overdue-downscale", Rule: "set zone-b from 2 to 9",
+	},
+	{
+		Name:  "pods asked on what the caches say of the hold",
+		Edits: []Edit{{cover, " || asksPods(steps)):", "):"}},
+		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
+	},
+}

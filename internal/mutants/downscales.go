@@ -1,0 +1,158 @@
+package mutants
+
+// downscales are about those that a webhook admits and the hold notes.
+var downscales = []Mutant{
+	{
+		Name:  "downscale ended on caches",
+		Edits: []Edit{{cover, "!s.Live && (changes || endsGrants(steps)", "!s.Live && (endsGrants(steps)"}},
+		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
+	},
+	{
+		Name:  "downscale ended before its last pod",
+		Edits: []Edit{{shrink, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
+		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleSeen",
+	},
+	{
+		Name:  "downscale dropped while its update can still come",
+		Edits: []Edit{{decrease, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
+		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "downscale admitted whoever has the hold",
+		Edits: []Edit{{admit, "\tholdIsElsewhere,                   // guarantee 1: one operation in one zone at a time\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "GroupHeld",
+		Remark: "that the other zone is not whole would keep it from harm",
+	},
+	{
+		Name:  "downscale admitted although another zone is not whole",
+		Edits: []Edit{{admit, "\tifSomebodyServes(restIsNotWhole),  // guarantee 2: the rest of the group serves\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
+	},
+	{
+		Name:  "downscale admitted whatever has broken while pods were prepared",
+		Edits: []Edit{{downscale, "if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {", "if because = (plan.Refusal{}); !because.None() {"}},
+		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
+	},
+	{
+		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
+		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
+		Test:  "internal/plan TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
+	},
+	{
+		Name:  "time of a downscale that an earlier one is written over",
+		Edits: []Edit{{"internal/hold/times.go", "if !by.After(times[zone]) {", "if false {"}},
+		Test:  "internal/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
+	},
+	{
+		Name:  "downscale that its former group alone judges",
+		Edits: []Edit{{downscale, "case shrinks && c.Regroups():", "case false:"}},
+		Test:  "internal/admission TestNoUpdateShrinksAZoneAndChangesItsGroup", Rule: "it_joins_one",
+	},
+	{
+		Name:  "granted eviction that is known anew with each term of a leader",
+		Edits: []Edit{{"internal/controller/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Told", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Told"}},
+		Test:  "internal/controller/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
+	},
+	{
+		Name:  "zone that moves its first ordinal on",
+		Edits: []Edit{{downscale, "case c.Moves():", "case false:"}},
+		Test:  "internal/admission TestAZoneThatHasPodsKeepsItsFirstOrdinal", Rule: "TestAZoneThatHasPodsKeepsItsFirstOrdinal",
+	},
+	{
+		Name:  "group of one zone in which partitions are evicted one after the other",
+		Edits: []Edit{{partition, "if len(b.standings) > 1 {", "if true {"}},
+		Test:  "internal/plan TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
+	},
+	{
+		Name:  "pod that counts as available from its first moment on",
+		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
+		Test:  walk, Rule: "OneZoneAtATime",
+		Remark: "the explorer has no lengths of time",
+	},
+	{
+		Name:  "time of the API server that is fast where this machine's clock is wrong",
+		Edits: []Edit{{"internal/clock/clock.go", "least: date}", "least: date.Add(time.Second)}"}},
+		Test:  "internal/clock TestAClockIsNeverAhead", Rule: "slow after",
+	},
+	{
+		Name:  "machine's clock of another pace that is believed while it agrees in passing",
+		Edits: []Edit{{"internal/clock/clock.go", "believedAfter = time.Minute", "believedAfter = 0 * time.Minute"}},
+		Test:  "internal/clock TestAClockIsNeverAhead", Rule: "slow after",
+	},
+	{
+		Name:  "minimum time between downscales one instant longer",
+		Edits: []Edit{{admit, "until := last.Add(between); b.Now.Before(until)", "until := last.Add(between); !b.Now.After(until)"}},
+		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
+	},
+	{
+		Name: "minimum time between downscales not asked for",
+		Edits: []Edit{
+			{admit, "\ttooSoon,                           // guarantee 6: the minimum time between downscales\n", ""},
+			{admit, "ifSomebodyServes(restIsNotWhole)(b, d), tooSoon(b, d))", "ifSomebodyServes(restIsNotWhole)(b, d))"},
+		},
+		Test: walk, Rule: "TooSoon",
+		Remark: "only the walk's judge knows what time it is",
+	},
+	{
+		Name:   "minimum time between downscales not asked for by pods that are down",
+		Edits:  []Edit{{admit, "\ttooSoon,                           // guarantee 6", "\tifSomebodyServes(tooSoon),         // guarantee 6"}},
+		Test:   "internal/plan TestAdmit",
+		Rule:   "who_is_down_keeps_the_minimum_time",
+		Remark: "they may come up before the update comes: a campaign has found this",
+	},
+	{
+		Name:   "downscale that counts from the yes to it",
+		Edits:  []Edit{{record, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
+		Test:   "internal/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
+		Rule:   "dated",
+		Remark: "TestWalk finds it in 547 schedules",
+	},
+	{
+		Name:  "preparation begun while another is undone",
+		Edits: []Edit{{admit, "case noted.Stage == Undoing:", "case false:"}},
+		Test:  "internal/plan TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
+	},
+	{
+		Name:  "seen downscale noted over the hold of another zone",
+		Edits: []Edit{{shrink, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
+		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
+	},
+	{
+		Name:  "downscale taken off the hold before all pods have answered",
+		Edits: []Edit{{asked, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
+		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
+	},
+	{
+		Name: "downscale and rollout of another zone at once",
+		Edits: []Edit{
+			{guards, "if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.decreaseElsewhere(zone); false {"},
+			{shrink, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
+		},
+		Test: explore + "a downscale beside a rollout", Rule: "NoLostIntent",
+		Remark: "the hold has room for the one or the other",
+	},
+	{
+		Name:  "preparation undone under the deadline that is over",
+		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
+		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
+	},
+	{
+		Name:  "webhook that writes to a namespace which opted out while it judged",
+		Edits: []Edit{{"internal/admission/holds.go", "if !h.Managed(key.Namespace) {", "if false {"}},
+		Test:  "internal/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
+	},
+	{
+		Name:  "turn of a group that every request makes anew",
+		Edits: []Edit{{"internal/admission/turns.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
+		Test:  "internal/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
+		Remark: "across replicas the Lease decides: see the next one, and the mutants that write it",
+	},
+	{
+		Name: "downscale noted over what another replica has written",
+		Edits: []Edit{{
+			downscale, "\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
+			"\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
+		}},
+		Test: "internal/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
+	},
+}

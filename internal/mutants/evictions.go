@@ -1,0 +1,153 @@
+package mutants
+
+// evictions are about those that a webhook grants and the hold notes.
+var evictions = []Mutant{
+	{
+		Name:  "eviction while somebody has the hold by hand",
+		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout while somebody takes the hold by hand", Rule: "HandsOff",
+	},
+	{
+		Name:  "eviction while another zone has the hold, seen by the check",
+		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}},
+		Test:  explore + "an eviction beside a downscale of our own", Rule: "GrantAlone",
+	},
+	{
+		Name:  "eviction while a pod of another zone is down",
+		Edits: []Edit{{evict, "\trestNotWhole,      // guarantee 2: the rest of the group serves\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "evictions beyond the budget",
+		Edits: []Edit{{evict, "\tlimitReached,      // guarantee 4: at most so many pods of a zone\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "WithinBudget",
+	},
+	{
+		Name:  "eviction of whoever lockstep itself takes down",
+		Edits: []Edit{{evict, "\talreadyNoted,    // it is about to leave already\n", ""}},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction of a partition that is down in another zone",
+		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n\tevictionsTurn,\n\tpartitionNotWhole,\n", "\tpartitionsHeld,\n\tevictionsTurn,\n"}, blindToEvictions},
+		Test:  explore + "evictions of one partition", Rule: "WithinBudget",
+	},
+	{
+		Name:  "eviction by partitions beside a rollout",
+		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n", ""}, blindToEvictions},
+		Test:  explore + "an eviction by partitions beside a rollout", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction of a pod that took the place of the one that was asked about",
+		Edits: []Edit{{evict, "if !exists || pod.UID != r.UID {", "if !exists {"}},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "ExactGrant",
+	},
+	{
+		Name:  "eviction of a pod that is down at whatever version",
+		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = pod.mayServe()\n", "\tif e.down() {\n"}},
+		Test:  explore + "an eviction and a crash", Rule: "ExactGrant",
+	},
+	{
+		Name:  "granted eviction void once its pod has another version",
+		Edits: []Edit{{fate, "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
+		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction that ends while it can happen",
+		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction that ends while it can happen, seen by the check",
+		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+	},
+	{
+		Name: "granted eviction that ends while the API server works on it",
+		Edits: []Edit{
+			{fate, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
+			{granted, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
+		},
+		Test: walk, Rule: "NotedFirst",
+		Remark: "the explorer has no lengths of time",
+	},
+	{
+		Name: "granted eviction that ends on caches",
+		Edits: []Edit{
+			{fate, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
+			{cover, "!s.Live && (changes || endsGrants(steps) || ", "!s.Live && (changes || "},
+		},
+		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+	},
+	{
+		Name:  "granted eviction that never ends",
+		Edits: []Edit{{group, "append(after, b.endGrants()...)", "append(after, b.endGrants()[:0]...)"}},
+		Test:  scenarios + "a-grant-that-nobody-carried-out-ends-by-a-look", Rule: "end grant of zone-b-0",
+	},
+	{
+		Name:  "dry run of an eviction that takes the hold",
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "case !permit.Noted() || e.DryRun:", "case !permit.Noted():"}},
+		Test:  "internal/admission TestADryRunOfAnEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
+	},
+	{
+		Name:  "granted eviction that has lapsed keeps every takedown from its look",
+		Edits: []Edit{{confirm, "return ends && a.Intent.UID == i.UID", "return false && ends && a.Intent.UID == i.UID"}},
+		Test:  "internal/controller/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
+	},
+	{
+		Name:  "caches not asked again after a look",
+		Edits: []Edit{{confirm, "!slices.Contains(proposed, uid)", "false && !slices.Contains(proposed, uid)"}},
+		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
+	},
+	{
+		Name:  "rollout that joins evictions by partitions of its zone",
+		Edits: []Edit{{guards, "(intent.Zone != zone || intent.Partition != \"\")", "intent.Zone != zone"}},
+		Test:  scenarios + "evictions-by-partitions-keep-rollouts-of-their-own-zone-waiting", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
+		Edits: []Edit{{cover, "covered.Verdict == Carry && (changes || endsGrants(steps))", "false && (changes || endsGrants(steps))"}},
+		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end grant of zone-a-1",
+	},
+	{
+		Name:  "pod rolled whose eviction is granted",
+		Edits: []Edit{{board, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
+		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "granted eviction forgotten for the repair of its pod",
+		Edits: []Edit{{record, "stays := i.Granted() && !i.Succeeded(d.UID, d.Version)", "stays := false"}, blind},
+		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "eviction that takes the hold without a look",
+		Edits: []Edit{{grants, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {", "if false {"}, blindToEvictions},
+		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "eviction granted on caches that are older than the last look",
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Verdict == hold.Look || p.behind(cached, decision) {", "if decision.Verdict == hold.Look {"}},
+		Test:  "internal/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
+		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
+	},
+	{
+		Name:  "eviction that is noted in place of others",
+		Edits: []Edit{{grants, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
+		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "hold of an eviction that nobody gives back",
+		Edits: []Edit{{group, "if holder.Free() || holder.Foreign() || b.Hold.Unreadable", "if !b.heldBy(holder.Zone()) || b.Hold.Unreadable"}},
+		Test:  explore + "an eviction and a crash", Rule: "Progress",
+	},
+	{
+		Name:  "rollout that goes before evictions that asked first",
+		Edits: []Edit{{guards, "return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)\n", "return Refusal{}\n"}},
+		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
+		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
+		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
+	},
+}

@@ -1,0 +1,75 @@
+package mutants
+
+// intents are about the hold: who takes it, what it notes, and when it is given back.
+var intents = []Mutant{
+	{
+		Name:  "intent dropped by time alone",
+		Edits: []Edit{{fate, "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn Void\n"}, blind},
+		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent dropped since its pod is not seen, however old the view",
+		Edits: []Edit{{fate, "if !stillWanted && s.PodsAt >= i.Version {", "if !stillWanted {"}, blind},
+		Test:  explore + "scaling up while the operator dies and requests come late", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent dropped since an older pod of that name is seen",
+		Edits: []Edit{{fate, "\tcase pod.Version <= i.Version:\n\t\treturn Open // an older incarnation: this view is behind\n", ""}, blind},
+		Test:  explore + "two templates while the operator dies and requests come late", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "intent that is no longer wanted dropped without a touch",
+		Edits: []Edit{{fate, "\tcase pod.Version == i.Version:\n\t\treturn Pending\n", ""}, blind},
+		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "hold taken without a look",
+		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "stale hold taken over without a look",
+		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deeds) {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "record of another process gone on with without a look",
+		Edits: []Edit{{cover, "if h.Holder != holder || !h.Own {", "if h.Holder != holder {"}},
+		Test:  explore + "three zones", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "repair planned on caches alone",
+		Edits: []Edit{{cover, "if !d.Up || d.Odd {", "if d.Odd {"}},
+		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
+		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
+	},
+	{
+		Name:  "intents of others left out of the record",
+		Edits: []Edit{{record, "case !anew || d.Noted || stays:", "case false && (!anew || d.Noted || stays):"}, blind},
+		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
+	},
+	{
+		Name:  "repair in the place of an intent finds no room in a full hold",
+		Edits: []Edit{{record, "return !d.Up && replaced[d.Pod] },", "return !d.Up && replaced[d.Pod] && false },"}},
+		Test:  "internal/hold TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent", Rule: "GrantKept",
+	},
+	{
+		Name: "hold given back while an intent counts",
+		Edits: []Edit{
+			{group, "b.Hold.Unreadable != \"\" || b.noted > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
+			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+		},
+		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
+		Remark: "asked twice: a zone with an intent is not whole either",
+	},
+	{
+		Name:  "hold never given back",
+		Edits: []Edit{{group, "\treturn []Action{Release{Holder: holder}}\n", "\treturn nil\n"}},
+		Test:  explore + "somebody takes the hold by hand", Rule: "Progress",
+	},
+	{
+		Name:  "unwanted deed never made impossible",
+		Edits: []Edit{{group, "\tdeeds = append(b.withdrawals(deeds), deeds...)\n", ""}},
+		Test:  explore + "a revert while the operator dies", Rule: "Progress",
+	},
+}

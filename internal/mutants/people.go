@@ -1,0 +1,35 @@
+package mutants
+
+// people are about what they ask for: a pause, or the hold.
+var people = []Mutant{
+	{
+		Name:  "pause that does not end",
+		Edits: []Edit{{snapshot, "return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))", "return z.Paused"}},
+		Test:  scenarios + "a-pause-that-is-over-keeps-nobody", Rule: "wait zone-a because Paused",
+	},
+	{
+		Name:  "pause that ends before its end can be read",
+		Edits: []Edit{{snapshot, "z.PausedUntil.Time.IsZero() || now", "now"}},
+		Test:  scenarios + "a-pause-whose-end-cannot-be-read-lasts", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "pause after whose end nobody looks again",
+		Edits: []Edit{{guards, "Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}", "Refusal{Code: reason.Paused}"}},
+		Test:  "internal/plan TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver", Rule: "woken at",
+	},
+	{
+		Name:  "person who drives out a rollout",
+		Edits: []Edit{{manual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
+		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
+	},
+	{
+		Name:  "person who holds while a pod is on its way",
+		Edits: []Edit{{manual, "case len(h.Intents) > 0:", "case false:"}},
+		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
+	},
+	{
+		Name:  "person who gives back what lockstep holds",
+		Edits: []Edit{{manual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
+		Test:  "internal/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
+	},
+}

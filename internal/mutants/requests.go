@@ -1,0 +1,56 @@
+package mutants
+
+// requests are about writes and their preconditions. The explorer makes these by
+// itself; the tests of whatever sends them notice the mistakes.
+var requests = []Mutant{
+	{
+		Name:  "UID dropped from the preconditions of a delete",
+		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{ResourceVersion: &version},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "version := d.Version.String()"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "uid-of-zone-a-0",
+	},
+	{
+		Name:  "resourceVersion dropped from the preconditions of a delete",
+		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{UID: &uid},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "uid := types.UID(d.UID)"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "resourceVersion dropped from touches and adoptions",
+		Edits: []Edit{{"internal/act/patch.go", "Metadata: metadata{UID: uid, ResourceVersion: version.String()}", "Metadata: metadata{UID: uid, ResourceVersion: version.String()[:0]}"}},
+		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+	},
+	{
+		Name: "intent written after the deed",
+		Edits: []Edit{
+			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
+			{executor, "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
+		},
+		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name: "replicas added before the deed",
+		Edits: []Edit{
+			{executor, "\tdone, err := e.covered(ctx, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.covered(ctx, s, steps, d)\n"},
+			{executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n", "\treceipts = append(receipts, done...)\n"},
+		},
+		Test: "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
+		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "writers go on until the hold expires",
+		Edits: []Edit{{term, "record.Renewed.Add(record.Duration - Margin)", "record.Renewed.Add(record.Duration)"}},
+		Test:  "internal/act TestNothingIsSentUnderAHoldThatCouldExpire", Rule: "want 0 in at most",
+	},
+	{
+		Name:  "Lease written without its version",
+		Edits: []Edit{{store, "\treturn leases.Update(ctx, encode(current, key, record, s.actor), metav1.UpdateOptions{})", "\tnext := encode(current, key, record, s.actor)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
+		Test:  "internal/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
+		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+	},
+	{
+		Name:  "Lease written over a record that nobody decided on",
+		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
+		Test:  "internal/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+	},
+}

@@ -1,0 +1,200 @@
+package mutants
+
+// scaling is about zones whose replicas lockstep itself sets.
+var scaling = []Mutant{
+	{
+		Name:  "own downscale carried out although another zone is not whole",
+		Edits: []Edit{{follow, "\treturn leaves, firstOf(barred(z), b.stillSafe(leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "own downscale begun beside a takedown",
+		Edits: []Edit{{guards, "\tdownscaleFirst,    // a downscale of lockstep's own comes before a zone begins\n", ""}},
+		Test:  explore + "a downscale of our own beside a rollout", Rule: "OneZoneAtATime",
+	},
+	{
+		Name:  "own downscale begun while the rollout of another zone goes on",
+		Edits: []Edit{{follow, "\t\t\tif c.Up() && b.mayReplace(", "\t\t\tif false && b.mayReplace("}},
+		Test:  scenarios + "a-rollout-that-has-the-hold-goes-on-before-a-follower-shrinks", Rule: "a-rollout-that-has-the-hold",
+	},
+	{
+		Name:  "own downscale noted while the hold is given back",
+		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
+		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
+	},
+	{
+		Name:  "downscale that somebody else asked for carried out",
+		Edits: []Edit{{shrink, "\tcase d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.Course(d) == Awaited:\n"}},
+		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DecreaseNoted",
+	},
+	{
+		Name:  "own downscale of another process carried out without a look",
+		Edits: []Edit{{cover, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
+		Test:  "internal/hold TestCover", Rule: `want "look live"`,
+	},
+	{
+		Name:  "own downscale carried out long after it was judged",
+		Edits: []Edit{{follow, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
+		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
+	},
+	{
+		Name:  "own downscale carried out although nobody wants it any more",
+		Edits: []Edit{{follow, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
+		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
+	},
+	{
+		Name:  "own downscale carried out under whatever hold there is",
+		Edits: []Edit{{follow, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
+		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
+	},
+	{
+		Name:  "own downscale takes along who was not asked",
+		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if false {"}},
+		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
+	},
+	{
+		Name:  "own downscale tried again at once after it failed",
+		Edits: []Edit{{follow, "if StillGivenUp(at, b.Now) {", "if false {"}},
+		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
+	},
+	{
+		Name:  "own downscale of a zone that must not shrink",
+		Edits: []Edit{{follow, "if z.Barred {", "if false {"}},
+		Test:  scenarios + "a-zone-that-must-not-shrink-says-so", Rule: "no-downscale binds our own",
+	},
+	{
+		Name:  "own downscale not known to the webhook",
+		Edits: []Edit{{admit, "\tif b.inOurName(d) {\n\t\treturn Verdict{}\n\t}\n", ""}},
+		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
+	},
+	{
+		Name:  "time of a downscale that was only seen lost to the next one",
+		Edits: []Edit{{record, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
+		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
+	},
+	{
+		Name:  "downscale that failed tried again at once while pods leave",
+		Edits: []Edit{{record, "(next.None() || next.Generation == plan.Seen)", "next.None()"}},
+		Test:  "internal/hold TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
+	},
+	{
+		Name:  "note of somebody else taken for one's own",
+		Edits: []Edit{{"internal/hook/preparations.go", "!(former.Ours && g.noted.Same(former))", "!g.noted.Same(former)"}},
+		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "want heard true",
+	},
+	{
+		Name:  "downscale that no pod heard of takes the one before it off the hold",
+		Edits: []Edit{{"internal/plan/asked.go", "return b.endUnheard(d, asked.Failed)", "return []Action{EndDecrease{Decrease: d, Failed: asked.Failed}}"}},
+		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
+	},
+	{
+		Name:  "downscale that asks in another way follows one whose pods still leave",
+		Edits: []Edit{{"internal/plan/admit.go", "case course == InEffect && asksAlike:", "case course == InEffect && (asksAlike || true):"}},
+		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 2 to 1 preparing",
+	},
+	{
+		Name:  "hold taken by hand beside a downscale is written over",
+		Edits: []Edit{{cover, "if noted.None() || byHand {", "if noted.None() || (byHand && false) {"}},
+		Test:  "internal/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
+	},
+	{
+		Name:  "pod whose eviction is granted taken down for the one before it",
+		Edits: []Edit{{"internal/plan/board.go", " && !b.outweighed(intent)", ""}},
+		Test:  "internal/plan TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt", Rule: "delete zone-a-1",
+	},
+	{
+		Name:  "Lease that lost its label stays hidden from whoever leads",
+		Edits: []Edit{{downscale, "\t\t\t\tshow(ctx, p.Holds, p.Log, key, live.Hold)\n", ""}},
+		Test:  "internal/admission TestWhoeverRefusesShowsALeaseThatLostItsLabel", Rule: "written 0 times",
+	},
+	{
+		Name:  "downscale that was only seen counts as judged",
+		Edits: []Edit{{shrink, "Generation: Seen,", "Generation: max(1, z.Generation-1),"}},
+		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
+	},
+	{
+		Name:  "own downscale known to the webhook however long ago",
+		Edits: []Edit{{admit, " || !b.Now.Before(noted.Since.Add(CarryLimit)) {", " {"}},
+		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
+	},
+	{
+		Name:  "own downscale that counts from the yes to it",
+		Edits: []Edit{{decrease, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
+		Test:  "internal/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
+	},
+	{
+		Name:  "own downscale known to the webhook whatever is asked for",
+		Edits: []Edit{{decrease, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
+		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
+	},
+	{
+		Name:  "careful follower grows before its leader",
+		Edits: []Edit{{follow, "if because.None() && leader.Replicas == replicas {", "if leader.Replicas == replicas {"}},
+		Test:  scenarios + "a-careful-follower-waits-for-its-leader", Rule: "LeaderNotReady",
+	},
+	{
+		Name:  "follower waits a plan for its leader's raise",
+		Edits: []Edit{{follow, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
+	},
+	{
+		Name:  "forced replicas count less than the leader's",
+		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
+		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
+	},
+	{
+		Name:  "replicas not added when the hold cannot be written",
+		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports || (sizes && size.To < 0) {"}},
+		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
+	},
+	{
+		Name:  "downscale admitted although somebody declined",
+		Edits: []Edit{{asked, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {asked, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
+		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
+	},
+	{
+		Name:  "who came up after the others agreed leaves unasked",
+		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
+		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
+	},
+	{
+		Name:  "who was asked under a note that is gone stays prepared",
+		Edits: []Edit{{shrink, "[]func() []Action{b.inVain, b.adoptDecrease}", "[]func() []Action{b.adoptDecrease}"}},
+		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
+	},
+	{
+		Name:  "who was prepared under a note that is replaced stays prepared",
+		Edits: []Edit{{downscale, "\t\treturn v.Former\n", "\t\treturn plan.Decrease{}\n"}},
+		Test:  "internal/admission TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay", Rule: "nobody_hears_of_the_next_one",
+	},
+	{
+		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
+		Edits: []Edit{{"internal/hook/preparations.go", "former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
+		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
+	},
+	{
+		Name:  "a withdrawn wish counts as a failure",
+		Edits: []Edit{{shrink, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {shrink, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
+		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
+	},
+	{
+		Name:  "leader counts before what is mirrored",
+		Edits: []Edit{{follow, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
+	},
+	{
+		Name:  "any number of replicas is taken over",
+		Edits: []Edit{{follow, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
+		Test:  scenarios + "a-number-that-cannot-be-meant-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
+	},
+	{
+		Name:  "resource told of its first zone alone",
+		Edits: []Edit{{mirror, "(least < 0 || z.Replicas < least)", "least < 0"}},
+		Test:  scenarios + "the-resource-is-told-the-smallest-number", Rule: "report ",
+	},
+	{
+		Name:  "two writers of a report answer each other",
+		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
+		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
+	},
+}
