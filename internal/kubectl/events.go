@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// eventView is an Event of late about a zone, or about a pod that is waited for.
+// eventView is a recent Event about a zone, or about a pod that is waited for.
 type eventView struct {
 	Time   time.Time `json:"time"`
 	Type   string    `json:"type"`
@@ -28,7 +28,7 @@ type eventView struct {
 // mostEvents is how many of them are shown.
 const mostEvents = 8
 
-// events returns Events of late about the zones of a group, and about pods that are
+// events returns recent Events about the zones of a group, and about pods that are
 // waited for: what others than lockstep say of those where they are warnings.
 func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
 	about := map[string]bool{}

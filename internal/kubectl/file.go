@@ -31,7 +31,7 @@ func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
 	case err != nil:
 		return plan.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
 	case len(text) > longestFile:
-		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is no snapshot", name, longestFile)
+		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, longestFile)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {

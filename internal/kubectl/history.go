@@ -31,7 +31,7 @@ type rolledView struct {
 func (a *app) history() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "history GROUP",
-		Short: "Show the rollouts of a group of late, and the one under way",
+		Short: "Show the recent rollouts of a group, and the one under way",
 		Example: `  kubectl lockstep history ingester
   kubectl lockstep history ingester -o json`,
 		Args:              one("history GROUP"),

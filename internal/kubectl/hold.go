@@ -59,7 +59,7 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 }
 
 func unfitReason(why string) error {
-	return fmt.Errorf("--reason %q has no letter from a to z and no digit; accepted: a few words, of which these are kept", why)
+	return fmt.Errorf("--reason %q has no letter a-z and no digit; accepted: a few plain words, of which only those are kept", why)
 }
 
 // longestHold is how long people may hold: what is forgotten should end.

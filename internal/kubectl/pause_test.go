@@ -83,8 +83,8 @@ func TestAPauseForTheSameReasonIsTheSame(t *testing.T) {
 
 func TestAResumeOfAGroupEndsOnePause(t *testing.T) {
 	inScene(t, []string{calmZones}, func(s *scene) {
-		s.succeeds("pause", "zone/web-c") // Alice
-		s.ends(exitWaits, "pause", "web") // Bob
+		s.succeeds("pause", "zone/web-c") // one person pauses a zone
+		s.ends(exitWaits, "pause", "web") // another pauses the group
 		for _, line := range []string{"resume web", "resume web --reason disk"} {
 			if out := s.ends(exitWaits, strings.Fields(line)...); strings.Count(out, "stays paused") != 3 || !strings.Contains(out, "--reason 'kubectl lockstep pause web'") {
 				s.Errorf("%s says:\n%s", line, out)

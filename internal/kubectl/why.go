@@ -47,7 +47,7 @@ func (a *app) why() *cobra.Command {
 		Long: `Say what a group or a pod waits for, who holds it and what to do.
 
 Of a group: every wait, with what the catalogue of reasons says of it, what the hold
-notes, who is next, and Events of late. Of a pod: its zone, what is noted about it,
+notes, who is next, and recent Events. Of a pod: its zone, what is noted about it,
 and what an eviction of it would be answered now.
 
 The exit code is 2 where something is waited for, or the eviction would be refused.`,

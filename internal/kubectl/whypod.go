@@ -43,7 +43,7 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
 	}
 	v := podViewOf(s, name)
 	if v.Zone == "" {
-		return fmt.Errorf("pod %s/%s is no pod of a zone any more: try again", c.namespace, name)
+		return fmt.Errorf("pod %s/%s is not a pod of a zone any more: try again", c.namespace, name)
 	}
 	if a.form != formTable {
 		err = a.answer(v)

@@ -47,7 +47,7 @@ func (c *cluster) zone(ctx context.Context, name, kind string) (appsv1.StatefulS
 		return appsv1.StatefulSet{}, allowed(fmt.Errorf("read StatefulSet %s/%s: %w", c.namespace, name, err))
 	}
 	if _, grouped := set.Labels[contract.GroupLabel]; !grouped {
-		return appsv1.StatefulSet{}, fmt.Errorf("StatefulSet %q has no label %s, so it is no zone of a group", name, contract.GroupLabel)
+		return appsv1.StatefulSet{}, fmt.Errorf("StatefulSet %q has no label %s, so it is not a zone of a group", name, contract.GroupLabel)
 	}
 	return *set, nil
 }

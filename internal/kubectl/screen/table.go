@@ -36,7 +36,7 @@ func (p *Page) row(row []Piece, columns []int, indent int) string {
 	for i, cell := range row {
 		text := cell.text
 		if last := i == len(row)-1; last && p.Style.Columns > 0 {
-			text = Short(text, max(10, p.Style.Columns-used))
+			text = short(text, max(10, p.Style.Columns-used))
 		} else if !last {
 			text = padded(text, columns[i]+gap)
 		}

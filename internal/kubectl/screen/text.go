@@ -72,8 +72,8 @@ var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 // Width returns how many columns a text takes.
 func Width(text string) int { return widths.StringWidth(text) }
 
-// Short cuts a text to a number of columns.
-func Short(text string, columns int) string { return widths.Truncate(text, columns, "…") }
+// short cuts a text to a number of columns.
+func short(text string, columns int) string { return widths.Truncate(text, columns, "…") }
 
 func padded(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-Width(text)))
