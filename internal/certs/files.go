@@ -76,7 +76,7 @@ func (f *Files) Run(ctx context.Context) {
 		f.trouble = err
 		f.mu.Unlock()
 		if err != nil && (before == nil || before.Error() != err.Error()) {
-			f.options.Log.WithError(err).Error("webhook certificate: the former one is served on")
+			f.options.Log.WithError(err).Error("webhook certificate files are unusable; the previous certificate is still served")
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestFilesThatCannotBeServedLeaveTheFormerOnesServed(t *testing.T) {
 				if f.serial() != first || f.files.Ready() != nil || f.files.Trouble() == nil {
 					f.Errorf("ready %v, trouble %v", f.files.Ready(), f.files.Trouble())
 				}
-				if n := len(f.lines.AllEntries()); !strings.Contains(f.lines.LastEntry().Message, "served on") {
+				if n := len(f.lines.AllEntries()); !strings.Contains(f.lines.LastEntry().Message, "still served") {
 					f.Errorf("the last of %d lines says %q", n, f.lines.LastEntry().Message)
 				}
 				f.fill(good)

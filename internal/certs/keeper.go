@@ -39,7 +39,7 @@ type Clock interface {
 	Offset() time.Duration
 }
 
-// Options say what a Keeper keeps. The functions may be nil.
+// Options say what a Keeper keeps. Published, Changed and Expires may be nil.
 type Options struct {
 	Client       kubernetes.Interface
 	Namespace    string // of the Secret
@@ -71,7 +71,7 @@ type Keeper struct {
 	off     bool // the clocks differ
 }
 
-// errNothing says that a client cannot connect.
+// errNothing is the answer while there is no certificate.
 var errNothing = errors.New("there is no webhook certificate to serve yet")
 
 // New returns a Keeper that has not looked yet.
@@ -199,9 +199,9 @@ func (k *Keeper) look(ctx context.Context) time.Duration {
 		err = k.take(ctx)
 	}
 	if err == nil && due.held {
-		k.tell(errors.New(due.because), logrus.InfoLevel)
+		k.tell(errors.New(due.because), logrus.InfoLevel, "webhook certificate is not renewed yet")
 	} else {
-		k.tell(err, logrus.ErrorLevel)
+		k.tell(err, logrus.ErrorLevel, "webhook certificate was not renewed")
 	}
 	if err != nil || due.deed != nothing {
 		return retryAfter // where it worked, its event comes first
@@ -276,7 +276,7 @@ func (k *Keeper) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.options.Log.WithFields(logrus.Fields{"deed": due.deed.String(), "because": due.because}).Info("webhook certificate")
+	k.options.Log.WithFields(logrus.Fields{"deed": due.deed.String(), "because": due.because}).Info("Secret with the webhook certificate was written")
 	return nil
 }
 
@@ -325,15 +325,15 @@ func (k *Keeper) write(ctx context.Context, read *corev1.Secret, r Record) error
 	return nil
 }
 
-// tell remembers what is wrong, and logs what is news.
-func (k *Keeper) tell(trouble error, level logrus.Level) {
+// tell remembers what is wrong, and logs with a message what is news.
+func (k *Keeper) tell(trouble error, level logrus.Level, message string) {
 	off := k.options.Clock.Offset().Abs() >= clockOff
 	k.mu.Lock()
 	before, wasOff := k.trouble, k.off
 	k.trouble, k.off = trouble, off
 	k.mu.Unlock()
 	if trouble != nil && (before == nil || before.Error() != trouble.Error()) {
-		k.options.Log.WithError(trouble).Log(level, "webhook certificate")
+		k.options.Log.WithError(trouble).Log(level, message)
 	}
 	if off && !wasOff {
 		k.options.Log.WithField("slow_by", k.options.Clock.Offset().Round(time.Second).String()).

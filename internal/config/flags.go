@@ -13,12 +13,12 @@ func (c *Config) register(t *table) {
 	t.add(namespace(&c.Kubernetes.Namespace), "kubernetes.namespace", "", "NAME",
 		"Manage exactly this namespace; it needs no opt-in label, and a Role is enough.")
 	t.add(selector(&c.Namespaces.Selector), "namespaces.selector", "lockstep.dev/enabled=true", "SELECTOR",
-		"Label selector over Namespace objects: who opted in. Label changes take effect at once, both ways. Without meaning beside -kubernetes.namespace.")
+		"Label selector over Namespace objects: who opted in. Label changes take effect at once, both ways. Ignored with -kubernetes.namespace.")
 	t.add(namespace(&c.Operator.Namespace), "operator.namespace", "", "NAME",
 		"Home of the operator's own objects: the leader Lease, and the Secret with the webhooks' certificate.").
 		or("POD_NAMESPACE", "`$POD_NAMESPACE`, else the service account's, else `"+fallbackNamespace+"`")
 	t.add(boolean(&c.PrintAdmissionPolicy), "print-admission-policy", "false", "",
-		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and end. Not beside -kubernetes.namespace, where a Role is the limit.")
+		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and exit. Not beside -kubernetes.namespace, where a Role is the limit.")
 
 	t.section("Work")
 	t.add(count(&c.Workers, 1, 1024), "workers", "32", "N",
@@ -40,7 +40,7 @@ func (c *Config) register(t *table) {
 	t.add(text(&c.ServerTLS.CAFile), "server-tls.ca-file", "", "FILE",
 		"CA of -server-tls.cert-file, for webhook configurations. Without it they are left alone, as with cert-manager.")
 	t.add(boolean(&c.ServerTLS.SelfSigned.Enabled), "server-tls.self-signed-cert.enabled", "true", "",
-		"Generate a certificate, share it among replicas in a Secret, and renew it. Without meaning beside -server-tls.cert-file.")
+		"Generate a certificate, share it among replicas in a Secret, and renew it. Ignored with -server-tls.cert-file.")
 	t.add(object(&c.ServerTLS.SelfSigned.SecretName), "server-tls.self-signed-cert.secret-name", "lockstep-webhook-certificate", "NAME",
 		"That Secret, in the namespace -operator.namespace.")
 	t.add(hosts(&c.ServerTLS.SelfSigned.Names), "server-tls.self-signed-cert.dns-name", "", "NAMES",
@@ -54,10 +54,10 @@ func (c *Config) register(t *table) {
 		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes.")
 	t.add(boolean(&c.Webhooks.UpdateCABundle), "webhooks.update-ca-bundle", "true", "",
 		"Write the CA into webhook configurations that are labelled `lockstep.dev/inject-ca=true`, or `grafana.com/inject-rollout-operator-ca=true` with `grafana.com/namespace` naming a managed namespace.")
+	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
+		"Write the CA into the webhook configurations with these names, comma-separated, and into no others. RBAC can then be limited to them.")
 	t.add(choice(&c.Webhooks.NoDownscaleOnError, "allow", "deny"), "webhooks.no-downscale.on-error", "allow", "ANSWER",
 		"What the webhook no-downscale answers when it cannot know whether a decrease is allowed: `allow`, with a warning, or `deny`.")
-	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
-		"Write it into the webhook configurations of these names, comma-separated, and into no others. RBAC can then be limited to them.")
 
 	t.section("Calls to pods")
 	t.add(domain(&c.Pods.ClusterDomain), "kubernetes.cluster-domain", "cluster.local.", "DOMAIN",
@@ -71,7 +71,7 @@ func (c *Config) register(t *table) {
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
 		"Let replicas agree by the Lease `lockstep-leader` which of them works.")
 	t.add(duration(&c.LeaderElection.LeaseDuration, time.Second), "leader-election.lease-duration", "10s", "DURATION",
-		"How long the others wait for a leader that gives no sign of life; whole seconds.")
+		"How long the others wait for a leader that has stopped renewing; whole seconds.")
 	t.add(duration(&c.LeaderElection.RenewDeadline, time.Millisecond), "leader-election.renew-deadline", "6s", "DURATION",
 		"How long a leader tries to renew before it stops working; less than the lease duration.")
 	t.add(duration(&c.LeaderElection.RetryPeriod, time.Millisecond), "leader-election.retry-period", "1s", "DURATION",
@@ -83,9 +83,9 @@ func (c *Config) register(t *table) {
 	t.add(choice(&c.Log.Format, "logfmt", "json"), "log.format", "logfmt", "FORMAT",
 		"How a log line is written: `logfmt` or `json`.")
 	t.add(choice(&c.Log.Level, "debug", "info", "warn", "error"), "log.level", "info", "LEVEL",
-		"The least important level that is logged: `debug`, `info`, `warn` or `error`.")
+		"Lowest level that is logged: `debug`, `info`, `warn` or `error`.")
 	t.add(boolean(&c.Version), "version", "false", "",
-		"Print the version and end.")
+		"Print the version and exit.")
 }
 
 // An ignored flag of the predecessor is accepted with any value, so that its

@@ -30,10 +30,10 @@ func Help() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s", strings.Join(wrap(
-		"Every flag can be given by a variable as well, "+example+"; the flag wins. "+
+		"Every flag can also be set by an environment variable: "+example+"; the flag wins. "+
 			"Flags of rollout-operator that mean nothing here are accepted, each with a warning. "+
 			"Traces follow the standard OTEL_* variables.", helpWidth), "\n"))
-	b.WriteString("\n\nExit codes: 0 after a clean end, 2 for unusable flags, 1 otherwise.\n")
+	b.WriteString("\n\nExit codes: 0 after a clean exit, 2 for unusable flags, 1 otherwise.\n")
 	return b.String()
 }
 
@@ -63,7 +63,7 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by `go test ./internal/config -update`; do not edit. -->\n\n# Configuration\n\n")
 	b.WriteString("Flags follow Go's syntax: `-name=value`, `-name value` (not for switches), one dash or two.\n" +
-		"Every flag can be given by the variable beside it; the flag wins, and an empty variable counts as\n" +
+		"Every flag can also be set by the environment variable beside it; the flag wins, and an empty variable counts as\n" +
 		"unset. All problems are reported at once, with exit code 2.\n")
 	area := ""
 	for _, o := range newTable(&Config{}).options {

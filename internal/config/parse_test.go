@@ -250,13 +250,13 @@ func TestParseRefuses(t *testing.T) {
 		"a name that no certificate can have": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=a.example,B_c", "-server-tls.self-signed-cert.secret-name=X"},
 			want: []string{
-				`-server-tls.self-signed-cert.dns-name="a.example,B_c": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "B_c" is none`,
+				`-server-tls.self-signed-cert.dns-name="a.example,B_c": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "B_c" is not one`,
 				`-server-tls.self-signed-cert.secret-name="X": want the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends`,
 			},
 		},
 		"an address that is valid on one machine alone": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=fe80::1%eth0"},
-			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is none`},
+			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is not one`},
 		},
 		"a life that is too short, too long or none": {
 			args: []string{"-server-tls.self-signed-cert.expiration=59m"},

@@ -96,7 +96,7 @@ func list(to *[]string, is func(string) bool, want string) value {
 				switch {
 				case one == "":
 				case !is(one):
-					return fmt.Errorf("%s; %q is none", want, one)
+					return fmt.Errorf("%s; %q is not one", want, one)
 				case !slices.Contains(all, one):
 					all = append(all, one)
 				}
@@ -207,7 +207,7 @@ func parseLife(text string) (time.Duration, error) {
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || n > int(math.MaxInt64/int64(unit.long))/2 {
-			return 0, fmt.Errorf("%q is no number of %s", number, unit.letter)
+			return 0, fmt.Errorf("%q is not a number of %s", number, unit.letter)
 		}
 		total, rest = total+time.Duration(n)*unit.long, behind
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// BudgetKind is the kind of object that Budget reads.
-const BudgetKind = "ZoneAwarePodDisruptionBudget"
+// budgetKind is the kind of object that Budget reads.
+const budgetKind = "ZoneAwarePodDisruptionBudget"
 
 // Budget reads a ZoneAwarePodDisruptionBudget as the API server shows it. It
 // returns all that is wrong with it, in the order in which the predecessor looked.
@@ -28,8 +28,8 @@ func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 		return unusable(b, "invalid value: there is no object")
 	case !hasSpec:
 		return unusable(b, "invalid value: there is no spec")
-	case object["kind"] != BudgetKind:
-		return unusable(b, "invalid value: kind is not "+BudgetKind)
+	case object["kind"] != budgetKind:
+		return unusable(b, "invalid value: kind is not "+budgetKind)
 	}
 	r := budgetReader{spec: spec}
 	b.Limit, b.Percentage = r.limit()

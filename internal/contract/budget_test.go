@@ -101,8 +101,8 @@ var violations = map[string]struct {
 	"a percentage below 0":         {`{` + everything + `,"maxUnavailablePercentage":-1}`, []string{"maxUnavailablePercentage is -1, not from 0 to 100"}},
 	"a percentage above 100":       {`{` + everything + `,"maxUnavailablePercentage":101}`, []string{"maxUnavailablePercentage is 101, not from 0 to 100"}},
 	"a regex that is no text":      {`{` + everything + `,"podNamePartitionRegex":5}`, []string{"podNamePartitionRegex is not a text"}},
-	"a broken regex":               {`{` + everything + `,"podNamePartitionRegex":"([0-9]+"}`, []string{`podNamePartitionRegex is no regular expression: missing closing ) "([0-9]+"`}},
-	"a regex that leaves its cage": {`{` + everything + `,"podNamePartitionRegex":"a)|(b"}`, []string{`podNamePartitionRegex is no regular expression: unexpected ) "a)|(b"`}},
+	"a broken regex":               {`{` + everything + `,"podNamePartitionRegex":"([0-9]+"}`, []string{`podNamePartitionRegex is not a regular expression: missing closing ) "([0-9]+"`}},
+	"a regex that leaves its cage": {`{` + everything + `,"podNamePartitionRegex":"a)|(b"}`, []string{`podNamePartitionRegex is not a regular expression: unexpected ) "a)|(b"`}},
 	"a regex without a group":      {`{` + everything + `,"podNamePartitionRegex":"x-[0-9]+"}`, []string{"podNamePartitionRegex has no capture group, so it says no partition"}},
 	"a choice of groups":           {`{` + everything + `,"podNamePartitionRegex":"(x)-([0-9]+)"}`, []string{"podNamePartitionRegex has 2 capture groups, so podNameRegexGroup has to say which one is the partition"}},
 	"a group too many":             {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":2}`, []string{"podNameRegexGroup is 2, and podNamePartitionRegex has 1 capture groups"}},
@@ -132,7 +132,7 @@ var violations = map[string]struct {
 		[]string{
 			"maxUnavailable and maxUnavailablePercentage exclude each other, set one of them",
 			"maxUnavailable is -1, less than 0",
-			`podNamePartitionRegex is no regular expression: missing closing ) "("`,
+			`podNamePartitionRegex is not a regular expression: missing closing ) "("`,
 			"selector needs matchLabels, which may be empty, or matchExpressions",
 			`crossZoneEvictionDelay has to be a duration like 10m or 1h30m, and not negative: it is "1d"`,
 			"maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex",
@@ -269,7 +269,7 @@ func FuzzBudget(f *testing.F) {
 		if json.Unmarshal([]byte(spec), &decoded) != nil {
 			return
 		}
-		b, wrong := contract.Budget(map[string]any{"kind": contract.BudgetKind, "spec": decoded})
+		b, wrong := contract.Budget(map[string]any{"kind": "ZoneAwarePodDisruptionBudget", "spec": decoded})
 		if len(wrong) > 0 {
 			if slices.Contains(wrong, "") {
 				t.Errorf("%q", wrong)

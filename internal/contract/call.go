@@ -74,7 +74,7 @@ func callPort(text string) (int, error) {
 	}
 	port, ok := positive(text, 65535)
 	if !ok || text[0] == '0' {
-		return 0, fmt.Errorf("is %s, which is no port", shorten(text))
+		return 0, fmt.Errorf("is %s, which is not a port", shorten(text))
 	}
 	return port, nil
 }

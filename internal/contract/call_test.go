@@ -55,11 +55,11 @@ func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	const port, path = "annotation grafana.com/prepare-downscale-http-port ", "annotation grafana.com/prepare-downscale-http-path "
 	for name, tc := range map[string]struct{ port, path, want string }{
 		"nothing is there":             {"", "", port + "is missing or empty" + ofPort + "; " + path + "is missing or empty" + ofPath},
-		"a port with a host":           {"80@host", "x", port + `is "80@host", which is no port` + ofPort},
-		"an octal port":                {"080", "x", port + `is "080", which is no port` + ofPort},
-		"a port beyond the last":       {"65536", "x", port + `is "65536", which is no port` + ofPort},
-		"a port of unicode digits":     {"８０", "x", port + `is "\uff18\uff10", which is no port` + ofPort},
-		"a long port":                  {strings.Repeat("9", 99), "x", port + `is "` + strings.Repeat("9", 39) + `..., which is no port` + ofPort},
+		"a port with a host":           {"80@host", "x", port + `is "80@host", which is not a port` + ofPort},
+		"an octal port":                {"080", "x", port + `is "080", which is not a port` + ofPort},
+		"a port beyond the last":       {"65536", "x", port + `is "65536", which is not a port` + ofPort},
+		"a port of unicode digits":     {"８０", "x", port + `is "\uff18\uff10", which is not a port` + ofPort},
+		"a long port":                  {strings.Repeat("9", 99), "x", port + `is "` + strings.Repeat("9", 39) + `..., which is not a port` + ofPort},
 		"a URL":                        {"80", "http://host/x", path + `is "http://host/x", which names a host` + ofPath},
 		"a URL without scheme":         {"80", "//host/x", path + `is "//host/x", which names a host` + ofPath},
 		"somebody at a host":           {"80", "x@host", path + `is "x@host", which has "@" at position 2` + ofPath},

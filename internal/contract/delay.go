@@ -62,7 +62,7 @@ func prometheusDuration(text string) (time.Duration, error) {
 		letters := len(text) - digits - len(strings.TrimLeft(text[digits:], "ywdhms"))
 		unit := unitOf(text[digits:digits+letters], next)
 		if digits == 0 || unit < 0 {
-			return 0, errors.New("is no duration")
+			return 0, errors.New("is not a duration")
 		}
 		n, err := strconv.ParseInt(text[:digits], 10, 64)
 		long := units[unit].long

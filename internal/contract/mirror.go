@@ -79,7 +79,7 @@ func wrongName(name string) error {
 	case name == "":
 		return errMissing
 	case !isSubdomain(name):
-		return fmt.Errorf("is %s, which is no name of an object", shorten(name))
+		return fmt.Errorf("is %s, which is not a name of an object", shorten(name))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func wrongKind(kind string) error {
 	case kind == "":
 		return errMissing
 	case !kinds.MatchString(kind):
-		return fmt.Errorf("is %s, which is no kind", shorten(kind))
+		return fmt.Errorf("is %s, which is not a kind", shorten(kind))
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func groupOf(apiVersion string) (string, error) {
 	case apiVersion == "":
 		return "", nil
 	case !grouped && !versions.MatchString(apiVersion), strings.Count(apiVersion, "/") > 1:
-		return "", fmt.Errorf("is %s, which is no group and version", shorten(apiVersion))
+		return "", fmt.Errorf("is %s, which is not a group and version", shorten(apiVersion))
 	case !grouped:
 		return "", nil
 	case group != "" && !isSubdomain(group):

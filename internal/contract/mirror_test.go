@@ -67,22 +67,22 @@ func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	}{
 		"no name":                 {map[string]string{"name": ""}, annotation + "name is missing or empty" + ofName},
 		"no kind":                 {map[string]string{"kind": ""}, annotation + "kind is missing or empty" + ofKind},
-		"a name with a path":      {map[string]string{"name": "../nodes"}, annotation + `name is "../nodes", which is no name of an object` + ofName},
-		"a name that goes up":     {map[string]string{"name": ".."}, annotation + `name is "..", which is no name of an object` + ofName},
-		"a name with a query":     {map[string]string{"name": "a?b"}, annotation + `name is "a?b", which is no name of an object` + ofName},
-		"an encoded name":         {map[string]string{"name": "a%2fb"}, annotation + `name is "a%2fb", which is no name of an object` + ofName},
-		"a name that is too long": {map[string]string{"name": strings.Repeat("a", 254)}, annotation + `name is "` + strings.Repeat("a", 39) + `..., which is no name of an object` + ofName},
-		"a kind with a space":     {map[string]string{"kind": "Replica Template"}, annotation + `kind is "Replica Template", which is no kind` + ofKind},
-		"a kind that is too long": {map[string]string{"kind": strings.Repeat("K", 64)}, annotation + `kind is "` + strings.Repeat("K", 39) + `..., which is no kind` + ofKind},
-		"two slashes":             {map[string]string{"api-version": "a/b/c"}, annotation + `api-version is "a/b/c", which is no group and version` + ofVersion},
-		"a group without version": {map[string]string{"api-version": "grafana.com"}, annotation + `api-version is "grafana.com", which is no group and version` + ofVersion},
+		"a name with a path":      {map[string]string{"name": "../nodes"}, annotation + `name is "../nodes", which is not a name of an object` + ofName},
+		"a name that goes up":     {map[string]string{"name": ".."}, annotation + `name is "..", which is not a name of an object` + ofName},
+		"a name with a query":     {map[string]string{"name": "a?b"}, annotation + `name is "a?b", which is not a name of an object` + ofName},
+		"an encoded name":         {map[string]string{"name": "a%2fb"}, annotation + `name is "a%2fb", which is not a name of an object` + ofName},
+		"a name that is too long": {map[string]string{"name": strings.Repeat("a", 254)}, annotation + `name is "` + strings.Repeat("a", 39) + `..., which is not a name of an object` + ofName},
+		"a kind with a space":     {map[string]string{"kind": "Replica Template"}, annotation + `kind is "Replica Template", which is not a kind` + ofKind},
+		"a kind that is too long": {map[string]string{"kind": strings.Repeat("K", 64)}, annotation + `kind is "` + strings.Repeat("K", 39) + `..., which is not a kind` + ofKind},
+		"two slashes":             {map[string]string{"api-version": "a/b/c"}, annotation + `api-version is "a/b/c", which is not a group and version` + ofVersion},
+		"a group without version": {map[string]string{"api-version": "grafana.com"}, annotation + `api-version is "grafana.com", which is not a group and version` + ofVersion},
 		"a group with a path":     {map[string]string{"api-version": "../v1"}, annotation + `api-version is "../v1", which has no API group` + ofVersion},
 		"a group in capitals":     {map[string]string{"api-version": "Grafana.com/v1"}, annotation + `api-version is "Grafana.com/v1", which has no API group` + ofVersion},
 		"a version with a path":   {map[string]string{"api-version": "grafana.com/.."}, annotation + `api-version is "grafana.com/..", which has no version` + ofVersion},
 		"too long a version":      {map[string]string{"api-version": "a.b/" + strings.Repeat("v", 64)}, annotation + `api-version is "a.b/` + strings.Repeat("v", 35) + `..., which has no version` + ofVersion},
 		"several": {
 			map[string]string{"name": "", "kind": "\n", "api-version": "a b/v1"},
-			annotation + "name is missing or empty" + ofName + "; " + annotation + `kind is "\n", which is no kind` + ofKind + "; " +
+			annotation + "name is missing or empty" + ofName + "; " + annotation + `kind is "\n", which is not a kind` + ofKind + "; " +
 				annotation + `api-version is "a b/v1", which has no API group` + ofVersion,
 		},
 	} {

@@ -27,18 +27,18 @@ func wholeName(text string) (*regexp.Regexp, error) {
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("is no regular expression: %s", why(err))
+		return nil, fmt.Errorf("is not a regular expression: %s", why(err))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, fmt.Errorf("is no regular expression: %s", why(err))
+		return nil, fmt.Errorf("is not a regular expression: %s", why(err))
 	}
 	if n := len(program.Inst); n > mostInstructions {
 		return nil, fmt.Errorf("is too costly: it has %d instructions, more than %d", n, mostInstructions)
 	}
 	compiled, err := regexp.Compile("^(?:" + text + ")$")
 	if err != nil {
-		return nil, fmt.Errorf("is no regular expression: %s", why(err))
+		return nil, fmt.Errorf("is not a regular expression: %s", why(err))
 	}
 	return compiled, nil
 }

@@ -48,6 +48,6 @@ func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
 func TestThePauseOfAZoneDoesNotEndBeforeAllTimes(t *testing.T) {
 	const zero = "0001-01-01T00:00:00Z"
 	if got := contract.PausedUntil(map[string]string{contract.PausedUntilAnnotation: zero}); got.Invalid == "" {
-		t.Errorf("got %+v, want that it is no time", got)
+		t.Errorf("got %+v, want that it is not a time", got)
 	}
 }
