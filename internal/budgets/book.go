@@ -1,7 +1,6 @@
 package budgets
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,8 +22,8 @@ import (
 var Resource = schema.GroupVersionResource{Group: rolloutoperatorv1.GroupName, Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
 
 const (
-	// What fails is tried again after againFirst, then ever more seldom.
-	againFirst, againMost = 100 * time.Millisecond, 30 * time.Second
+	// againMost is the longest pause before what fails is tried again.
+	againMost = 30 * time.Second
 	// keptFor is for how long what is known stands that cannot be read again.
 	keptFor = time.Minute
 	// goneAfter is for how long the kind has to be missing before budgets that were
@@ -46,7 +45,6 @@ type Book struct {
 	options  Options
 	listener func(namespace string)
 	watcher  func(namespace string)
-	poked    chan struct{} // holds one entry when the CRD has changed
 
 	mu      sync.Mutex
 	shelves map[string]*shelf // by namespace; none is empty
@@ -62,7 +60,7 @@ type Book struct {
 // New returns a Book that knows nothing yet.
 func New(o Options) *Book {
 	return &Book{
-		options: o, listener: func(string) {}, watcher: func(string) {}, poked: make(chan struct{}, 1), shelves: map[string]*shelf{},
+		options: o, listener: func(string) {}, watcher: func(string) {}, shelves: map[string]*shelf{},
 	}
 }
 
@@ -160,14 +158,4 @@ func (b *Book) Namespaces() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.shelves))
-}
-
-// Run watches until ctx ends, and returns when everything that it began has stopped.
-func (b *Book) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	if b.options.Namespace == "" {
-		running.Go(func() { b.watchDefinition(ctx) })
-	}
-	b.follow(ctx)
-	running.Wait()
 }

@@ -9,53 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/kind"
 )
 
 var errNotRead = errors.New("the budgets for evictions are not read yet")
 
-// follow watches the budgets until ctx ends, whatever becomes of their kind.
-func (b *Book) follow(ctx context.Context) {
-	reflector, pause := b.reflector(), againFirst
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := reflector.ListAndWatchWithContext(ctx)
-		if ctx.Err() == nil && apierrors.IsNotFound(err) && b.gone() {
-			reflector = b.reflector() // whose first list asks for no version of what was before
-		}
-		if time.Since(began) > 2*againMost {
-			pause = againFirst // it had gone well
-		}
-		if b.rest(ctx, pause) {
-			pause = againFirst
-		} else {
-			pause = min(2*pause, againMost)
-		}
+// Run watches until ctx ends, whatever becomes of the kind, and returns when everything
+// that it began has stopped.
+func (b *Book) Run(ctx context.Context) {
+	follower := kind.Follower{
+		Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector,
+		Ended: func(err error) bool { return apierrors.IsNotFound(err) && b.gone() },
 	}
-}
-
-// rest waits until it is time to try again, and returns whether the CRD has changed
-// meanwhile.
-func (b *Book) rest(ctx context.Context, pause time.Duration) (poked bool) {
-	const spread = 0.2
-	rest := time.NewTimer(wait.Jitter(pause, spread))
-	defer rest.Stop()
-	select {
-	case <-rest.C:
-	case <-b.poked:
-		return true
-	case <-ctx.Done():
+	if b.options.Namespace == "" {
+		follower.Metadata = b.options.Metadata
 	}
-	return false
-}
-
-func (b *Book) poke() {
-	select {
-	case b.poked <- struct{}{}:
-	default: // it is
-	}
+	follower.Run(ctx)
 }
 
 func (b *Book) reflector() *cache.Reflector {

@@ -1,7 +1,6 @@
 package rolloutgroup
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -59,7 +58,6 @@ type Book struct {
 	options BookOptions
 	changed func(Name) // an object is another one, or gone
 	filled  func()     // all that exist are known
-	poked   chan struct{}
 
 	mu      sync.Mutex
 	objects map[Name]object
@@ -70,7 +68,7 @@ type Book struct {
 // NewBook returns a Book that knows nothing yet.
 func NewBook(o BookOptions) *Book {
 	return &Book{
-		options: o, changed: func(Name) {}, filled: func() {}, poked: make(chan struct{}, 1), objects: map[Name]object{},
+		options: o, changed: func(Name) {}, filled: func() {}, objects: map[Name]object{},
 	}
 }
 
@@ -92,16 +90,6 @@ func (b *Book) names() []Name {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.objects))
-}
-
-// Run watches until ctx ends, and returns when everything that it began has stopped.
-func (b *Book) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	if b.options.Namespace == "" {
-		running.Go(func() { b.watchDefinition(ctx) })
-	}
-	b.follow(ctx)
-	running.Wait()
 }
 
 func nameOf(u *unstructured.Unstructured) Name { return Name{u.GetNamespace(), u.GetName()} }

@@ -7,56 +7,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/kind"
 )
 
-// What fails is tried again after againFirst, then ever more seldom.
-const againFirst, againMost = 100 * time.Millisecond, time.Minute
+// againMost is the longest pause before what fails is tried again.
+const againMost = time.Minute
 
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-
-// follow watches the objects until ctx ends, whatever becomes of their kind.
-func (b *Book) follow(ctx context.Context) {
-	reflector, pause := b.reflector(), againFirst
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := reflector.ListAndWatchWithContext(ctx)
-		if ctx.Err() == nil && b.lost(err) {
-			reflector = b.reflector() // whose first list asks for no version of what was before
-		}
-		if time.Since(began) > 2*againMost {
-			pause = againFirst // it had gone well
-		}
-		if b.rest(ctx, pause) {
-			pause = againFirst
-		} else {
-			pause = min(2*pause, againMost)
-		}
+// Run watches until ctx ends, whatever becomes of the kind, and returns when everything
+// that it began has stopped.
+func (b *Book) Run(ctx context.Context) {
+	follower := kind.Follower{Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector, Ended: b.lost}
+	if b.options.Namespace == "" {
+		follower.Metadata = b.options.Metadata
 	}
-}
-
-// rest waits until it is time to try again, and returns whether the CRD has changed
-// meanwhile.
-func (b *Book) rest(ctx context.Context, pause time.Duration) (poked bool) {
-	const spread = 0.2
-	rest := time.NewTimer(wait.Jitter(pause, spread))
-	defer rest.Stop()
-	select {
-	case <-rest.C:
-	case <-b.poked:
-		return true
-	case <-ctx.Done():
-	}
-	return false
+	follower.Run(ctx)
 }
 
 func (b *Book) reflector() *cache.Reflector {
@@ -100,31 +70,5 @@ func (b *Book) say(what string, log func()) {
 	if b.said != what {
 		b.said = what
 		log()
-	}
-}
-
-// watchDefinition lets the objects be looked for at once when their CRD comes,
-// changes or goes.
-func (b *Book) watchDefinition(ctx context.Context) {
-	informer := metadatainformer.NewFilteredMetadataInformer(
-		b.options.Metadata, definitions, "", 0, cache.Indexers{},
-		func(l *metav1.ListOptions) {
-			l.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, Resource.GroupResource().String()).String()
-		},
-	).Informer()
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { b.poke() }, UpdateFunc: func(_, _ any) { b.poke() }, DeleteFunc: func(any) { b.poke() },
-	})
-	if err != nil {
-		b.options.Log.WithError(err).Error("the CRD of RolloutGroups cannot be watched") // only an informer says so that runs already
-		return
-	}
-	informer.RunWithContext(ctx)
-}
-
-func (b *Book) poke() {
-	select {
-	case b.poked <- struct{}{}:
-	default: // it is
 	}
 }

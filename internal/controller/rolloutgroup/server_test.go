@@ -29,6 +29,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/kind"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -174,7 +175,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	definition := strings.Contains(q.URL.Path, definitions.Resource)
+	definition := strings.Contains(q.URL.Path, kind.Definitions.Resource)
 	if code := s.refuses[q.Method]; code != 0 && !definition {
 		s.refused++
 		return apitest.Refusal(code, whys[code]), nil
