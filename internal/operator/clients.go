@@ -63,36 +63,30 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	election := rest.CopyConfig(unlimited)
 	election.Timeout = c.LeaderElection.RenewDeadline / 2 // an unanswered request must not outlast the Lease
 
-	made := clients{clock: clock}
-	for _, one := range []struct {
-		into   *kubernetes.Interface
-		config *rest.Config
-	}{{&made.work, unlimited}, {&made.election, election}, {&made.events, throttled}, {&made.foreign.client, chosen}} {
-		client, err := kubernetes.NewForConfig(one.config)
-		if err != nil {
-			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
-		}
-		*one.into = client
+	var failed []error
+	typed := func(c *rest.Config) kubernetes.Interface {
+		client, err := kubernetes.NewForConfig(c)
+		failed = append(failed, err)
+		return client
 	}
-	for _, one := range []struct {
-		into   *metadata.Interface
-		config *rest.Config
-	}{{&made.metadata, unlimited}, {&made.foreign.metadata, chosen}} {
-		client, err := metadata.NewForConfig(one.config)
-		if err != nil {
-			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
-		}
-		*one.into = client
+	bare := func(c *rest.Config) metadata.Interface {
+		client, err := metadata.NewForConfig(c)
+		failed = append(failed, err)
+		return client
 	}
-	for _, one := range []struct {
-		into   *dynamic.Interface
-		config *rest.Config
-	}{{&made.dynamic, unlimited}, {&made.foreign.dynamic, chosen}} {
-		client, err := dynamic.NewForConfig(one.config)
-		if err != nil {
-			return clients{}, fmt.Errorf("make Kubernetes client: %w", err)
-		}
-		*one.into = client
+	untyped := func(c *rest.Config) dynamic.Interface {
+		client, err := dynamic.NewForConfig(c)
+		failed = append(failed, err)
+		return client
+	}
+	made := clients{
+		work: typed(unlimited), election: typed(election), events: typed(throttled),
+		metadata: bare(unlimited), dynamic: untyped(unlimited),
+		foreign: foreign{client: typed(chosen), metadata: bare(chosen), dynamic: untyped(chosen)},
+		clock:   clock,
+	}
+	if err := errors.Join(failed...); err != nil {
+		return clients{}, fmt.Errorf("make Kubernetes clients: %w", err)
 	}
 	return made, nil
 }
