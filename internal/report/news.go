@@ -50,6 +50,9 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"
 			e.note = fmt.Sprintf("notes the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndDecrease:
+			if z, exists := s.Zone(step.Decrease.Zone); exists && z.UID != step.Decrease.UID {
+				continue // of a StatefulSet that is gone, and no news of the one that has its name
+			}
 			if because == reason.PreparationFailed {
 				e = givesUp(step.Decrease, step.Failed)
 				break
@@ -144,7 +147,8 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 	standing := map[string]bool{}
 	var news []event
 	for _, remark := range plan.Remarks(s) {
-		id := remark.String()
+		z, _ := s.Zone(remark.Zone)
+		id := z.UID + " " + remark.String()
 		standing[id] = true
 		if !m.seen[id] {
 			code := remark.Because.Code

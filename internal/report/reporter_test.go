@@ -235,10 +235,26 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	}
 }
 
+func TestTheEndOfADownscaleIsToldOfItsOwnStatefulSet(t *testing.T) {
+	r := newRoom()
+	s := fixture.MustParse(settled)
+	end := plan.EndDecrease{Decrease: plan.Decrease{Zone: "zone-a", UID: s.Zones[0].UID, From: 3, To: 2}, Effective: true}
+	former := end
+	former.Decrease.UID = "former"
+	if r.Group(s, nil, []plan.Receipt{{Step: former}}); len(r.events) > 0 {
+		t.Errorf("of a StatefulSet that is gone: %v", r.told())
+	}
+	if r.Group(s, nil, []plan.Receipt{{Step: end}}); len(r.events) != 1 {
+		t.Errorf("of its own: %v", r.told())
+	}
+}
+
 func TestRemarksAreToldOnce(t *testing.T) {
 	odd := fixture.MustParse(settled)
 	odd.Zones[0].MaxUnavailable.Invalid = `"lots"`
 	plain := fixture.MustParse(settled)
+	anew := fixture.MustParse(settled)
+	anew.Zones[0].UID, anew.Zones[0].MaxUnavailable.Invalid = "another", `"lots"`
 	unnamed := fixture.MustParse(settled)
 	unnamed.Key.Group = ""
 	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used ("lots")`
@@ -249,6 +265,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 	}{
 		"while it stands":           {[]plan.Snapshot{odd, odd, odd}, []string{invalid}},
 		"again when it comes again": {[]plan.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
+		"of one made anew":          {[]plan.Snapshot{odd, anew}, []string{invalid, invalid}},
 		"a group without a name":    {[]plan.Snapshot{unnamed, unnamed}, []string{nameless}},
 		"none where nothing is odd": {[]plan.Snapshot{plain}, nil},
 	} {
