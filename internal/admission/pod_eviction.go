@@ -106,6 +106,9 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	permit := permitted(p.outlook(key), e, ask)
+	if permit.Allowed() && !permit.Noted() {
+		permit = permitted(plan.OutlookOf(p.Observer.Cached(key)), e, ask) // no yes rests on what was counted before
+	}
 	switch {
 	case !permit.Allowed():
 		if leave, free := p.Turns.try(key); free {
@@ -125,9 +128,9 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	return p.grant(ctx, key, e, ask)
 }
 
-// outlook is what the caches show of a group, or have shown moments ago.
+// outlook is what the caches show of a group, or have shown a moment ago.
 func (p *PodEviction) outlook(key plan.Key) plan.Outlook {
-	return p.outlooks.of(key, func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }, time.Now())
+	return p.outlooks.of(key, func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) })
 }
 
 // grant decides again, since others may have been granted meanwhile, and has the

@@ -161,6 +161,18 @@ func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
 	}
 }
 
+// Whoever asks first has the group counted, while the pod is down. The second one must
+// not be told so any more, since the pod serves.
+func TestNoYesRestsOnWhatWasCountedForSomebodyElse(t *testing.T) {
+	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
+	webhook, e := c.webhook(), c.pinned(t, "zone-a-1")
+	e.Version = 0
+	e.UID = ""
+	says(t, webhook.Judge(t.Context(), e), http.StatusOK, reason.PodIsDown)
+	c.group.Zones[0].Pods[1].Phase = plan.Ready
+	says(t, webhook.Judge(t.Context(), e), http.StatusTooManyRequests, reason.GroupHeld)
+}
+
 func TestAnEvictionThatIsBoundToAnotherVersionOfThePodIsRefusedForNow(t *testing.T) {
 	bound := func(version plan.Version) func(*admission.Eviction) {
 		return func(e *admission.Eviction) { e.Version = version }

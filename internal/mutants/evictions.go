@@ -131,6 +131,11 @@ var evictions = []Mutant{
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
 	},
 	{
+		Name:  "pod that is down by a count of a moment ago",
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "if permit.Allowed() && !permit.Noted() {", "if false {"}},
+		Test:  "internal/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
+	},
+	{
 		Name:  "eviction that is noted in place of others",
 		Edits: []Edit{{grants, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
 		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",

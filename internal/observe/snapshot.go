@@ -54,12 +54,29 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 }
 
 func (o *Observer) withPods(z plan.Zone) plan.Zone {
-	records := lookup[*podRecord](o.pods, byOwner, z.UID)
-	z.Pods = slices.Grow(z.Pods, len(records)) // the same
-	for _, r := range records {
-		z.Pods = append(z.Pods, r.pod)
+	places := placesOf(lookup[*podRecord](o.pods, byOwner, z.UID))
+	z.Pods = slices.Grow(z.Pods, len(places)) // the same
+	for _, p := range places {
+		z.Pods = append(z.Pods, p.record.pod)
 	}
 	return z
+}
+
+// place is where a pod stands in its zone. It is much smaller than the pod.
+type place struct {
+	ordinal int
+	name    string
+	record  *podRecord
+}
+
+// placesOf returns pods in order.
+func placesOf(records []*podRecord) []place {
+	places := make([]place, len(records))
+	for i, r := range records {
+		places[i] = place{r.pod.Ordinal, r.pod.Name, r}
+	}
+	slices.SortFunc(places, func(a, b place) int { return inOrder(a.ordinal, b.ordinal, a.name, b.name) })
+	return places
 }
 
 func (o *Observer) cachedPod(namespace, name string) (plan.Pod, bool) {
@@ -94,8 +111,13 @@ func strays(s plan.Snapshot) []string {
 func arrange(s *plan.Snapshot) {
 	slices.SortFunc(s.Zones, func(a, b plan.Zone) int { return plan.CompareNatural(a.Name, b.Name) })
 	for _, z := range s.Zones {
-		slices.SortFunc(z.Pods, func(a, b plan.Pod) int {
-			return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Name, b.Name))
-		})
+		slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
 	}
+}
+
+func inOrder(ordinal, other int, name, otherName string) int {
+	if ordinal != other {
+		return cmp.Compare(ordinal, other)
+	}
+	return cmp.Compare(name, otherName)
 }
