@@ -59,6 +59,28 @@ func someOf[T any](random *rand.Rand, few int, all []T) []T {
 	return some
 }
 
+// sideBySide runs a few sub-tests side by side, in the turn that their test has. Parallel
+// ones have turns of their own, after all tests that wait for one already: where each
+// takes more than a minute, since a grant has to lapse, the run would end with waiting for
+// them. Where every fault is tried they are many, and parallel.
+func sideBySide[T any](t *testing.T, all []T, name func(T) string, run func(*testing.T, T)) {
+	t.Helper()
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, one := range all {
+		if everyFault() {
+			t.Run(name(one), func(t *testing.T) {
+				t.Parallel()
+				run(t, one)
+			})
+			continue
+		}
+		running.Go(func() {
+			t.Run(name(one), func(t *testing.T) { run(t, one) })
+		})
+	}
+}
+
 // threeByThree is the group whose rollout is crashed.
 func threeByThree() []*appsv1.StatefulSet {
 	return []*appsv1.StatefulSet{zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3)}

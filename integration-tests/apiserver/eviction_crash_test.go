@@ -79,30 +79,24 @@ func leavable(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
 
 func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	for _, of := range exoduses {
-		t.Run(of.name, func(t *testing.T) {
-			t.Parallel()
-			random, _ := seeded(t)
-			const few = 2
-			var points []crashPoint
-			for _, write := range writesOfAnExodus(t, of) {
-				points = append(points, crashPoint{write, false}, crashPoint{write, true})
-			}
-			chosen := someOf(random, few, points)
-			t.Logf("evictions %s have %d crash points; %d of them are tried", of.name, len(points), len(chosen))
-			for _, point := range chosen {
-				t.Run(point.String(), func(t *testing.T) {
-					t.Parallel()
-					switch reached := of.survives(t, point); {
-					case !reached && of.needs(point.write):
-						t.Error("it was not killed there")
-					case !reached:
-						t.Log("killed at the end of its history, which has no such write")
-					}
-				})
+	sideBySide(t, exoduses, func(of exodus) string { return of.name }, func(t *testing.T, of exodus) {
+		random, _ := seeded(t)
+		const few = 2
+		var points []crashPoint
+		for _, write := range writesOfAnExodus(t, of) {
+			points = append(points, crashPoint{write, false}, crashPoint{write, true})
+		}
+		chosen := someOf(random, few, points)
+		t.Logf("evictions %s have %d crash points; %d of them are tried", of.name, len(points), len(chosen))
+		sideBySide(t, chosen, crashPoint.String, func(t *testing.T, point crashPoint) {
+			switch reached := of.survives(t, point); {
+			case !reached && of.needs(point.write):
+				t.Error("it was not killed there")
+			case !reached:
+				t.Log("killed at the end of its history, which has no such write")
 			}
 		})
-	}
+	})
 }
 
 // needs tells whether there is such a write in every history: each eviction is noted, and
