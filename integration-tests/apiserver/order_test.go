@@ -19,10 +19,11 @@ func TestAGroupWithstandsDownscalesAndRolloutsInEveryOrder(t *testing.T) {
 	if everyFault() {
 		scenes, rounds = 8, 125
 	}
+	byTwo := random.IntN(scenes)
 	for n := range scenes {
 		chance := rand.New(rand.NewPCG(seed, uint64(n)+1))
 		kind := guarded
-		if n == random.IntN(scenes) {
+		if n == byTwo {
 			kind = guardedByTwo
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

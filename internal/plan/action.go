@@ -277,3 +277,16 @@ func Disrupts(steps []Action) bool {
 	}
 	return false
 }
+
+// Acts tells whether the plan changes what others see: pods, StatefulSets, or a resource
+// that zones mirror. Noting that a zone is about to shrink is where that begins.
+func Acts(steps []Action) bool {
+	for _, step := range steps {
+		switch step.(type) {
+		case DeletePod, Withdraw, AdoptRevision, NoteDecrease, VoidDecrease, StampDownscale, SetReplicas, ReportReplicas:
+			return true
+		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndGrant, TakePlace, Release, Wait:
+		}
+	}
+	return false
+}

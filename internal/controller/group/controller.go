@@ -235,8 +235,8 @@ type round struct {
 	news bool
 }
 
-// log writes one line for a plan that did something or has news, at debug
-// level for all others. Errors themselves are the loop's to log.
+// log writes one line for a plan that did something, would do it in a dry run, or has
+// news, at debug level for all others. Errors themselves are the loop's to log.
 func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, covered hold.Decision, r round) {
 	holder := s.Hold.Holder
 	if covered.Verdict == hold.Write {
@@ -254,7 +254,7 @@ func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Acti
 	case len(r.done) > 0:
 		succeeded := successes(r.done)
 		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(r.done) - succeeded}).Info("stepped")
-	case plan.Disrupts(steps) && r.err == nil:
+	case plan.Acts(steps) && r.err == nil: // a dry run
 		entry.Info("would step")
 	case r.news:
 		entry.Info("waits")

@@ -19,7 +19,7 @@ import (
 
 // lineOf returns the last line that a controller logs of a group that it looks at again
 // and again for a while.
-func lineOf(t *testing.T, w *world, rounds int) logrus.Fields {
+func lineOf(t *testing.T, w *world, rounds int) *logrus.Entry {
 	t.Helper()
 	c, lines := newController(w)
 	for range rounds {
@@ -30,7 +30,7 @@ func lineOf(t *testing.T, w *world, rounds int) logrus.Fields {
 	if lines.LastEntry() == nil {
 		t.Fatal("nothing is logged")
 	}
-	return lines.LastEntry().Data
+	return lines.LastEntry()
 }
 
 // Whatever an Event tells of, a line of the log tells as well.
@@ -52,9 +52,31 @@ func TestALineOfLogNamesWhateverIsTold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := tc.world
 				w.cached, w.live = today(tc.cached), today("live\n"+tc.cached)
-				fields := lineOf(t, &w, 4)
+				fields := lineOf(t, &w, 4).Data
 				if got := fmt.Sprint(fields[tc.field]); !strings.Contains(got, tc.want) || (tc.want == "") != (fields[tc.field] == nil) {
 					t.Errorf("%s is %q, want %q", tc.field, got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// Here nobody carries out what is planned, as in a dry run.
+func TestADryRunSaysWhateverItWouldWrite(t *testing.T) {
+	two, one := " zone-a-0 ready@1 zone-a-1 ready@1\n", " zone-a-0 ready@1\n"
+	for sentence, tc := range map[string]struct{ zones, plan, said string }{
+		"a pod that goes":       {outdated, "delete zone-a-0", "would step"},
+		"a follower that grows": {"zone-a rev=1\n" + two + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n", "set zone-b from 1 to 2", "would step"},
+		"a follower that shrinks": {"zone-a rev=1\n" + one + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1 zone-b-1 ready@1\n",
+			"note zone-b from 2 to 1", "would step"},
+		"nothing for one that waits": {starting, "wait zone-a", "looked"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{cached: today(tc.zones), live: today("live\n" + tc.zones)}
+				line := lineOf(t, &w, 1)
+				if planned := fmt.Sprint(line.Data["plan"]); line.Message != tc.said || !strings.Contains(planned, tc.plan) {
+					t.Errorf("%q of the plan %q, want %q of one with %q", line.Message, planned, tc.said, tc.plan)
 				}
 			})
 		})
@@ -69,7 +91,7 @@ func TestHostileNamesBreakNoLineOfLog(t *testing.T) {
 			w.cached.Zones[0].UpdateRevision, w.cached.Zones[0].MaxUnavailable.Invalid = text, text
 			w.live = w.cached
 			w.live.Live = true
-			for field, said := range lineOf(t, &w, 1) {
+			for field, said := range lineOf(t, &w, 1).Data {
 				shown := fmt.Sprint(said)
 				if len(shown) > 10_000 || !utf8.ValidString(shown) || strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
 					t.Errorf("%.20q: %s has %d bytes: %.80q", text, field, len(shown), shown)
