@@ -14,60 +14,105 @@ const (
 	standsTimes = 40
 	standsLeast = 25 * time.Millisecond
 	standsMost  = 250 * time.Millisecond
+	// heardLonger is for how long one that stands no more is heard while the next one is
+	// made.
+	heardLonger = standsMost
 )
 
-// outlooks lets many requests that are refused at a time be answered from one count
-// of their group. The zero outlooks are ready for use.
+// outlooks let many requests at a time be answered from one count of their group. The
+// zero outlooks are ready for use.
 type outlooks struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*outlook
+	begun  uint64 // counts, of whatever group
 	swept  time.Time
 }
 
-type outlook struct {
-	counted chan struct{} // closed once it was
-	is      plan.Outlook
-	until   time.Time
+// outlook is the last count of a group and, while it is counted anew, the next one.
+type outlook struct{ last, next *counted }
+
+type counted struct {
+	number uint64
+	is     plan.Outlook
+	until  time.Time     // it stands
+	over   chan struct{} // closed once the count is
 }
 
-// of returns the outlook of a group. Of those who ask when it stands no more, the first
-// one counts; the others hear what was counted before, or wait where nothing was.
+// of returns an outlook for a refusal. Of those who ask when the last count stands no
+// more, the first one counts; the others hear the last one or, where that is too old,
+// wait for the next.
 func (o *outlooks) of(key plan.Key, count func() plan.Outlook) plan.Outlook {
-	began := time.Now()
+	now := time.Now()
+	return o.suiting(func(c *counted) bool { return now.Before(c.until.Add(heardLonger)) }, key, count)
+}
+
+// anew returns an outlook whose count began after it was asked for: one for all who ask
+// while another count is made.
+func (o *outlooks) anew(key plan.Key, count func() plan.Outlook) plan.Outlook {
 	o.mu.Lock()
-	known := o.groups[key]
-	if known != nil && began.Before(known.until) {
-		o.mu.Unlock()
-		<-known.counted
-		return known.is
-	}
-	next := &outlook{counted: make(chan struct{})}
-	defer close(next.counted)
-	if known == nil {
-		o.sweep(began)
-		known = next
-		o.groups[key] = known
-	}
-	known.until = began.Add(standsMost)
+	asked := o.begun
 	o.mu.Unlock()
+	return o.suiting(func(c *counted) bool { return c.number > asked }, key, count)
+}
+
+func (o *outlooks) suiting(suits func(*counted) bool, key plan.Key, count func() plan.Outlook) plan.Outlook {
+	for {
+		o.mu.Lock()
+		now, known := time.Now(), o.groups[key]
+		if known == nil {
+			known = &outlook{}
+		}
+		last, next := known.last, known.next
+		heard := last != nil && suits(last)
+		if next == nil && (!heard || !now.Before(last.until)) {
+			next = o.begin(key, known, now)
+			o.mu.Unlock()
+			return o.count(key, known, next, count)
+		}
+		o.mu.Unlock()
+		if heard {
+			return last.is
+		}
+		<-next.over
+		if suits(next) {
+			return next.is
+		}
+	}
+}
+
+// begin has everybody know that the group is counted.
+func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *counted {
+	o.sweep(now)
+	o.begun++
+	known.next = &counted{number: o.begun, over: make(chan struct{})}
+	o.groups[key] = known
+	return known.next
+}
+
+func (o *outlooks) count(key plan.Key, known *outlook, next *counted, count func() plan.Outlook) plan.Outlook {
+	began := time.Now()
+	defer o.end(key, known, next)
 	next.is = count()
-	o.replace(key, known, next, began)
+	now := time.Now()
+	next.until = now.Add(min(max(standsTimes*now.Sub(began), standsLeast), standsMost))
 	return next.is
 }
 
-// replace has what was counted stand from now on, unless it was forgotten meanwhile.
-func (o *outlooks) replace(key plan.Key, known, next *outlook, began time.Time) {
+// end has what was counted stand from now on, if counting came to its end.
+func (o *outlooks) end(key plan.Key, known *outlook, next *counted) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.groups[key] != known {
-		return
+	defer close(next.over)
+	known.next = nil
+	switch {
+	case !next.until.IsZero():
+		known.last = next
+	case known.last == nil && o.groups[key] == known:
+		delete(o.groups, key)
 	}
-	now := time.Now()
-	next.until = now.Add(min(max(standsTimes*now.Sub(began), standsLeast), standsMost))
-	o.groups[key] = next
 }
 
-// sweep forgets those that nobody has asked for of late.
+// sweep forgets, once a second, what nobody hears any more.
 func (o *outlooks) sweep(now time.Time) {
 	switch {
 	case o.groups == nil:
@@ -77,7 +122,7 @@ func (o *outlooks) sweep(now time.Time) {
 	}
 	o.swept = now
 	for key, known := range o.groups {
-		if !now.Before(known.until) {
+		if known.next == nil && !now.Before(known.last.until.Add(heardLonger)) {
 			delete(o.groups, key)
 		}
 	}

@@ -105,9 +105,10 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 // for the group's turn.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
-	permit := permitted(p.outlook(key), e, ask)
+	count := func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }
+	permit := permitted(p.outlooks.of(key, count), e, ask)
 	if permit.Allowed() && !permit.Noted() {
-		permit = permitted(plan.OutlookOf(p.Observer.Cached(key)), e, ask) // no yes rests on what was counted before
+		permit = permitted(p.outlooks.anew(key, count), e, ask) // no yes rests on what was counted before
 	}
 	switch {
 	case !permit.Allowed():
@@ -126,11 +127,6 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	}
 	defer leave()
 	return p.grant(ctx, key, e, ask)
-}
-
-// outlook is what the caches show of a group, or have shown a moment ago.
-func (p *PodEviction) outlook(key plan.Key) plan.Outlook {
-	return p.outlooks.of(key, func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) })
 }
 
 // grant decides again, since others may have been granted meanwhile, and has the
