@@ -26,6 +26,9 @@ const (
 	againMost = 30 * time.Second
 	// keptFor is for how long what is known stands that cannot be read again.
 	keptFor = time.Minute
+	// silentFor is for how long the API server may tell nothing: it sends a bookmark a
+	// minute, whatever client-go makes of requests that fail.
+	silentFor = 3 * time.Minute
 	// goneAfter is for how long the kind has to be missing before budgets that were
 	// there count as gone: one API server may know of a CRD later than another.
 	goneAfter = 10 * time.Second
@@ -53,8 +56,11 @@ type Book struct {
 	reads   *cache.Reflector  // what keeps the shelves
 	streams bool              // what exists is read by the watch itself
 	failing time.Time         // since when requests fail; zero: they do not
+	missing time.Time         // since when they fail since there is no such kind
 	trouble error             // why they do
-	said    string            // what the log says last
+
+	followed time.Time // when the API server last told what there is, or that a watch goes on
+	said     string    // what the log says last
 }
 
 // New returns a Book that knows nothing yet.
@@ -87,12 +93,15 @@ func (b *Book) Answered() bool {
 func (b *Book) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	stands := b.failing.IsZero() || time.Since(b.failing) < keptFor
+	read, silent := b.filled || b.absent, time.Since(b.followed) >= silentFor
+	stands := !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
 	switch {
-	case (b.filled || b.absent) && stands:
+	case read && stands:
 		return nil
 	case b.trouble != nil:
 		return fmt.Errorf("the budgets for evictions are not known: %w", b.trouble)
+	case read:
+		return errSilent
 	}
 	return errNotRead
 }

@@ -3,6 +3,7 @@ package budgets
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +16,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/kind"
 )
 
-var errNotRead = errors.New("the budgets for evictions are not read yet")
+var (
+	errNotRead = errors.New("the budgets for evictions are not read yet")
+	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", silentFor)
+)
 
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
 // that it began has stopped.
@@ -41,7 +45,10 @@ func (b *Book) reflector() *cache.Reflector {
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			events, err := objects.Watch(ctx, o)
 			b.watched(ctx, err, o.SendInitialEvents != nil)
-			return events, err
+			if err != nil {
+				return nil, err
+			}
+			return kind.Heard(events, b.heard), nil
 		},
 	}, b.options.Client)
 	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
@@ -71,16 +78,23 @@ func (b *Book) watched(ctx context.Context, err error, fromTheBeginning bool) {
 	case ctx.Err() != nil:
 	case fromTheBeginning:
 		b.streams = err == nil
-	case err == nil:
-		b.works()
-	default:
+	case err != nil:
 		b.fails(err)
+	case b.followed.IsZero():
+		b.works() // later on, not before something is heard from it
 	}
+}
+
+// heard hears a sign of life from a watch.
+func (b *Book) heard() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.works()
 }
 
 // works hears that what is known follows the API server. Call it locked.
 func (b *Book) works() {
-	b.failing, b.trouble = time.Time{}, nil
+	b.failing, b.missing, b.trouble, b.followed = time.Time{}, time.Time{}, nil, time.Now()
 	b.say("watched", func() { b.options.Log.Info("the budgets for evictions are watched") })
 }
 
@@ -91,8 +105,12 @@ func (b *Book) fails(err error) {
 	}
 	b.trouble = err
 	if apierrors.IsNotFound(err) {
+		if b.missing.IsZero() {
+			b.missing = time.Now()
+		}
 		return // see gone
 	}
+	b.missing = time.Time{}
 	b.say("failing: "+string(apierrors.ReasonForError(err)), func() {
 		b.options.Log.WithError(err).Warn("the budgets for evictions cannot be read, which is tried again")
 	})
@@ -110,7 +128,7 @@ func (b *Book) say(what string, log func()) {
 // then nothing is left of its objects.
 func (b *Book) gone() bool {
 	b.mu.Lock()
-	if len(b.shelves) > 0 && time.Since(b.failing) < goneAfter {
+	if len(b.shelves) > 0 && time.Since(b.missing) < goneAfter {
 		b.mu.Unlock()
 		return false
 	}
@@ -120,7 +138,7 @@ func (b *Book) gone() bool {
 	left := b.shelves
 	b.shelves = map[string]*shelf{}
 	b.filled, b.absent = false, true
-	b.failing, b.trouble = time.Time{}, nil
+	b.failing, b.trouble, b.followed = time.Time{}, nil, time.Now()
 	b.mu.Unlock()
 	for namespace := range left {
 		b.tell(namespace, true)

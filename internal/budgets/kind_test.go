@@ -164,6 +164,59 @@ func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
 	}
 }
 
+// client-go tries again by itself, and says so to nobody, where it is told to come back
+// later and where a connection breaks.
+func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
+	for sentence, begins := range map[string]func(*desk){
+		"too many requests":             func(d *desk) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
+		"connections break":             func(d *desk) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
+		"watches tell nothing any more": func(d *desk) { d.silence(true) },
+	} {
+		for how, streams := range map[string]bool{"listed": false, "streamed": true} {
+			t.Run(sentence+", "+how, func(t *testing.T) {
+				s := withKind()
+				s.streams = streams
+				s.put("team", "a", covering("a"))
+				atDesk(t, "", s, func(d *desk) {
+					d.want("a", true)
+					time.Sleep(time.Hour)
+					begins(d)
+					seconds(50)
+					d.want("a", true)
+					seconds(150)
+					d.want("a", false)
+					time.Sleep(time.Hour)
+					d.want("a", false)
+					d.refuse(0, "list", "watch")
+					d.silence(false)
+					seconds(70)
+					d.want("a", true)
+				})
+			})
+		}
+	}
+}
+
+// What was missing for a moment after long trouble of another kind is not gone.
+func TestBudgetsStandWhenTheirKindIsMissingForAMomentAfterOtherTrouble(t *testing.T) {
+	s := withKind()
+	s.put("team", "a", covering("a"))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		d.refuse(http.StatusServiceUnavailable, "list", "watch")
+		d.interrupt()
+		time.Sleep(time.Hour)
+		d.hide()
+		d.refuse(0, "list", "watch")
+		d.define() // it is asked at once
+		seconds(5)
+		d.want("a", false)
+		d.serve()
+		seconds(70)
+		d.want("a", true)
+	})
+}
+
 func TestWatchesThatEndNowAndThenAreNoTrouble(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))

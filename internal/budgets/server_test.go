@@ -2,6 +2,7 @@ package budgets_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,7 +49,11 @@ type server struct {
 	readers apitest.Watchers[place]
 	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
 	streams bool             // a watch may begin with all that exists
+	mute    bool             // watches stay open, and tell nothing, not even bookmarks
 }
+
+// unanswered is a code for no answer at all: the connection breaks.
+const unanswered = -1
 
 // place is where an object is.
 type place struct{ resource, namespace string }
@@ -172,6 +177,27 @@ func (s *server) tell(what watch.EventType, resource, namespace string, object r
 	s.readers.Tell(place{resource, namespace}, apitest.Event(what, object))
 }
 
+// bookmark tells watches of budgets, of one namespace or of all, up to which version
+// they are.
+func (s *server) bookmark(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mute {
+		return
+	}
+	s.tell(watch.Bookmark, kind, namespace, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget",
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
+	}})
+}
+
+// silence lets watches that are open go on without a word, or ends that.
+func (s *server) silence(mute bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = mute
+}
+
 // refuse answers a verb on the budgets with a code; 0: no more.
 func (s *server) refuse(code int32, verbs ...string) {
 	s.mu.Lock()
@@ -213,6 +239,8 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	s.asked = append(s.asked, asked)
 	code := s.refuses[what]
 	switch {
+	case code == unanswered:
+		return nil, io.EOF
 	case code != 0:
 		return apitest.Refusal(code, whys[code]), nil
 	case resource == kind && !s.served:
@@ -243,6 +271,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 
 var whys = map[int32]metav1.StatusReason{
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
 }
 
 // of returns the budgets of a namespace, or of all.
@@ -323,6 +352,17 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { d.Run(ctx) })
+		running.Go(func() {
+			minutes := time.NewTicker(time.Minute)
+			defer minutes.Stop()
+			for ctx.Err() == nil {
+				select {
+				case <-minutes.C:
+					s.bookmark(namespace)
+				case <-ctx.Done():
+				}
+			}
+		})
 		test(d)
 		stop()
 		running.Wait()
