@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
@@ -43,14 +42,26 @@ func (o *Operator) newShowcase() *showcase {
 	return s
 }
 
-// show writes RolloutGroups until ctx ends and every worker has returned.
+// show writes RolloutGroups until ctx ends and every worker has returned. Leadership is
+// not kept for a watch that sleeps.
 func (o *Operator) show(ctx context.Context, s *showcase) {
-	var watching sync.WaitGroup
-	if o.waitForCaches(ctx) {
-		watching.Go(func() { s.book.Run(ctx) })
-	}
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		if o.waitForCaches(ctx) {
+			s.book.Run(ctx)
+		}
+	}()
 	s.loop.Run(ctx)
-	watching.Wait()
+	awaitBriefly(watching)
+}
+
+// look looks at what RolloutGroups there are of a namespace that opted in: some may be
+// of groups that are gone.
+func (s *showcase) look(namespace string) {
+	for _, n := range s.book.In(namespace) {
+		s.loop.Add(n)
+	}
 }
 
 // voices tell of a plan: the reporter and, while this process leads, RolloutGroups.

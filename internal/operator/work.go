@@ -158,6 +158,9 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	entry := o.log.WithField("namespace", namespace)
 	if managed {
 		entry.Info("namespace is managed")
+		if showing := o.showing.Load(); showing != nil {
+			showing.look(namespace)
+		}
 	} else {
 		o.metrics.OptedOut()
 		o.metrics.ForgetNamespace(namespace)

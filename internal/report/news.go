@@ -34,10 +34,10 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 		e := event{kind: corev1.EventTypeNormal, code: because}
 		switch step := receipt.Step.(type) {
 		case plan.DeletePod:
-			e.zone, e.related, e.action = step.Zone, podReference(s, step.Pod), "DeletePod"
+			e.zone, e.related, e.action = step.Zone, thePod(s, step.Pod, step.UID), "DeletePod"
 			e.note = fmt.Sprintf("deleted pod %s: %s", step.Pod, sentence(because))
 		case plan.Withdraw:
-			e.zone, e.related, e.action = step.Intent.Zone, podReference(s, step.Intent.Pod), "WithdrawDelete"
+			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "WithdrawDelete"
 			e.note = fmt.Sprintf("no longer deletes pod %s (%s): %s", step.Intent.Pod, step.Since, sentence(because))
 		case plan.AdoptRevision:
 			e.zone, e.action = step.Zone, "AdoptRevision"
@@ -60,7 +60,7 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndGrant:
-			e.zone, e.related, e.action = step.Intent.Zone, podReference(s, step.Intent.Pod), "EndEviction"
+			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "EndEviction"
 			e.note = fmt.Sprintf("the eviction of pod %s counts no more: %s", step.Intent.Pod, sentence(because))
 		case plan.SetReplicas:
 			e.zone, e.action = step.Zone, "SetReplicas"

@@ -136,7 +136,12 @@ func zoneReference(s plan.Snapshot, zone string) *corev1.ObjectReference {
 
 func podReference(s plan.Snapshot, pod string) *corev1.ObjectReference {
 	p, _ := s.Pod(pod)
+	return thePod(s, pod, p.UID)
+}
+
+// thePod is one of a name that may be another pod's by now.
+func thePod(s plan.Snapshot, pod, uid string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(p.UID),
+		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(uid),
 	}
 }

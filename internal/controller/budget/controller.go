@@ -21,7 +21,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const (
@@ -33,6 +32,9 @@ const (
 	// quietFor is for how long nothing is written to a budget that takes no status: its
 	// CRD has none, or a permission is missing.
 	quietFor = 10 * time.Minute
+	// lagging is when a budget is looked at again that has changed unseen, if no event
+	// comes first: what is known of budgets may be behind for a while.
+	lagging = 30 * time.Second
 )
 
 type book interface {
@@ -80,7 +82,12 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 			return loop.Gone(), errors.Join(errs...)
 		}
 		if c.rest(o.UID, now) <= 0 {
-			errs = append(errs, c.write(ctx, namespace, o, status))
+			switch err := c.write(ctx, namespace, o, status); {
+			case apierrors.IsConflict(err):
+				outcome = outcome.Earlier(loop.After(lagging))
+			default:
+				errs = append(errs, err)
+			}
 		}
 		if rest := c.rest(o.UID, now); rest > 0 {
 			outcome = outcome.Earlier(loop.After(rest))
@@ -126,8 +133,6 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		c.hush(ctx, o, namespace, err)
 		return nil
-	case apierrors.IsConflict(err):
-		err = reason.WithClass(reason.Moved, err)
 	}
 	return fmt.Errorf("write status of budget %s/%s: %w", namespace, o.Budget.Name, err)
 }

@@ -43,23 +43,35 @@ type Decisions struct {
 	Soon func(Name, time.Duration)
 
 	mu      sync.Mutex
-	last    map[Name]Decision  // not written yet
+	last    map[Name]about     // not written yet
 	written map[Name]time.Time // when, of late
 }
 
-// Take keeps a decision until it is written, or until the next one comes.
+// about is a decision, and the UID of the budget that had the name when the first one
+// came that waits.
+type about struct {
+	Decision
+	uid string
+}
+
+// Take keeps a decision until it is written, or until the next one comes. What waits for a
+// budget that is made anew meanwhile is not told of the new one.
 func (d *Decisions) Take(n Name, decision Decision) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.last == nil {
-		d.last, d.written = map[Name]Decision{}, map[Name]time.Time{}
+		d.last, d.written = map[Name]about{}, map[Name]time.Time{}
 	}
-	_, waits := d.last[n]
-	d.last[n] = decision
-	if waits {
+	if former, waits := d.last[n]; waits {
+		d.last[n] = about{decision, former.uid}
 		return
 	}
+	o, exists := d.object(n)
+	if !exists {
+		return
+	}
+	d.last[n] = about{decision, o.UID}
 	maps.DeleteFunc(d.written, func(_ Name, at time.Time) bool { return now.Sub(at) >= decisionPace })
 	rest := time.Duration(0)
 	if at, lately := d.written[n]; lately {
@@ -74,19 +86,19 @@ func (d *Decisions) Take(n Name, decision Decision) {
 func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
 	decision, waits := d.due(n)
 	o, exists := d.object(n)
-	if !waits || !exists || !d.Managed(n.Namespace) {
+	if !waits || !exists || o.UID != decision.uid || !d.Managed(n.Namespace) {
 		return loop.Gone(), nil
 	}
 	if shown := o.Status.LastDecision; shown != nil && decision.Time.Before(&shown.Time) && !shown.Time.After(d.Now().Add(decisionPace)) {
 		return loop.Gone(), nil
 	}
-	if err := d.write(ctx, n, o, decision); err != nil {
+	if err := d.write(ctx, n, o, decision.Decision); err != nil {
 		d.Log.WithError(err).WithField("budget", n.String()).WithContext(ctx).Debug("the last decision about a budget is not told")
 	}
 	return loop.Done(), nil
 }
 
-func (d *Decisions) due(n Name) (Decision, bool) {
+func (d *Decisions) due(n Name) (about, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	decision, waits := d.last[n]

@@ -72,6 +72,23 @@ func TestTheLastDecisionIsTold(t *testing.T) {
 	})
 }
 
+func TestWhatWasDecidedOfABudgetIsNotToldOfTheNextOneOfItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := limited()
+		a := answers(t, w)
+		a.refuse("zone-a-0")
+		w.objects[0].UID = "anew"
+		if a.write(); len(w.written) > 0 {
+			t.Errorf("written %s", w.written)
+		}
+		time.Sleep(decisionPace)
+		a.refuse("zone-a-1")
+		if a.write(); len(w.written) != 1 {
+			t.Errorf("of the new one it is written %s", w.written)
+		}
+	})
+}
+
 func TestAStormIsToldByItsLastDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()

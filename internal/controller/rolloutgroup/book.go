@@ -92,6 +92,11 @@ func (b *Book) names() []Name {
 	return slices.Collect(maps.Keys(b.objects))
 }
 
+// In returns the objects that are known of a namespace, to be looked at once it opts in.
+func (b *Book) In(namespace string) []Name {
+	return slices.DeleteFunc(b.names(), func(n Name) bool { return n.Namespace != namespace })
+}
+
 func nameOf(u *unstructured.Unstructured) Name { return Name{u.GetNamespace(), u.GetName()} }
 
 func objectOf(u *unstructured.Unstructured) object {

@@ -3,6 +3,7 @@ package rolloutgroup
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,18 +174,28 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	s := newServer(true)
-	s.put(called("ingester"), "ingester", ours)
-	s.put(called("gone"), "gone", ours)
 	inGallery(t, s, func(g *gallery) {
-		g.wrote()
 		g.mutex.Lock()
 		g.foreign = true
 		g.mutex.Unlock()
+		s.put(called("ingester"), "ingester", ours)
+		s.put(called("gone"), "gone", ours)
 		g.plans("ingester", whole)
 		time.Sleep(time.Minute)
 		g.ends("ingester")
 		time.Sleep(time.Minute)
 		g.wants("no opt-in")
+		g.mutex.Lock()
+		g.foreign = false
+		g.mutex.Unlock()
+		for _, n := range g.controller.Book.In("team") {
+			g.controller.Soon(n, 0)
+		}
+		time.Sleep(time.Minute)
+		wrote := g.wrote()
+		if slices.Sort(wrote); !slices.Equal(wrote, []string{"DELETE team/gone", removed}) {
+			t.Errorf("it opts in, and its groups have gone meanwhile: wrote %s", wrote)
+		}
 	})
 }
 
