@@ -126,7 +126,7 @@ func TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld(t *testing.T) {
 				}
 				got := []asked{<-answers, <-answers, <-answers}
 				if !slices.Equal(got, []asked{tc.want, tc.want, tc.want}) {
-					t.Errorf("they heard %v, want %v", got, tc.want)
+					t.Errorf("%s: heard %v, want %v", promise, got, tc.want)
 				}
 				synctest.Wait()
 				time.Sleep(takes)

@@ -11,7 +11,7 @@ import (
 // grows with its length and the number of its instructions, and nothing else.
 const (
 	longestRegex     = 1024
-	mostInstructions = 10_000
+	mostInstructions = 2_000
 )
 
 // wholeName compiles a regex that a pod's name has to match from its beginning to

@@ -136,6 +136,21 @@ var evictions = []Mutant{
 		Test:  "internal/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
 	},
 	{
+		Name:  "yes by a count that began before it was asked for",
+		Edits: []Edit{{"internal/admission/outlooks.go", "return c.number > asked", "return c.number >= asked"}},
+		Test:  "internal/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "a yes waits for the next count",
+	},
+	{
+		Name:  "refusal by a count of long ago",
+		Edits: []Edit{{"internal/admission/outlooks.go", "return now.Before(c.until.Add(heardLonger))", "return now.Before(c.until.Add(time.Hour))"}},
+		Test:  "internal/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "the last count is too old",
+	},
+	{
+		Name:  "eviction by budgets of which nothing is heard any more",
+		Edits: []Edit{{"internal/budgets/book.go", "time.Since(b.followed) >= silentFor", "b.followed.IsZero()"}},
+		Test:  "internal/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
+	},
+	{
 		Name:  "eviction that is noted in place of others",
 		Edits: []Edit{{grants, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
 		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",

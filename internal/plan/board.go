@@ -19,6 +19,8 @@ type board struct {
 	lowering  Decrease          // of its own that lockstep begins now; usually none
 	turn      string
 	covers    coverage
+
+	partitions partitionsOf
 }
 
 // standing is what matters about one zone of the snapshot.

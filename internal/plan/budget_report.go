@@ -96,7 +96,7 @@ func (b *board) budgetReport(r *reach) BudgetReport {
 	}
 	var index partitionIndex
 	if r.budget.ByPartition() {
-		index = b.indexPartitions(r)
+		index = b.indexCovered(r)
 	}
 	for zone, z := range b.standings {
 		if !r.covers(zone, z) {

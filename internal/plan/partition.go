@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -83,20 +84,8 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 	if e.elsewhere != nil {
 		return e.elsewhere
 	}
-	parts, own := make([]partitionInZone, len(b.standings)), -1
-	for i, z := range b.standings {
-		if z.Name == e.zone.Name {
-			own = i
-			continue
-		}
-		for _, pod := range z.Pods {
-			if in, _ := e.budget.PartitionOf(pod.Name); in == e.partition {
-				b.countPartition(&parts[i], z, pod, e.budget.Delay)
-			}
-		}
-		parts[i].missing = z.missingOf(e)
-	}
-	return elsewhere(e.partition, parts, own)
+	own := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == e.zone.Name })
+	return elsewhere(e.partition, b.partitions.of(b, e.budget)[e.partition], own)
 }
 
 // inPartition tells whether a pod of a partition is down or, if it only has to be
@@ -109,24 +98,6 @@ func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh ti
 		return stable, false
 	}
 	return time.Time{}, false
-}
-
-// missingOf counts the pods of a partition that the spec asks for and that do not
-// exist.
-func (z *standing) missingOf(e eviction) int {
-	if z.missing == 0 {
-		return 0
-	}
-	count := 0
-	for i, ordinal := range z.absent() {
-		if i == mostMissing {
-			return count + 1
-		}
-		if in, _ := e.budget.PartitionOf(PodName(z.Name, ordinal)); in == e.partition {
-			count++
-		}
-	}
-	return count
 }
 
 // String returns a budget as its limit reads: 2 per zone, 30% per zone, 1 per partition.

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -29,23 +30,54 @@ type partitionTally struct {
 	until time.Time // when the last of these has been
 }
 
-func (b *board) indexPartitions(r *reach) partitionIndex {
+// partitionsOf are those that budgets find, by the name of the budget. Each is counted
+// when it is asked for first, by however many at a time: a name is matched once, not
+// once for each pod that others are asked about.
+type partitionsOf struct {
+	mu      sync.Mutex
+	indexes map[string]partitionIndex
+}
+
+// of returns an index that nobody changes.
+func (p *partitionsOf) of(b *board, budget DisruptionBudget) partitionIndex {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	index, counted := p.indexes[budget.Name]
+	if !counted {
+		if p.indexes == nil {
+			p.indexes = map[string]partitionIndex{}
+		}
+		index = b.countPartitions(budget)
+		p.indexes[budget.Name] = index
+	}
+	return index
+}
+
+func (b *board) countPartitions(budget DisruptionBudget) partitionIndex {
 	index := partitionIndex{}
 	for zone, z := range b.standings {
 		for _, pod := range z.Pods {
-			if partition, known := r.budget.PartitionOf(pod.Name); known {
-				b.countPartition(&index.of(partition, len(b.standings))[zone], z, pod, r.budget.Delay)
+			if partition, known := budget.PartitionOf(pod.Name); known {
+				b.countPartition(&index.of(partition, len(b.standings))[zone], z, pod, budget.Delay)
 			}
 		}
+	}
+	for zone, z := range b.standings {
+		index.countMissing(z, zone, budget, len(b.standings))
+	}
+	return index
+}
+
+// indexCovered counts all partitions, with the pods in them that the budget covers.
+func (b *board) indexCovered(r *reach) partitionIndex {
+	index := b.countPartitions(r.budget)
+	for zone := range b.standings {
 		for _, pod := range r.pods[zone] {
 			if partition, known := r.budget.PartitionOf(pod.Name); known {
 				in := &index[partition][zone]
 				in.covered = append(in.covered, pod)
 			}
 		}
-	}
-	for zone, z := range b.standings {
-		index.countMissing(z, zone, r.budget, len(b.standings))
 	}
 	return index
 }
