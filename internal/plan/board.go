@@ -20,7 +20,7 @@ type board struct {
 	turn      string
 	covers    coverage
 
-	partitions partitionsOf
+	partitions map[string]partitionIndex // by budget, as far as somebody asked
 }
 
 // standing is what matters about one zone of the snapshot.

@@ -93,8 +93,12 @@ type Outlook struct {
 	board *board
 }
 
-// OutlookOf counts a snapshot.
-func OutlookOf(s Snapshot) Outlook { return Outlook{newBoard(s)} }
+// OutlookOf counts a snapshot. Goroutines may share it.
+func OutlookOf(s Snapshot) Outlook {
+	b := newBoard(s)
+	b.expectEvictions()
+	return Outlook{b}
+}
 
 // Evict is Evict on the snapshot that was counted.
 func (o Outlook) Evict(r EvictRequest) Permit {

@@ -85,7 +85,7 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 		return e.elsewhere
 	}
 	own := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == e.zone.Name })
-	return elsewhere(e.partition, b.partitions.of(b, e.budget)[e.partition], own)
+	return elsewhere(e.partition, b.partitionsOf(e.budget)[e.partition], own)
 }
 
 // inPartition tells whether a pod of a partition is down or, if it only has to be

@@ -3,7 +3,6 @@ package plan
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -30,27 +29,36 @@ type partitionTally struct {
 	until time.Time // when the last of these has been
 }
 
-// partitionsOf are those that budgets find, by the name of the budget. Each is counted
-// when it is asked for first, by however many at a time: a name is matched once, not
-// once for each pod that others are asked about.
-type partitionsOf struct {
-	mu      sync.Mutex
-	indexes map[string]partitionIndex
-}
-
-// of returns an index that nobody changes.
-func (p *partitionsOf) of(b *board, budget DisruptionBudget) partitionIndex {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	index, counted := p.indexes[budget.Name]
+// partitionsOf returns all partitions that a budget finds, counted when somebody asks
+// first: a name is matched once, not once for each pod that others are asked about.
+// Nobody changes what it returns.
+func (b *board) partitionsOf(budget DisruptionBudget) partitionIndex {
+	index, counted := b.partitions[budget.Name]
 	if !counted {
-		if p.indexes == nil {
-			p.indexes = map[string]partitionIndex{}
+		if b.partitions == nil {
+			b.partitions = map[string]partitionIndex{}
 		}
 		index = b.countPartitions(budget)
-		p.indexes[budget.Name] = index
+		b.partitions[budget.Name] = index
 	}
 	return index
+}
+
+// expectEvictions counts all partitions that an eviction may be asked about, so that many
+// may ask at a time.
+func (b *board) expectEvictions() {
+	if !slices.ContainsFunc(b.Budgets, DisruptionBudget.ByPartition) {
+		return
+	}
+	for _, z := range b.standings {
+		for _, pod := range z.Pods {
+			for _, i := range b.covers.of(pod) {
+				if b.Budgets[i].ByPartition() {
+					b.partitionsOf(b.Budgets[i])
+				}
+			}
+		}
+	}
 }
 
 func (b *board) countPartitions(budget DisruptionBudget) partitionIndex {

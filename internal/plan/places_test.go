@@ -3,8 +3,10 @@ package plan_test
 import (
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -73,4 +75,24 @@ func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
 			t.Errorf("nothing waits for %s", e.Code)
 		}
 	}
+}
+
+// Whoever asks an outlook together with others hears what he would hear alone.
+func TestManyMayAskAnOutlookAtATime(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := draw.Odd().Draw(rt, "group")
+		outlook := plan.OutlookOf(s)
+		var asking sync.WaitGroup
+		for _, z := range s.Zones {
+			for _, pod := range z.Pods {
+				asking.Go(func() {
+					ask := plan.EvictRequest{Pod: pod.Name, UID: pod.UID}
+					if diff := cmp.Diff(plan.Evict(s, ask), outlook.Evict(ask)); diff != "" {
+						rt.Errorf("%s (-alone +together):\n%s", pod.Name, diff)
+					}
+				})
+			}
+		}
+		asking.Wait()
+	})
 }
