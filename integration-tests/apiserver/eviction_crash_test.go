@@ -80,6 +80,7 @@ func leavable(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
 func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	sideBySide(t, exoduses, func(of exodus) string { return of.name }, func(t *testing.T, of exodus) {
+		t.Helper()
 		random, _ := seeded(t)
 		const few = 2
 		var points []crashPoint
@@ -89,6 +90,7 @@ func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 		chosen := someOf(random, few, points)
 		t.Logf("evictions %s have %d crash points; %d of them are tried", of.name, len(points), len(chosen))
 		sideBySide(t, chosen, crashPoint.String, func(t *testing.T, point crashPoint) {
+			t.Helper()
 			switch reached := of.survives(t, point); {
 			case !reached && of.needs(point.write):
 				t.Error("it was not killed there")
