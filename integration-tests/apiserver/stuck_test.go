@@ -158,7 +158,7 @@ var notPlights = map[string][]string{
 	},
 	"a condition of the budget says so": {"BudgetInvalid", "NothingCovered", "SeveralGroups"},
 	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {
-		"CacheBehind", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
+		"CacheBehind", "RequestFailing", "RequestForbidden", "StatusBehind", "BudgetsUnread", "ReferenceForbidden", "ReferenceUnreadable",
 	},
 	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":         {"ReportContested", "ReportFailed", "PodNotTold"},
 	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods": {"TooManyIntents"},

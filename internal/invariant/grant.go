@@ -90,7 +90,11 @@ func budgetsOf(s *plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
 
 // leastBudget returns how many pods of a zone may be down where one of them is rolled:
 // what the budgets of evictions allow that cover it, apart from those that allow none.
+// Where budgets cannot be read one may cover it that allows one pod.
 func leastBudget(s *plan.Snapshot, z *plan.Zone, ordinal int) int {
+	if s.Unread {
+		return 1
+	}
 	least := z.Replicas
 	for _, p := range z.Pods {
 		if p.Ordinal != ordinal {

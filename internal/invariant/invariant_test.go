@@ -121,6 +121,10 @@ var violations = map[string]violation{
 		"WithinBudget", strings.Replace(healthy, "hold rollout/zone-a\nzone-a rev=2 current=1", "zpdb a\nhold rollout/zone-a\nzone-a rev=2 current=1 budget=2", 1),
 		deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
+	"two pods where budgets cannot be read": {
+		"WithinBudget", strings.Replace(healthy, "hold rollout/zone-a\nzone-a rev=2 current=1", "zpdbs unread\nhold rollout/zone-a\nzone-a rev=2 current=1 budget=2", 1),
+		deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+	},
 	"a budget that allows no evictions says nothing about rollouts": {
 		"", strings.Replace(healthy, "hold rollout", "zpdb a limit=0\nhold rollout", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},

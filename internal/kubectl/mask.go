@@ -37,7 +37,7 @@ func mask(s plan.Snapshot) plan.Snapshot {
 			Namespace: "namespace-" + m.hash(s.Key.Namespace), Group: "group-" + m.hash(s.Key.Group),
 			Alone: s.Key.Alone, Covered: s.Key.Covered,
 		},
-		Now: s.Now, Live: s.Live, ZonesAt: s.ZonesAt, PodsAt: s.PodsAt, Hold: m.hold(s.Hold),
+		Now: s.Now, Live: s.Live, Unread: s.Unread, ZonesAt: s.ZonesAt, PodsAt: s.PodsAt, Hold: m.hold(s.Hold),
 	}
 	for _, b := range s.Budgets {
 		masked.Budgets = append(masked.Budgets, m.budget(b))

@@ -49,6 +49,11 @@ var budgets = []Mutant{
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 	},
 	{
+		Name:  "rollout as if there were no budgets but those that were read",
+		Edits: []Edit{{coverage, "	case c.unread:\n		return 1\n", ""}, blind},
+		Test:  scenarios + "a-budget-that-nobody-can-read-lets-one-pod-roll-at-a-time", Rule: "delete zone-a-1",
+	},
+	{
 		Name:  "zone whole by the pods that exist, whatever it asks for",
 		Edits: []Edit{{board, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
 		Test:  scenarios + "a-missing-pod-spends-the-budget", Rule: "delete zone-a-1",

@@ -13,6 +13,7 @@ func All() []Mutant {
 const (
 	board     = "internal/plan/board.go"
 	budget    = "internal/plan/budget.go"
+	coverage  = "internal/plan/coverage.go"
 	group     = "internal/plan/group.go"
 	guards    = "internal/plan/guards.go"
 	fate      = "internal/plan/hold.go"

@@ -30,7 +30,7 @@ func (b *budgets) Listen(changed func(namespace string)) { b.tell = changed }
 func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 	o := newObserver(t, newLibrary(newSet("zone-a")).client(t))
 	show(o, newSet("zone-a"))
-	for _, source := range []Budgets{nil, &budgets{}} {
+	for _, source := range []Budgets{nil, &budgets{}, &budgets{known: true}} {
 		o.budgets = source
 		var want []plan.DisruptionBudget
 		if source != nil {
@@ -43,6 +43,9 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 		for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
 			if diff := cmp.Diff(want, s.Budgets); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", how, diff)
+			}
+			if s.Unread == o.BudgetsKnown() {
+				t.Errorf("%s: unread: %t, known: %t", how, s.Unread, o.BudgetsKnown())
 			}
 		}
 	}

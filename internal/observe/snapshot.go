@@ -39,7 +39,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 // fill adds the budgets of the namespace, what pods were asked about a decrease, and
 // what those of zones with a delay were told.
 func (o *Observer) fill(s *plan.Snapshot) {
-	s.Budgets = o.budgetsOf(s.Key.Namespace)
+	s.Budgets, s.Unread = o.budgetsOf(s.Key.Namespace), !o.BudgetsKnown()
 	if o.told != nil {
 		o.told.Fill(*s)
 	}

@@ -53,6 +53,7 @@ func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
 func newBoard(s Snapshot) *board {
 	b := &board{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
+	b.covers.unread = s.Unread
 	if len(s.Hold.Intents) > 0 {
 		b.Hold.Intents = slices.Clone(s.Hold.Intents)
 		slices.SortFunc(b.Hold.Intents, byPod)

@@ -11,6 +11,7 @@ import (
 // coverage knows which budgets of evictions cover which pods. Goroutines may share it.
 type coverage struct {
 	budgets []DisruptionBudget
+	unread  bool               // there may be others
 	own     bool               // one of them asks for labels that every pod has of its own
 	known   map[Labels][]int32 // budgets by what pods share, where that is all they ask for
 }
@@ -97,16 +98,23 @@ func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool
 }
 
 // RolloutBudget returns how many pods of a zone may be down by its rollout.
-func RolloutBudget(s Snapshot, z Zone) int { return coverageOf(s.Budgets, []Zone{z}).budgetOf(&z) }
+func RolloutBudget(s Snapshot, z Zone) int {
+	covers := coverageOf(s.Budgets, []Zone{z})
+	covers.unread = s.Unread
+	return covers.budgetOf(&z)
+}
 
 // budgetOf returns how many pods of a zone may be down by its rollout: what its
 // annotation says or, where that is less, what the budgets of evictions say that
 // go by zones. One that allows no evictions says nothing about rollouts. Where
-// several cover a pod the least counts, and one that cannot be used allows one pod:
+// several cover a pod the least counts. One that cannot be used or read allows one pod:
 // what is wrong with budgets keeps no rollout from its end.
 func (c coverage) budgetOf(zone *Zone) int {
 	least := zone.MaxUnavailable.Of(zone.Replicas)
-	if len(c.budgets) == 0 {
+	switch {
+	case c.unread:
+		return 1
+	case len(c.budgets) == 0:
 		return least
 	}
 	for _, pod := range zone.Pods {

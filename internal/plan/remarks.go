@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -17,6 +18,9 @@ func Remarks(s Snapshot) []Wait {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,
 			}})
+		}
+		if s.Unread && z.MaxUnavailable.Of(z.Replicas) > 1 && slices.ContainsFunc(z.Pods, z.Outdated) && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.BudgetsUnread}})
 		}
 		if z.Paused && z.PausedUntil.Invalid != "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{

@@ -333,6 +333,32 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
+func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		alone bool
+		want  []string
+	}{
+		"several could go":      {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", want: []string{"wait zone-a because BudgetsUnread"}},
+		"it would be one":       {text: "zpdbs unread\nzone-a rev=2 current=1\n  zone-a-0 ready@1\n"},
+		"nothing is rolled":     {text: "zpdbs unread\nzone-a rev=2 budget=2\n  zone-a-0 ready@2\n"},
+		"nothing is ever":       {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", alone: true},
+		"budgets could be read": {text: "zone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture.MustParse(c.text)
+			s.Key.Alone = c.alone
+			var got []string
+			for _, remark := range plan.Remarks(s) {
+				got = append(got, remark.String())
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
 // Every action tells in one line what and why; the lines are compared, logged
 // and searched.
 func TestNotation(t *testing.T) {

@@ -71,6 +71,7 @@ type Snapshot struct {
 	Hold    Hold               // the group's lock
 	Asked   Asked              // what this process asked pods last about a decrease
 	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
+	Unread  bool               // whether there are other budgets now, nobody knows
 	Zones   []Zone             // in natural order of names
 	Strays  []Pod              // pods with an intent that belong to no zone of the group any more
 	ZonesAt Version            // no state of a StatefulSet older than this is shown as present or absent

@@ -92,6 +92,7 @@ var catalogue = []Entry{
 	{EvictionUnreadable, 229, Attention, "a review shows no eviction of a pod", "See what the webhook configurations call lockstep for."},
 	{NothingCovered, 230, Attention, "the ZoneAwarePodDisruptionBudget covers no pod of any StatefulSet", "Correct its selector: it has to match labels of pods."},
 	{SeveralGroups, 231, Attention, "the ZoneAwarePodDisruptionBudget covers pods of several groups, or of a group and of StatefulSets without one, each of which is judged by itself", "Make a ZoneAwarePodDisruptionBudget for each group, or leave it if that is what is meant."},
+	{BudgetsUnread, 232, Attention, "lockstep cannot read ZoneAwarePodDisruptionBudgets now, so the zone is rolled one pod at a time: a budget may ask for that", "See budgets and permissions on lockstep's /ready."},
 	{InvalidPausedUntil, 241, Attention, "the annotation lockstep.dev/paused-until is not a time; the zone stays paused", "Correct it to a time like 2026-01-05T12:00:00Z, or remove it."},
 	{PauseOver, 242, Attention, "the zone is marked as paused, and the time of its pause is over: it is not paused any more", "Remove the annotations with kubectl lockstep resume; to pause it again, set lockstep.dev/paused-until anew or remove it."},
 	{OrdinalsMoved, 243, Attention, "the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared", "Leave spec.ordinals.start as it is, or scale the zone to 0 first."},

@@ -46,6 +46,7 @@ var places = map[Code][]Place{
 	EvictionUnreadable:    {InReviews},
 	NothingCovered:        {InBudgets},
 	SeveralGroups:         {InBudgets},
+	BudgetsUnread:         {InRemarks},
 	InvalidPausedUntil:    {InRemarks},
 	PauseOver:             {InRemarks},
 	OrdinalsMoved:         {InRefusals},

@@ -110,6 +110,7 @@ const (
 	EvictionUnreadable    Code = "EvictionUnreadable"
 	NothingCovered        Code = "NothingCovered"
 	SeveralGroups         Code = "SeveralGroups"
+	BudgetsUnread         Code = "BudgetsUnread"
 	InvalidPausedUntil    Code = "InvalidPausedUntil"
 	PauseOver             Code = "PauseOver"
 	OrdinalsMoved         Code = "OrdinalsMoved"
