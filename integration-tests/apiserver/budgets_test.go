@@ -24,7 +24,8 @@ import (
 )
 
 // shownBudgets returns the budgets that an operator sees for the default group of a
-// namespace, as name and limit; nil without a record.
+// namespace, as name and limit, and "unread" where there may be others; nil without a
+// record.
 func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error) {
 	code, text := get(op.URL() + "/debug/groups/" + namespace + "/" + defaultGroup)
 	if code != http.StatusOK {
@@ -36,6 +37,7 @@ func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error)
 				Name, Invalid string
 				Limit         int
 			}
+			Unread bool
 		} `json:"snapshot"`
 	}
 	if err := json.Unmarshal([]byte(text), &record); err != nil {
@@ -44,6 +46,9 @@ func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error)
 	shown := []string{}
 	for _, b := range record.Snapshot.Budgets {
 		shown = append(shown, fmt.Sprintf("%s %d%s", b.Name, b.Limit, b.Invalid))
+	}
+	if record.Snapshot.Unread {
+		shown = append(shown, "unread")
 	}
 	return shown, nil
 }
@@ -325,6 +330,8 @@ func (c *ownCluster) mayNotRead(t *testing.T) {
 	c.apply(namespace, "operator/serviceaccount.yaml", "rbac/home.yaml")
 	op := c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
 	ready(t, op, "list "+budgets.Resource, "watch "+budgets.Resource, "budgets: the budgets for evictions are not known: ")
+	c.group(namespace)
+	seesBudgets(t, op, namespace, "unread")
 }
 
 // mayList waits until the API server has heard that budgets may be listed, or not.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -28,10 +30,10 @@ type watcher[T any] struct {
 const ahead = 1000
 
 // Watch returns the answer to a watch, which tells the first events, and then what is
-// told of things that it wants, until the request or the watch is ended. End
-// and Names know the watch by name.
+// told of things that it wants, until the request or the watch is ended, or has lasted
+// for as long as it was asked for. End and Names know the watch by name.
 func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, first ...metav1.WatchEvent) *http.Response {
-	ctx, end := context.WithCancel(q.Context())
+	ctx, end := context.WithTimeout(q.Context(), lasting(q))
 	one := &watcher[T]{name, wants, make(chan metav1.WatchEvent, ahead), end}
 	for _, event := range first {
 		one.tell <- event
@@ -48,6 +50,15 @@ func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, fi
 		defer w.mu.Unlock()
 		delete(w.all, one)
 	})
+}
+
+// lasting returns for how long a watch is asked for: at most an hour, as from an API server.
+func lasting(q *http.Request) time.Duration {
+	seconds, err := strconv.Atoi(q.URL.Query().Get("timeoutSeconds"))
+	if err != nil {
+		return time.Hour
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // Tell tells every watch that wants a thing what happened to it.

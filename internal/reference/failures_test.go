@@ -108,6 +108,37 @@ func TestAWatchThatFailsForLongIsNoKnowledge(t *testing.T) {
 	})
 }
 
+// client-go tries again without a word where there are too many requests.
+func TestWhatIsNotHeardIsFoundOutWithinMinutes(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		time.Sleep(time.Hour)
+		d.refuse("watch "+templates, http.StatusTooManyRequests, "")
+		d.interrupt(103)
+		d.put(web, object{uid: "first", replicas: 6})
+		time.Sleep(13 * time.Minute)
+		d.wantReplicas(theWeb, 6)
+		d.refuse("get "+templates, http.StatusServiceUnavailable, "")
+		time.Sleep(13 * time.Minute)
+		d.wantTrouble(theWeb, reason.RequestFailing, "list and watch templates.example.com")
+	})
+}
+
+// Not every API server sends bookmarks.
+func TestAWatchThatHasNothingToTellIsKept(t *testing.T) {
+	atDesk(t, "", withTemplates(), func(d *desk) {
+		d.Want("team", theWeb, true)
+		d.wantReplicas(theWeb, 3)
+		d.news()
+		d.questions()
+		time.Sleep(24 * time.Hour)
+		if n := d.counted("get "); n > 0 || len(d.news()) > 0 {
+			d.t.Errorf("asked %d times for what is watched", n)
+		}
+	})
+}
+
 func TestWatchesThatEndNowAndThenAreNoFailure(t *testing.T) {
 	atDesk(t, "", withTemplates(), func(d *desk) {
 		d.Want("team", theWeb, true)

@@ -210,7 +210,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 
 var whys = map[int32]metav1.StatusReason{
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusInternalServerError: metav1.StatusReasonInternalError,
-	http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 }
 
 func (s *server) answer(q *http.Request, verb string) *http.Response {

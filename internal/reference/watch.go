@@ -15,6 +15,10 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	follow "github.com/lockstep-dev/lockstep/internal/kind"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // watch follows the metadata of one resource and reads the scales of those of its
@@ -29,6 +33,7 @@ type watch struct {
 	backOff  workqueue.TypedRateLimiter[types.NamespacedName]
 	stop     context.CancelFunc
 	began    time.Time
+	silence  *time.Timer // ends the watch unless something is heard
 	filled   atomic.Bool // what the informer does not show does not exist
 
 	failing     atomic.Int64 // since when it can be neither listed nor watched, in Unix nanoseconds; 0: it can
@@ -42,6 +47,7 @@ func (b *Book) start(ctx context.Context, name schema.GroupKind, r resource) *wa
 		book: b, kind: name, resource: r, stop: stop, began: time.Now(),
 		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
+	w.silence = time.AfterFunc(silentFor, w.silent)
 	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.works)
 	w.handler = listen(w.informer, w.changed)
 	must(w.informer.SetWatchErrorHandlerWithContext(w.failed))
@@ -64,6 +70,7 @@ func (w *watch) run(ctx context.Context) {
 		})
 	}
 	<-ctx.Done()
+	w.silence.Stop()
 	w.queue.ShutDown()
 	parts.Wait()
 }
@@ -77,7 +84,17 @@ func (w *watch) complete() {
 }
 
 // works hears that what is known follows the API server.
-func (w *watch) works() { w.failing.Store(0) }
+func (w *watch) works() {
+	w.failing.Store(0)
+	w.silence.Reset(silentFor)
+}
+
+// silent hears that nothing was heard, and no failure either: client-go tries some of
+// them again without a word.
+func (w *watch) silent() {
+	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), silentFor)
+	w.book.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
+}
 
 func (w *watch) listed() {
 	w.works()
@@ -106,8 +123,9 @@ func (w *watch) failed(ctx context.Context, _ *cache.Reflector, err error) {
 }
 
 // informer returns one that keeps of each object of a resource that it exists, and
-// at which version. It says when all of them were listed, and when a watch begins.
-func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed, watched func()) cache.SharedIndexInformer {
+// at which version. It says when all of them were listed, and whenever a watch tells
+// something.
+func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed, heard func()) cache.SharedIndexInformer {
 	objects := b.options.Metadata.Resource(r).Namespace(namespace)
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -119,12 +137,13 @@ func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed,
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			events, err := objects.Watch(ctx, o)
-			if err == nil && o.SendInitialEvents != nil && *o.SendInitialEvents {
-				listed()
-			} else if err == nil {
-				watched()
+			if err != nil {
+				return nil, err
 			}
-			return events, err
+			if o.SendInitialEvents != nil && *o.SendInitialEvents {
+				listed()
+			}
+			return follow.Heard(events, heard), nil
 		},
 	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))
