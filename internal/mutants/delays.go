@@ -124,7 +124,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "raise that fails keeps an overdue downscale",
-		Edits: []Edit{{follow, "&& z.Name != overdue {", "&& (z.Name != overdue || true) {"}},
+		Edits: []Edit{{replicas, "&& z.Name != overdue {", "&& (z.Name != overdue || true) {"}},
 		Test:  scenarios + "a-raise-that-fails-does-not-keep-an-overdue-downscale", Rule: "set zone-b from 2 to 9",
 	},
 	{

@@ -20,7 +20,7 @@ const (
 	admit     = "internal/plan/admit.go"
 	decrease  = "internal/plan/decrease.go"
 	shrink    = "internal/plan/shrink.go"
-	follow    = "internal/plan/follow.go"
+	replicas  = "internal/plan/replicas.go"
 	mirror    = "internal/plan/mirror.go"
 	asked     = "internal/plan/asked.go"
 	delay     = "internal/plan/delay.go"

@@ -4,7 +4,7 @@ package mutants
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{follow, "\treturn leaves, firstOf(barred(z), b.stillSafe(leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{replicas, "\treturn leaves, firstOf(barred(z), b.stillSafe(leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -14,7 +14,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale begun while the rollout of another zone goes on",
-		Edits: []Edit{{follow, "\t\t\tif c.Up() && b.mayReplace(", "\t\t\tif false && b.mayReplace("}},
+		Edits: []Edit{{replicas, "\t\t\tif c.Up() && b.mayReplace(", "\t\t\tif false && b.mayReplace("}},
 		Test:  scenarios + "a-rollout-that-has-the-hold-goes-on-before-a-follower-shrinks", Rule: "a-rollout-that-has-the-hold",
 	},
 	{
@@ -34,32 +34,32 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
-		Edits: []Edit{{follow, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
+		Edits: []Edit{{replicas, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
-		Edits: []Edit{{follow, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
+		Edits: []Edit{{replicas, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
-		Edits: []Edit{{follow, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
+		Edits: []Edit{{replicas, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
 		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
 	},
 	{
 		Name:  "own downscale takes along who was not asked",
-		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if false {"}},
+		Edits: []Edit{{replicas, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
 	},
 	{
 		Name:  "own downscale tried again at once after it failed",
-		Edits: []Edit{{follow, "if StillGivenUp(at, b.Now) {", "if false {"}},
+		Edits: []Edit{{replicas, "if StillGivenUp(at, b.Now) {", "if false {"}},
 		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
 	},
 	{
 		Name:  "own downscale of a zone that must not shrink",
-		Edits: []Edit{{follow, "if z.Barred {", "if false {"}},
+		Edits: []Edit{{replicas, "if z.Barred {", "if false {"}},
 		Test:  scenarios + "a-zone-that-must-not-shrink-says-so", Rule: "no-downscale binds our own",
 	},
 	{
@@ -129,17 +129,17 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "careful follower grows before its leader",
-		Edits: []Edit{{follow, "if because.None() && leader.Replicas == replicas {", "if leader.Replicas == replicas {"}},
+		Edits: []Edit{{replicas, "if because.None() && leader.Replicas == replicas {", "if leader.Replicas == replicas {"}},
 		Test:  scenarios + "a-careful-follower-waits-for-its-leader", Rule: "LeaderNotReady",
 	},
 	{
 		Name:  "follower waits a plan for its leader's raise",
-		Edits: []Edit{{follow, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Edits: []Edit{{replicas, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
 		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
 	},
 	{
 		Name:  "forced replicas count less than the leader's",
-		Edits: []Edit{{follow, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
+		Edits: []Edit{{replicas, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
 		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
 	},
 	{
@@ -154,7 +154,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
-		Edits: []Edit{{follow, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
+		Edits: []Edit{{replicas, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
 		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
 	},
 	{
@@ -179,12 +179,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "leader counts before what is mirrored",
-		Edits: []Edit{{follow, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Edits: []Edit{{replicas, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
 		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
 	},
 	{
 		Name:  "any number of replicas is taken over",
-		Edits: []Edit{{follow, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
+		Edits: []Edit{{replicas, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
 		Test:  scenarios + "a-number-that-cannot-be-meant-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
 	},
 	{

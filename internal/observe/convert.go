@@ -31,7 +31,7 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 		UID:      string(pod.UID),
 		Version:  versionOf(pod),
 		Revision: pod.Labels[contract.RevisionLabel],
-		Created:  plan.StampOf(pod.CreationTimestamp.Time),
+		Created:  plan.UnixTimeOf(pod.CreationTimestamp.Time),
 		Labels:   plan.LabelsOf(pod.Labels),
 	}
 	view.Phase, view.ReadySince, view.Why = phaseOf(pod)

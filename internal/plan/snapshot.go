@@ -120,7 +120,7 @@ type Pod struct {
 	Version    Version
 	Revision   string
 	ReadySince time.Time // when Phase is Ready
-	Created    Stamp
+	Created    UnixTime
 	Why        string // the waiting reason of a container, when Phase is Failing
 	IP         string // empty until it runs, and once it has ended for good
 	Phase      Phase

@@ -59,7 +59,7 @@ func (w *walk) create(g *group, n, ordinal int) {
 	now := w.wall()
 	p := plan.Pod{
 		Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: z.template,
-		Created: plan.StampOf(now), IP: "10.0.0.1", Phase: plan.Starting,
+		Created: plan.UnixTimeOf(now), IP: "10.0.0.1", Phase: plan.Starting,
 	}
 	w.story(g, "controller creates", p.Name, "at", p.Revision)
 	w.putPod(g, n, ordinal, p)

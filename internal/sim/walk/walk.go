@@ -100,7 +100,7 @@ func (w *walk) found(no int, s Setting) {
 			w.uids++
 			w.server.putPod(g, n, ordinal, plan.Pod{
 				Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: "r1",
-				Created: plan.StampOf(epoch), ReadySince: epoch.Add(-time.Hour), IP: "10.0.0.1", Phase: plan.Ready,
+				Created: plan.UnixTimeOf(epoch), ReadySince: epoch.Add(-time.Hour), IP: "10.0.0.1", Phase: plan.Ready,
 			})
 		}
 	}

@@ -63,24 +63,3 @@ type RolledPod struct {
 	Recreated time.Time // when its successor was created, for which it had to be gone
 	Ready     time.Time // when its successor became Ready; zero: that one was replaced before
 }
-
-// Stamp is a time in whole seconds, as the API server writes when an object was
-// created. The zero Stamp is none. It takes a third of what a time.Time does, in
-// every pod that is cached.
-type Stamp int64
-
-// StampOf returns a time as a Stamp.
-func StampOf(t time.Time) Stamp {
-	if t.IsZero() {
-		return 0
-	}
-	return Stamp(t.Unix())
-}
-
-// Time returns the time, the zero one for none.
-func (s Stamp) Time() time.Time {
-	if s == 0 {
-		return time.Time{}
-	}
-	return time.Unix(int64(s), 0).UTC()
-}
