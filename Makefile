@@ -25,7 +25,7 @@ export GOGC ?= 400
 TEST_FLAGS ?= -vet=off -ldflags=-w
 
 # Suites wait more than they compute: two packages at a time suit two cores.
-SUITES_FLAGS ?= -count=1 -p 2 -parallel 4 -timeout 2h
+SUITES_FLAGS ?= -count=1 -p 2 -parallel 6 -timeout 2h
 
 # The explorer goes by itself, from its own folder: so it prints what it explored.
 unit_packages = $(shell $(GO) list ./...)
