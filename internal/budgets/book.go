@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	"github.com/lockstep-dev/lockstep/internal/kind"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -26,9 +27,6 @@ const (
 	againMost = 30 * time.Second
 	// keptFor is for how long what is known stands that cannot be read again.
 	keptFor = time.Minute
-	// silentFor is for how long the API server may tell nothing: it sends a bookmark a
-	// minute, whatever client-go makes of requests that fail.
-	silentFor = 3 * time.Minute
 	// goneAfter is for how long the kind has to be missing before budgets that were
 	// there count as gone: one API server may know of a CRD later than another.
 	goneAfter = 10 * time.Second
@@ -93,10 +91,8 @@ func (b *Book) Answered() bool {
 func (b *Book) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	read, silent := b.filled || b.absent, time.Since(b.followed) >= silentFor
-	stands := !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
-	switch {
-	case read && stands:
+	switch read := b.filled || b.absent; {
+	case read && b.stands():
 		return nil
 	case b.trouble != nil:
 		return fmt.Errorf("the budgets for evictions are not known: %w", b.trouble)
@@ -104,6 +100,12 @@ func (b *Book) Trouble() error {
 		return errSilent
 	}
 	return errNotRead
+}
+
+// stands tells whether what was read is as it was, as far as can be known. Call it locked.
+func (b *Book) stands() bool {
+	silent := time.Since(b.followed) >= kind.SilentFor
+	return !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
 }
 
 // Budgets returns those of a namespace, in order of names, those that cannot be used

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +20,7 @@ import (
 
 var (
 	errNotRead = errors.New("the budgets for evictions are not read yet")
-	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", silentFor)
+	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", kind.SilentFor)
 )
 
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
@@ -43,12 +45,12 @@ func (b *Book) reflector() *cache.Reflector {
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, o)
+			events, err := objects.Watch(ctx, kind.Brief(o))
 			b.watched(ctx, err, o.SendInitialEvents != nil)
 			if err != nil {
 				return nil, err
 			}
-			return kind.Heard(events, b.heard), nil
+			return kind.Heard(events, o, func() {}, b.heard), nil // the store hears of all
 		},
 	}, b.options.Client)
 	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
@@ -88,8 +90,21 @@ func (b *Book) watched(ctx context.Context, err error, fromTheBeginning bool) {
 // heard hears a sign of life from a watch.
 func (b *Book) heard() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	again := b.knownAgain()
 	b.works()
+	b.mu.Unlock()
+	for _, namespace := range again {
+		b.tell(namespace, true)
+	}
+}
+
+// knownAgain returns the namespaces whose budgets are known from now on and were not a
+// moment ago, though they were read. Call it locked, before works.
+func (b *Book) knownAgain() []string {
+	if !b.filled || b.stands() {
+		return nil
+	}
+	return slices.Collect(maps.Keys(b.shelves))
 }
 
 // works hears that what is known follows the API server. Call it locked.

@@ -2,6 +2,7 @@ package budgets_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -166,11 +167,50 @@ func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
 
 // client-go tries again by itself, and says so to nobody, where it is told to come back
 // later and where a connection breaks.
+// Who goes by budgets is told when they are known again, whatever they say.
+func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
+	for how, streams := range map[string]bool{"listed": false, "streamed": true} {
+		t.Run(how, func(t *testing.T) {
+			s := withKind()
+			s.streams = streams
+			s.put("team", "a", covering("a"))
+			s.put("other", "b", covering("b"))
+			atDesk(t, "", s, func(d *desk) {
+				d.want("a", true)
+				d.news()
+				d.touched()
+				d.refuse(http.StatusServiceUnavailable, "list", "watch")
+				d.interrupt()
+				seconds(50)
+				d.refuse(0, "list", "watch")
+				seconds(60)
+				d.want("a", true)
+				if news := d.news(); len(news) > 0 {
+					d.t.Errorf("told of %s, where they were known all the time", news)
+				}
+				d.refuse(http.StatusServiceUnavailable, "list", "watch")
+				d.interrupt()
+				seconds(300)
+				d.want("a", false)
+				d.refuse(0, "list", "watch")
+				seconds(120)
+				d.want("a", true)
+				if news := d.news(); !slices.Equal(news, []string{"other", "team"}) {
+					d.t.Errorf("told of %s", news)
+				}
+				if news := d.touched(); len(news) == 0 {
+					d.t.Error("who writes what becomes of them was not told")
+				}
+			})
+		})
+	}
+}
+
 func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
 	for sentence, begins := range map[string]func(*desk){
 		"too many requests":             func(d *desk) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
 		"connections break":             func(d *desk) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
-		"watches tell nothing any more": func(d *desk) { d.silence(true) },
+		"watches tell nothing any more": func(d *desk) { d.silence(true); d.refuse(unanswered, "list", "watch") },
 	} {
 		for how, streams := range map[string]bool{"listed": false, "streamed": true} {
 			t.Run(sentence+", "+how, func(t *testing.T) {
@@ -195,6 +235,34 @@ func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What a watch tells before it has told all is no knowledge yet.
+func TestAStreamThatIsCutBeforeItsEndIsNoSign(t *testing.T) {
+	s := withKind()
+	s.streams = true
+	s.put("team", "a", covering("a", limit(3)))
+	atDesk(t, "", s, func(d *desk) {
+		d.want("a", true)
+		d.refuse(http.StatusServiceUnavailable, "list", "watch")
+		d.interrupt()
+		seconds(90)
+		d.want("a", false)
+		d.put("team", "a", covering("a"))
+		d.cutShort(true)
+		d.refuse(0, "watch")
+		for range 60 {
+			seconds(30)
+			d.want("a", false)
+			d.interrupt()
+		}
+		d.cutShort(false)
+		seconds(120)
+		d.want("a", true)
+		if got := d.Budgets("team")[0].Limit; got != 1 {
+			d.t.Errorf("limit %d", got)
+		}
+	})
 }
 
 // What was missing for a moment after long trouble of another kind is not gone.

@@ -50,6 +50,7 @@ type server struct {
 	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
 	streams bool             // a watch may begin with all that exists
 	mute    bool             // watches stay open, and tell nothing, not even bookmarks
+	cut     bool             // what begins with all that exists never gets to its end
 }
 
 // unanswered is a code for no answer at all: the connection breaks.
@@ -198,6 +199,13 @@ func (s *server) silence(mute bool) {
 	s.mute = mute
 }
 
+// cutShort keeps streams from getting to the end of what exists, or ends that.
+func (s *server) cutShort(cut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut, s.mute = cut, cut
+}
+
 // refuse answers a verb on the budgets with a code; 0: no more.
 func (s *server) refuse(code int32, verbs ...string) {
 	s.mu.Lock()
@@ -299,6 +307,9 @@ func (s *server) watch(q *http.Request, resource, namespace string, stream bool)
 	if stream {
 		for _, o := range s.of(namespace) {
 			first = append(first, apitest.Event(watch.Added, &unstructured.Unstructured{Object: o}))
+		}
+		if s.cut {
+			return s.readers.Watch(q, resource, func(place) bool { return false }, first...)
 		}
 		first = append(first, apitest.Event(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": map[string]any{

@@ -120,10 +120,13 @@ func (b *Book) replace(all map[string]map[string]*object) {
 			changed[namespace] = b.shelf(namespace).put(o) || changed[namespace]
 		}
 	}
-	b.filled, b.absent = true, false
 	if b.streams {
+		for _, namespace := range b.knownAgain() {
+			changed[namespace] = true
+		}
 		b.works()
 	}
+	b.filled, b.absent = true, false
 	b.mu.Unlock()
 	for namespace, spec := range changed {
 		b.tell(namespace, spec)

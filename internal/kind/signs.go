@@ -4,27 +4,51 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// steady is for how long a watch has to be open before that counts for something: one
-// that came to nothing is shown by client-go as one that has just ended.
-const steady = time.Second
+const (
+	// SilentFor is for how long an API server may tell nothing of a kind that is watched
+	// as Brief and Heard have it.
+	SilentFor = 3 * time.Minute
 
-// Heard passes on what a watch tells and calls sign with each of it, bookmarks among it,
-// and once when the watch has stayed open for a while. An error is no sign. A watch that
-// the API server still serves gives one a minute or so: that is how often it sends bookmarks.
-func Heard(events watch.Interface, sign func()) watch.Interface {
-	h := &heard{Interface: events, passed: make(chan watch.Event), stopped: make(chan struct{})}
-	go h.pass(sign)
+	// lasts is for how long one watch is asked for. Not every API server sends bookmarks,
+	// and one that takes the next watch is there.
+	lasts = 2 * time.Minute
+	// grace is what an API server is given to end a watch by itself.
+	grace = 10 * time.Second
+	// steady is for how long a watch has to be open before that counts for something: one
+	// that came to nothing is shown by client-go as one that has just ended.
+	steady = time.Second
+)
+
+// Brief returns what a watch is asked for that Heard listens to.
+func Brief(o metav1.ListOptions) metav1.ListOptions {
+	seconds := int64(lasts / time.Second)
+	o.TimeoutSeconds = &seconds
+	return o
+}
+
+// Heard passes on what a watch tells, for as long as Brief asks for. It calls sign with
+// each of it, bookmarks among it, and once when the watch has stayed open for a while. An
+// error is no sign. Where the watch begins with all that exists nothing is one until all
+// of it has been told, which all hears.
+func Heard(events watch.Interface, o metav1.ListOptions, all, sign func()) watch.Interface {
+	h := &heard{Interface: events, passed: make(chan watch.Event), stopped: make(chan struct{}), all: all, sign: sign}
+	h.begins = o.SendInitialEvents != nil && *o.SendInitialEvents
+	go h.pass()
 	return h
 }
 
 type heard struct {
 	watch.Interface
-	passed  chan watch.Event
-	stopped chan struct{}
-	stop    sync.Once
+	begins    bool // it has not told all yet that exists
+	all, sign func()
+	passed    chan watch.Event
+	stopped   chan struct{}
+	stop      sync.Once
 }
 
 // ResultChan implements watch.Interface.
@@ -36,28 +60,52 @@ func (h *heard) Stop() {
 	h.Interface.Stop()
 }
 
-func (h *heard) pass(sign func()) {
+func (h *heard) pass() {
 	defer close(h.passed)
-	open := time.NewTimer(steady)
+	open, end := time.NewTimer(steady), time.NewTimer(lasts+grace)
 	defer open.Stop()
+	defer end.Stop()
 	for {
 		select {
 		case event, more := <-h.Interface.ResultChan():
 			if !more {
 				return
 			}
-			if event.Type != watch.Error {
-				sign()
-			}
+			h.hear(event)
 			select {
 			case h.passed <- event:
 			case <-h.stopped:
 				return
 			}
 		case <-open.C:
-			sign()
+			if !h.begins {
+				h.sign()
+			}
+		case <-end.C:
+			h.Interface.Stop()
+			return
 		case <-h.stopped:
 			return
 		}
 	}
+}
+
+func (h *heard) hear(event watch.Event) {
+	switch {
+	case event.Type == watch.Error:
+	case !h.begins:
+		h.sign()
+	case endsTheBeginning(event):
+		h.begins = false
+		h.all()
+	}
+}
+
+// endsTheBeginning tells whether all has been told by now that exists (KEP-3157).
+func endsTheBeginning(event watch.Event) bool {
+	if event.Type != watch.Bookmark {
+		return false
+	}
+	object, err := meta.Accessor(event.Object)
+	return err == nil && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }

@@ -39,7 +39,8 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 // fill adds the budgets of the namespace, what pods were asked about a decrease, and
 // what those of zones with a delay were told.
 func (o *Observer) fill(s *plan.Snapshot) {
-	s.Budgets, s.Unread = o.budgetsOf(s.Key.Namespace), !o.BudgetsKnown()
+	s.Unread = !o.BudgetsKnown() // before what it vouches for
+	s.Budgets = o.budgetsOf(s.Key.Namespace)
 	if o.told != nil {
 		o.told.Fill(*s)
 	}

@@ -32,9 +32,6 @@ const (
 	// keptFor is for how long a number stands that cannot be read again although it
 	// may be another one.
 	keptFor = time.Minute
-	// silentFor is for how long an API server may tell nothing of a kind: a watch of its
-	// objects lasts ten minutes at most, and the next one that stays open is a sign.
-	silentFor = 12 * time.Minute
 	// forbiddenFor is for how long a watch has to last that was forbidden before.
 	forbiddenFor = time.Second
 	// findsPerSecond bounds how often API groups are asked for their kinds, and

@@ -60,7 +60,7 @@ func TestObjectsAreReadAgainWhenTheirCRDHasChanged(t *testing.T) {
 		d.reread(web, 9)
 		time.Sleep(29 * time.Second)
 		d.wantReplicas(theWeb, 9)
-		asked := d.questions()
+		asked := d.reads()
 		if reads := len(slices.DeleteFunc(slices.Clone(asked), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 2 {
 			d.t.Errorf("read %d times", reads)
 		}

@@ -117,10 +117,10 @@ func TestWhatIsNotHeardIsFoundOutWithinMinutes(t *testing.T) {
 		d.refuse("watch "+templates, http.StatusTooManyRequests, "")
 		d.interrupt(103)
 		d.put(web, object{uid: "first", replicas: 6})
-		time.Sleep(13 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		d.wantReplicas(theWeb, 6)
 		d.refuse("get "+templates, http.StatusServiceUnavailable, "")
-		time.Sleep(13 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		d.wantTrouble(theWeb, reason.RequestFailing, "list and watch templates.example.com")
 	})
 }

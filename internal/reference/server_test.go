@@ -177,6 +177,11 @@ func (s *server) questions() []string {
 	return s.asked
 }
 
+// reads returns what of this was no watch: those that end begin again.
+func (s *server) reads() []string {
+	return slices.DeleteFunc(s.questions(), func(q string) bool { return strings.HasPrefix(q, "watch ") })
+}
+
 // RoundTrip implements http.RoundTripper.
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	verb := "get"

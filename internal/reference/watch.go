@@ -47,7 +47,7 @@ func (b *Book) start(ctx context.Context, name schema.GroupKind, r resource) *wa
 		book: b, kind: name, resource: r, stop: stop, began: time.Now(),
 		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
-	w.silence = time.AfterFunc(silentFor, w.silent)
+	w.silence = time.AfterFunc(follow.SilentFor, w.silent)
 	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.works)
 	w.handler = listen(w.informer, w.changed)
 	must(w.informer.SetWatchErrorHandlerWithContext(w.failed))
@@ -86,13 +86,13 @@ func (w *watch) complete() {
 // works hears that what is known follows the API server.
 func (w *watch) works() {
 	w.failing.Store(0)
-	w.silence.Reset(silentFor)
+	w.silence.Reset(follow.SilentFor)
 }
 
 // silent hears that nothing was heard, and no failure either: client-go tries some of
 // them again without a word.
 func (w *watch) silent() {
-	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), silentFor)
+	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), follow.SilentFor)
 	w.book.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
 }
 
@@ -136,14 +136,11 @@ func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed,
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, o)
+			events, err := objects.Watch(ctx, follow.Brief(o))
 			if err != nil {
 				return nil, err
 			}
-			if o.SendInitialEvents != nil && *o.SendInitialEvents {
-				listed()
-			}
-			return follow.Heard(events, heard), nil
+			return follow.Heard(events, o, listed, heard), nil
 		},
 	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))
