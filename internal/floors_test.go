@@ -69,13 +69,15 @@ var house = map[string]room{
 	"internal/lease":  {floor: 3, uses: outside},
 	"internal/access": {floor: 3, uses: outside},
 	"internal/kind":   {floor: 3, uses: outside},
-	// Budgets are of a kind that may come and go.
+	// Budgets and mirrored resources are of kinds that may come and go.
 	"internal/budgets": {floor: 3, uses: outside, knows: []string{
 		"internal/permission", "internal/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
 	}},
-	"internal/certs":     {floor: 3, uses: outside},
-	"internal/hook":      {floor: 3, uses: outside},
-	"internal/reference": {floor: 3, uses: outside},
+	"internal/certs": {floor: 3, uses: outside},
+	"internal/hook":  {floor: 3, uses: outside},
+	"internal/reference": {floor: 3, uses: outside, knows: []string{
+		"internal/permission", "internal/reason", "internal/plan", "internal/api", "internal/kind",
+	}},
 	"internal/telemetry": {floor: 3, uses: outside},
 	"internal/clock":     {floor: 3},
 

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -351,13 +350,12 @@ func (m *Messages) answer(l *letter, r Result) {
 	}
 }
 
-// heard tells whether a pod took a message. One that is not about to leave may
-// answer to Stay that this is a conflict.
+// heard tells whether a pod took a message.
 func heard(message plan.Message, r Result) bool {
 	if message == plan.Stay {
-		return stays(r) || r.Status == http.StatusConflict
+		return stays(r)
 	}
-	return r.Outcome == Answered
+	return answered(r)
 }
 
 // pause returns after how long a pod that failed is told again.

@@ -131,15 +131,12 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 
 // round calls pods and takes down what came of it.
 func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone plan.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
-	present := zone.Call
-	zone.Call = g.asked.Decrease.Call // by which it is noted that they are asked
+	noted := g.asked.Decrease.Call // by which they are asked
 	var err error
 	if undoing := g.asked.Decrease.Stage == plan.Undoing; undoing {
-		if err = p.zones.Undo(ctx, key, zone, pods); err != nil && present != zone.Call && present.Invalid == "" {
-			zone.Call = present // it may have been corrected since
-			err = p.zones.Undo(ctx, key, zone, pods)
-		}
+		err = p.zones.Undo(ctx, key, zone, noted, pods)
 	} else {
+		zone.Call = noted
 		ctx, stop := context.WithTimeout(ctx, limit)
 		defer stop()
 		var now bool
@@ -167,8 +164,8 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	}
 }
 
-// Fill tells a snapshot what its pods were asked last. What is known of pods that it
-// does not show any more is dropped.
+// Fill tells a snapshot what its pods were asked last. What is known of pods is dropped
+// once it shows their zone without them.
 func (p *Preparations) Fill(s *plan.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +173,7 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 	if g == nil || g.ended == nil {
 		return
 	}
-	if !g.asked.Underway && !shows(*s, g.asked.UIDs) {
+	if _, exists := s.Zone(g.asked.Decrease.Zone); exists && !g.asked.Underway && !shows(*s, g.asked.UIDs) {
 		g.asked = plan.Asked{}
 		return
 	}

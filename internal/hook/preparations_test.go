@@ -26,6 +26,8 @@ type desk struct {
 	mu    sync.Mutex
 	calls []string
 	reply func(method, pod string) int
+
+	replyAt func(path string) int // instead of that; nil: not
 }
 
 // newDesk is one whose pods answer with 200 unless a reply says else.
@@ -35,7 +37,10 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusOK
 		pod, _, _ := strings.Cut(r.Host, ".")
-		if d.reply != nil {
+		switch {
+		case d.replyAt != nil:
+			status = d.replyAt(r.URL.Path)
+		case d.reply != nil:
 			status = d.reply(r.Method, pod)
 		}
 		d.mu.Lock()
@@ -196,6 +201,60 @@ func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2"}, d.called()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing(t *testing.T) {
+	for sentence, present := range map[string]plan.Call{
+		"no call any more":               {},
+		"one that is invalid":            {Port: 80, Path: "/prepare", Service: "ingester", Invalid: "port is missing"},
+		"no service any more":            {Port: 80, Path: "/corrected"},
+		"one that the pod does not know": {Port: 80, Path: "/corrected", Service: "ingester"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := newDesk(t, nil)
+			d.replyAt = func(path string) int {
+				if path == "/prepare" {
+					return http.StatusServiceUnavailable
+				}
+				return http.StatusNotFound
+			}
+			z := zoneToAsk()
+			z.Call = present
+			d.Ask(store, z, undoing(), z.Pods[1:], 10*time.Second)
+			if got := d.ends(); got.Failed == "" {
+				t.Errorf("got %+v, want that they were not told", got)
+			}
+		})
+	}
+}
+
+func TestWhoTookItIsNotToldByTheCorrectedCall(t *testing.T) {
+	d := newDesk(t, func(_, pod string) int {
+		if pod == "zone-a-1" {
+			return http.StatusOK
+		}
+		return http.StatusServiceUnavailable
+	})
+	z := zoneToAsk()
+	z.Call.Path = "/corrected"
+	d.Ask(store, z, undoing(), z.Pods[1:], 10*time.Second)
+	d.ends()
+	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2", "DELETE zone-a-2"}, d.called()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// The caches may not show a StatefulSet under the key of its group any more that a live
+// look shows there.
+func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
+	d := newDesk(t, nil)
+	d.asksAbout(undoing())
+	d.ends()
+	s := plan.Snapshot{Key: store, Now: time.Now()}
+	d.Fill(&s)
+	if got := d.asked(); len(got.UIDs) == 0 {
+		t.Errorf("got %+v, want that all have answered", got)
 	}
 }
 

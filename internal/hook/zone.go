@@ -32,26 +32,42 @@ func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan
 	return heard, err
 }
 
-// undoesNothing are the answers of pods that know no undoing.
-var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+// undoesNothing are the answers of pods that know no undoing, or have nothing to undo.
+var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusConflict, http.StatusNotImplemented}
 
-// Undo tells pods of a zone that they stay, for no longer than ctx allows. Who does
-// not know the call has nothing to undo, and who may not be called was not asked.
-func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) error {
-	results := z.Caller.Undo(ctx, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
-	for _, r := range results {
-		if !stays(r) {
-			return errors.New(r.String())
+// Undo tells pods of a zone that they stay, for no longer than ctx allows, by the call by
+// which they were asked. Who does not know that call has nothing to undo, and who may not
+// be called was not asked. Who does not take it is told by the zone's present call, which
+// may have been corrected since: that counts only if it is answered well.
+func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, asked plan.Call, pods []plan.Pod) error {
+	left, err := z.undo(ctx, key, asked, pods, stays)
+	if present := zone.Call; err != nil && present != asked && present.Invalid == "" && present.Service != "" {
+		_, err = z.undo(ctx, key, present, left, answered)
+	}
+	return err
+}
+
+// undo returns the pods that have not taken a call, and why the first of them has not.
+func (z Zones) undo(ctx context.Context, key plan.Key, call plan.Call, pods []plan.Pod, took func(Result) bool) (left []plan.Pod, err error) {
+	for i, r := range z.Caller.Undo(ctx, contract.CallOf(call), podsOf(key, call.Service, pods)) {
+		if took(r) {
+			continue
+		}
+		left = append(left, pods[i])
+		if err == nil {
+			err = errors.New(r.String())
 		}
 	}
-	return nil
+	return left, err
 }
 
 // stays tells whether a pod has taken it that it stays.
 func stays(r Result) bool {
 	uncalled := r.Outcome == Refused && r.Why != BadCall
-	return r.Outcome == Answered || uncalled || slices.Contains(undoesNothing, r.Status)
+	return answered(r) || uncalled || slices.Contains(undoesNothing, r.Status)
 }
+
+func answered(r Result) bool { return r.Outcome == Answered }
 
 func podsOf(key plan.Key, service string, pods []plan.Pod) []Pod {
 	called := make([]Pod, len(pods))

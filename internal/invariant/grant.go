@@ -66,9 +66,9 @@ func find(s *plan.Snapshot, pod string) (*plan.Zone, plan.Pod) {
 func budgetOf(s *plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
 	all := budgetsOf(s, p)
 	if len(all) == 0 {
-		return plan.DisruptionBudget{}, false, true
+		return plan.DisruptionBudget{}, false, !s.Unread
 	}
-	return all[0], true, len(all) == 1 && all[0].Invalid == ""
+	return all[0], true, len(all) == 1 && all[0].Invalid == "" && !s.Unread
 }
 
 func budgetsOf(s *plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {

@@ -88,6 +88,9 @@ func Admit(s Snapshot, r Request) Verdict {
 	if b.inOurName(d) {
 		return Verdict{}
 	}
+	if because := barred(z); !because.None() {
+		return Verdict{Because: because} // before anybody is asked to prepare for it
+	}
 	if because := b.mayShrink(d); !because.None() {
 		if !d.harms && len(d.ask) == 0 {
 			return b.besides(d)
@@ -146,7 +149,7 @@ func (b *board) former(zone string) Decrease {
 	case course == InEffect:
 		return d
 	case course == Overtaken && d.asks():
-		return d.TakenBack(b.Now)
+		return b.takenBack(d)
 	}
 	return Decrease{}
 }

@@ -24,6 +24,14 @@ func TestAdmit(t *testing.T) {
 			zone-b rev=1
 			  zone-b-0 ready@1`,
 			"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
+		"where the zone may not shrink nobody is asked": {`
+			zone-a rev=1 prepares barred
+			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
+			"DownscaleBarred"},
+		"who is down may not leave it either": {`
+			zone-a rev=1 barred replicas=3
+			  zone-a-0 ready@1 zone-a-1 ready@1`,
+			"DownscaleBarred"},
 		"who never ran has nothing to prepare": {`
 			zone-a rev=1 prepares replicas=3
 			  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 starting@1

@@ -102,6 +102,15 @@ func (d Decrease) TakenBack(at time.Time) Decrease {
 	return d
 }
 
+// takenBack is TakenBack where the StatefulSet is seen as well: one that was overtaken and
+// has not happened by now never does, however often it changes until all is undone.
+func (s *Snapshot) takenBack(d Decrease) Decrease {
+	if s.Course(d) == Overtaken && !s.Shrank(d) {
+		d.Generation = 0
+	}
+	return d.TakenBack(s.Now)
+}
+
 // Course is what a snapshot shows of a decrease.
 type Course int
 

@@ -151,6 +151,9 @@ func (b *board) evictee(name string) (*standing, Pod, bool) {
 func (b *board) eviction(z *standing, pod Pod) eviction {
 	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(z.Replicas)}
 	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
+	if b.Unread {
+		e.unclear = Refusal{Code: reason.CacheEmpty}
+	}
 	if e.covered && e.unclear.None() {
 		e.limit = e.budget.Of(z.Replicas)
 	}

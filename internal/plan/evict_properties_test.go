@@ -86,7 +86,7 @@ func doubled(intents []plan.Intent) bool {
 func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
-		s.Budgets = nil
+		s.Budgets, s.Unread = nil, false
 		show(t, s)
 		_, pod := drawPod(t, s)
 		if pod == nil || pod.Up() {

@@ -53,6 +53,9 @@ func TestEvict(t *testing.T) {
 		"the budget of a zone is one pod": {
 			"zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
+		"nobody who runs goes while budgets cannot be read": {
+			"zpdbs unread\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\n", "CacheEmpty",
+		},
 		"without a budget of evictions that of rollouts counts": {
 			"zone-a rev=1 budget=2\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
 		},

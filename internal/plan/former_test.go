@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -50,5 +51,25 @@ zone-b rev=1
 				t.Errorf("the leader does not note the next one: %s", plan.Notation(steps))
 			}
 		})
+	}
+}
+
+// An autoscaler may raise the zone twice while pods are told that they stay.
+func TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater(t *testing.T) {
+	s := fixture.MustParse(`live
+hold downscale/zone-a
+  decrease zone-a from 3 to 2 admitted asked version=10 since=1m
+zone-a rev=1 prepares version=20 edits=2
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
+`)
+	steps := plan.Group(s)
+	i := slices.IndexFunc(steps, func(step plan.Action) bool { _, notes := step.(plan.NoteDecrease); return notes })
+	if i < 0 {
+		t.Fatalf("nothing is taken back: %v", steps)
+	}
+	s.Hold.Decrease = steps[i].(plan.NoteDecrease).Decrease
+	s.Zones[0].Generation = 9
+	if d := s.Hold.Decrease; d.Stage != plan.Undoing || s.Shrank(d) {
+		t.Errorf("%v counts as a downscale: %t", d, s.Shrank(d))
 	}
 }

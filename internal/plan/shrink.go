@@ -179,7 +179,7 @@ func (b *board) recall(d Decrease) []Action {
 func (b *board) takeBack(d Decrease) []Action {
 	z, _ := b.standing(d.Zone)
 	d.Ours = d.Ours && z.wishesFor(d)
-	return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.DownscaleNeverCame}}
+	return []Action{NoteDecrease{Decrease: b.takenBack(d), Because: reason.DownscaleNeverCame}}
 }
 
 // shrinkage says why a zone in which a decrease is noted is not whole.

@@ -25,7 +25,7 @@ var places = map[Code][]Place{
 	InvalidPrepareCall:    {InWaits, InRefusals},
 	PodOnHostNetwork:      {InWaits, InRefusals},
 	InvalidDownscaleTime:  {InWaits, InRefusals},
-	DownscaleBarred:       {InWaits, InReviews},
+	DownscaleBarred:       {InWaits, InRefusals, InReviews},
 	ObjectUnreadable:      {InReviews, InRefusals},
 	ReplicasUnknown:       {InReviews},
 	LeaderUnknown:         {InWaits},
