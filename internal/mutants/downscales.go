@@ -132,6 +132,26 @@ var downscales = []Mutant{
 		Remark: "the hold has room for the one or the other",
 	},
 	{
+		Name:  "pods asked to prepare for a downscale of a zone that may not shrink",
+		Edits: []Edit{{admit, "if because := barred(z); !because.None() {", "if because := barred(z); false {"}},
+		Test:  "internal/plan TestAdmit", Rule: "where_the_zone_may_not_shrink_nobody_is_asked",
+	},
+	{
+		Name:  "pod told to stay by a call that it does not know",
+		Edits: []Edit{{"internal/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
+		Test:  "internal/hook TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing", Rule: "one_that_the_pod_does_not_know",
+	},
+	{
+		Name:  "answers of pods forgotten by a view that does not show their zone",
+		Edits: []Edit{{"internal/hook/preparations.go", "exists && !g.asked.Underway &&", "(exists || true) && !g.asked.Underway &&"}},
+		Test:  "internal/hook TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
+	},
+	{
+		Name:  "downscale that was taken back counts by changes that came later",
+		Edits: []Edit{{decrease, "if s.Course(d) == Overtaken && !s.Shrank(d) {", "if false {"}},
+		Test:  "internal/plan TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
+	},
+	{
 		Name:  "preparation undone under the deadline that is over",
 		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
 		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",

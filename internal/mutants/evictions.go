@@ -151,6 +151,16 @@ var evictions = []Mutant{
 		Test:  "internal/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
 	},
 	{
+		Name:  "eviction by budgets that cannot be read",
+		Edits: []Edit{{"internal/plan/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
+		Test:  "internal/plan TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",
+	},
+	{
+		Name:  "watch that counts as heard of before it has told all",
+		Edits: []Edit{{"internal/kind/signs.go", "case !h.begins:", "case true:"}},
+		Test:  "internal/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
+	},
+	{
 		Name:  "eviction that is noted in place of others",
 		Edits: []Edit{{grants, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
 		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",
