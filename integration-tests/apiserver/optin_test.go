@@ -31,6 +31,7 @@ func TestANamespaceThatDidNotOptInIsNeverWrittenTo(t *testing.T) {
 	if code, _ := s.operator.get("/debug/groups/" + s.name + "/" + defaultGroup); code != 404 {
 		t.Errorf("the operator has a record of the group: %d", code)
 	}
+	s.isNotTimed()
 }
 
 func TestOptingInTakesEffectAtOnce(t *testing.T) {
@@ -75,10 +76,19 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 		t.Error("the Lease was given back, although nothing may be written")
 	}
 	s.countsEveryOptOut()
+	s.isNotTimed()
 	s.optsIn(true)
 	s.opensGatesAsTheyClose()
 	s.settled()
 	s.wantEachOnce()
+}
+
+// isNotTimed checks that nothing tells how long groups of the namespace wait for a worker.
+func (s *scene) isNotTimed() {
+	s.t.Helper()
+	if _, metrics := s.operator.get("/metrics"); hasSeries(metrics, "lockstep_namespace_queue_duration_seconds_count", s.name) {
+		s.t.Error("it is told how long groups wait of a namespace that is not managed")
+	}
 }
 
 // letBe is what the log says of a namespace that opted out.

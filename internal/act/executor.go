@@ -21,8 +21,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// parallelDeletes bounds the deletes of one plan that are under way at a time.
-const parallelDeletes = 10
+// atATime bounds the requests about pods that are under way at a time for one plan.
+const atATime = 10
 
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
@@ -82,42 +82,41 @@ func (e *Executor) covered(ctx context.Context, s plan.Snapshot, steps []plan.Ac
 	return append(receipts, e.ask(ctx, s, steps)...), nil
 }
 
-// withdraw touches pods whose delete is no longer wanted, one after the other.
-// One that fails stops nothing else: its intent stands and counts.
+// withdraw touches pods whose delete is no longer wanted. One that fails stops nothing
+// else: its intent stands and counts.
 func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		w, ok := step.(plan.Withdraw)
-		if !ok {
-			continue
-		}
-		err := e.request(ctx, "withdraw", key, w.Intent.Pod, func(ctx context.Context) error {
+	return severalOf(steps, func(w plan.Withdraw) error {
+		return e.request(ctx, "withdraw", key, w.Intent.Pod, func(ctx context.Context) error {
 			return e.touchPod(ctx, key, w.Intent)
 		})
-		receipts = append(receipts, plan.Receipt{Step: w, Err: err})
-	}
-	return receipts
+	})
 }
 
-// deletePods sends the deletes of a plan, a bounded number at a time.
+// deletePods sends the deletes of a plan.
 func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
-	var deletes []plan.DeletePod
+	return severalOf(steps, func(d plan.DeletePod) error {
+		return e.request(ctx, "delete pod", key, d.Pod, func(ctx context.Context) error {
+			return e.deletePod(ctx, key, d)
+		})
+	})
+}
+
+// severalOf carries out the steps of one kind, a bounded number at a time.
+func severalOf[T plan.Action](steps []plan.Action, do func(T) error) []plan.Receipt {
+	var several []T
 	for _, step := range steps {
-		if d, ok := step.(plan.DeletePod); ok {
-			deletes = append(deletes, d)
+		if one, is := step.(T); is {
+			several = append(several, one)
 		}
 	}
-	receipts := make([]plan.Receipt, len(deletes))
-	places := make(chan struct{}, parallelDeletes)
+	receipts := make([]plan.Receipt, len(several))
+	places := make(chan struct{}, atATime)
 	var sending sync.WaitGroup
-	for i, d := range deletes {
+	for i, one := range several {
 		places <- struct{}{}
 		sending.Go(func() {
 			defer func() { <-places }()
-			err := e.request(ctx, "delete pod", key, d.Pod, func(ctx context.Context) error {
-				return e.deletePod(ctx, key, d)
-			})
-			receipts[i] = plan.Receipt{Step: d, Err: err}
+			receipts[i] = plan.Receipt{Step: one, Err: do(one)}
 		})
 	}
 	sending.Wait()

@@ -10,6 +10,8 @@ package freshness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,6 +83,15 @@ func (l *Log) Forget(key plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.groups, key)
+}
+
+// ForgetBut drops what is remembered of a namespace but for some groups.
+func (l *Log) ForgetBut(namespace string, kept []plan.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.groups, func(key plan.Key, _ *entry) bool {
+		return key.Namespace == namespace && !slices.Contains(kept, key)
+	})
 }
 
 func (l *Log) group(key plan.Key) *entry {

@@ -179,11 +179,28 @@ func TestGroupsDoNotKnowEachOther(t *testing.T) {
 }
 
 func TestForgetDropsAGroup(t *testing.T) {
+	for name, forget := range map[string]func(*freshness.Log){
+		"by its key":         func(l *freshness.Log) { l.Forget(key) },
+		"with its namespace": func(l *freshness.Log) { l.ForgetBut(key.Namespace, []plan.Key{{Namespace: "team", Group: "other"}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := freshness.NewLog()
+			log.PodMoved(key, "zone-a-0", 10)
+			forget(log)
+			if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
+				t.Errorf("behind: %s", missing)
+			}
+		})
+	}
+}
+
+func TestWhatIsKeptIsNotForgotten(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
-	log.Forget(key)
-	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
-		t.Errorf("behind: %s", missing)
+	log.ForgetBut("other", nil)
+	log.ForgetBut(key.Namespace, []plan.Key{key})
+	if missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")) == "" {
+		t.Error("it is forgotten")
 	}
 }
 

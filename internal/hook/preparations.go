@@ -40,6 +40,7 @@ type Preparations struct {
 type preparation struct {
 	noted plan.Decrease // by this process, before anybody was asked
 	asked plan.Asked
+	rest  time.Duration      // before they are asked again, after a failure
 	stop  context.CancelFunc // no call begins any more
 	ended chan struct{}      // closed when no call is under way; nil: nobody was asked
 }
@@ -47,8 +48,9 @@ type preparation struct {
 const (
 	// abandonedLimit bounds what is written by who does not work any more.
 	abandonedLimit = 5 * time.Second
-	// askAgain is after how long pods are told again to stay that did not answer.
-	askAgain = 5 * time.Second
+	// askAgain is after how long pods are told again to stay that did not answer, the
+	// first time; then it is ever longer.
+	askAgain, askAgainMost = 5 * time.Second, time.Minute
 )
 
 // NewPreparations returns an empty table.
@@ -113,7 +115,10 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 	}
 	ctx := p.working
 	wanted, stop := context.WithCancel(ctx)
-	next := &preparation{noted: g.noted, asked: asked, stop: stop, ended: make(chan struct{})}
+	next := &preparation{noted: g.noted, asked: asked, rest: askAgain, stop: stop, ended: make(chan struct{})}
+	if g.asked.Failed != "" && g.asked.Decrease.Same(d) && g.asked.Decrease.Stage == d.Stage {
+		next.rest = min(2*g.rest, askAgainMost)
+	}
 	heard := !g.noted.Same(d) || (g.asked.Decrease.Same(d) && g.asked.Heard)
 	p.groups[key] = next
 	p.rounds.Go(func() {
@@ -150,7 +155,7 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	p.mu.Lock()
 	g.asked.Underway, g.asked.Heard = false, heard
 	if err != nil {
-		g.asked.Failed, g.asked.Again = err.Error(), p.options.Now().Add(askAgain)
+		g.asked.Failed, g.asked.Again = err.Error(), p.options.Now().Add(g.rest)
 	}
 	counts, works := p.groups[key] == g, p.working != nil
 	p.mu.Unlock()
@@ -177,7 +182,7 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 		g.asked = plan.Asked{}
 		return
 	}
-	g.asked.Again = within(g.asked.Again, askAgain, s.Now)
+	g.asked.Again = within(g.asked.Again, g.rest, s.Now)
 	s.Asked = g.asked
 }
 

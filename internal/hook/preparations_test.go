@@ -229,6 +229,23 @@ func TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing(t *testing.T) {
 	}
 }
 
+func TestWhoDoesNotAnswerIsToldEverMoreSeldom(t *testing.T) {
+	d := newDesk(t, func(string, string) int { return http.StatusServiceUnavailable })
+	var rests []time.Duration
+	about := undoing()
+	for range 6 {
+		d.asksAbout(about)
+		rests = append(rests, time.Until(d.ends().Again).Round(time.Second))
+	}
+	about.Version++ // another downscale
+	d.asksAbout(about)
+	rests = append(rests, time.Until(d.ends().Again).Round(time.Second))
+	want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute, 5 * time.Second}
+	if diff := cmp.Diff(want, rests); diff != "" {
+		t.Errorf("rests (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhoTookItIsNotToldByTheCorrectedCall(t *testing.T) {
 	d := newDesk(t, func(_, pod string) int {
 		if pod == "zone-a-1" {

@@ -55,7 +55,7 @@ type reply struct {
 // NewStore returns a Store over the Leases of one namespace, or of all when
 // namespace is empty. The actor is recorded on each write, for people.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
-	indexers := cache.Indexers{byNotedPod: indexByNotedPod}
+	indexers := cache.Indexers{byNotedPod: indexByNotedPod, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	holdsOnly := func(o *metav1.ListOptions) { o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup }
 	s := &Store{
 		client:   client,

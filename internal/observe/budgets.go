@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"slices"
+
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -27,7 +29,7 @@ func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Kn
 // changed: which of them concern a group is the planner's to say.
 func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	o.budgets.Listen(func(namespace string) {
-		for _, key := range o.GroupsIn(namespace) {
+		for _, key := range slices.Concat(o.GroupsIn(namespace), o.drainedLeases(namespace)) {
 			enqueue(key)
 		}
 	})

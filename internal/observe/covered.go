@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -64,6 +66,18 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	for _, b := range o.budgetsOf(r.namespace) {
 		key := plan.Key{Namespace: r.namespace, Group: b.Name, Covered: true}
 		if o.holds.Busy(key) && concerns(b, r.labels, r.podLabels) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// drainedLeases returns the keys of the budgets of a namespace under whose Leases pods
+// were evicted, whether there are such budgets still or not.
+func (o *Observer) drainedLeases(namespace string) []plan.Key {
+	var keys []plan.Key
+	for _, held := range lookup[*coordinationv1.Lease](o.holds.Informer(), cache.NamespaceIndex, namespace) {
+		if key, is := lease.KeyOf(held); is && key.Covered {
 			keys = append(keys, key)
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -52,3 +55,40 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 		}
 	}
 }
+
+// The Lease of a budget is taken away once nothing is evicted under it any more: whoever
+// could see to that has to be told.
+func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
+	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	idle := newHold("store", "")
+	idle.Name, idle.Annotations = hold.LeaseName(key), map[string]string{contract.CoveredAnnotation: key.Group}
+	covered := newSet("covered", ungrouped, func(s *appsv1.StatefulSet) { s.Spec.Template.Labels = map[string]string{"app": "store"} })
+	for sentence, happens := range map[string]func(o *Observer, enqueue func(plan.Key)){
+		"its last StatefulSet is deleted": func(o *Observer, enqueue func(plan.Key)) {
+			o.budgets = &one{}
+			o.zoneEvents(enqueue).OnDelete(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, "team")[0])
+		},
+		"it is deleted": func(o *Observer, enqueue func(plan.Key)) {
+			gone := &none{}
+			o.budgets = gone
+			o.listenToBudgets(enqueue)
+			gone.tell("team")
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, unreachable)
+			show(o, covered)
+			showHold(o, idle)
+			var told []plan.Key
+			happens(o, func(key plan.Key) { told = append(told, key) })
+			if diff := cmp.Diff([]plan.Key{key}, told); diff != "" {
+				t.Errorf("told of (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// none is a namespace without budgets.
+type none struct{ budgets }
+
+func (*none) Budgets(string) []plan.DisruptionBudget { return nil }

@@ -64,8 +64,15 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    concern,
-		DeleteFunc: concern,
+		AddFunc: concern,
+		DeleteFunc: func(object any) {
+			concern(object)
+			if r, ok := final(object).(*zoneRecord); ok && !r.grouped {
+				for _, key := range o.drainedLeases(r.namespace) { // which of them nobody needs any more is to be seen
+					enqueue(key)
+				}
+			}
+		},
 		UpdateFunc: func(before, after any) {
 			was, ok := before.(*zoneRecord)
 			is, alsoOK := after.(*zoneRecord)

@@ -200,11 +200,23 @@ func (o *Observer) Namespaces() int {
 	return len(o.namespaces.GetStore().ListKeys())
 }
 
+// within returns what a cache shows of one namespace or, when that is empty, of all.
+func within[T any](informer cache.SharedIndexInformer, namespace string) []T {
+	if namespace == "" {
+		return of[T](informer.GetStore().List())
+	}
+	return lookup[T](informer, cache.NamespaceIndex, namespace)
+}
+
 func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T {
 	items, err := informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
 		return nil // the index exists: New made it
 	}
+	return of[T](items)
+}
+
+func of[T any](items []any) []T {
 	records := make([]T, 0, len(items))
 	for _, item := range items {
 		if record, ok := item.(T); ok {
@@ -222,23 +234,16 @@ func (o *Observer) Has(key plan.Key) bool {
 // Groups returns every group that has a zone or a hold, of one namespace or,
 // when namespace is empty, of all that are managed.
 func (o *Observer) Groups(namespace string) []plan.Key {
-	asked := func(key plan.Key) bool {
-		if namespace == "" {
-			return o.Managed(key.Namespace)
-		}
-		return key.Namespace == namespace
-	}
+	asked := func(key plan.Key) bool { return namespace != "" || o.Managed(key.Namespace) }
 	seen := map[plan.Key]bool{}
-	for _, item := range o.zones.GetStore().List() {
-		if r, ok := item.(*zoneRecord); ok && r.held() && asked(r.key()) {
+	for _, r := range within[*zoneRecord](o.zones, namespace) {
+		if r.held() && asked(r.key()) {
 			seen[r.key()] = true
 		}
 	}
-	for _, item := range o.holds.Informer().GetStore().List() {
-		if held, ok := item.(*coordinationv1.Lease); ok {
-			if key, ok := lease.KeyOf(held); ok && asked(key) {
-				seen[key] = true
-			}
+	for _, held := range within[*coordinationv1.Lease](o.holds.Informer(), namespace) {
+		if key, ok := lease.KeyOf(held); ok && asked(key) {
+			seen[key] = true
 		}
 	}
 	return slices.Collect(maps.Keys(seen))

@@ -51,8 +51,11 @@ func (t trial) run(ctx context.Context) []cabundle.Fault {
 
 func (t trial) try(ctx context.Context, kind cabundle.Kind, path, patch string) []cabundle.Fault {
 	hooks := t.hooks(kind, path)
+	if len(hooks) == 0 {
+		return nil
+	}
 	set, ok := t.guarded(path)
-	if len(hooks) == 0 || !ok {
+	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialLimit)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 		Log:       o.log,
 		Tracer:    o.tracer,
 		Queues:    o.metrics.Queues(),
-		Waited:    o.metrics.NamespaceWaited,
+		Waited:    o.waited,
 		Observe:   o.reconciled,
 	})
 	o.loop.Store(l)
@@ -101,7 +102,7 @@ func (o *Operator) workers() int {
 // resign drops what was remembered of groups while this process led: another one speaks
 // for them now.
 func (o *Operator) resign() {
-	for _, key := range o.reporter.Keys() {
+	for _, key := range slices.Concat(o.reporter.Keys(), o.observer.Groups("")) { // not all that failed was told
 		if o.observer.Has(key) {
 			o.controller.Resign(key)
 		} else {
@@ -109,6 +110,14 @@ func (o *Operator) resign() {
 		}
 	}
 	o.metrics.ForgetNamespaces()
+}
+
+// waited hears for how long a group of a namespace waited for a worker. Those of
+// namespaces that are not managed are looked at as well, to be forgotten.
+func (o *Operator) waited(namespace string, took time.Duration) {
+	if o.observer.Managed(namespace) {
+		o.metrics.NamespaceWaited(namespace, took)
+	}
 }
 
 func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
@@ -155,6 +164,7 @@ func (o *Operator) forgetUnled(key plan.Key) {
 // namespaceChanged looks at every group of a namespace that opted in or out.
 func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	o.metrics.NamespacesManaged(o.observer.Namespaces())
+	groups := o.observer.Groups(namespace)
 	entry := o.log.WithField("namespace", namespace)
 	if managed {
 		entry.Info("namespace is managed")
@@ -166,9 +176,10 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		o.metrics.ForgetNamespace(namespace)
 		o.messages.ForgetNamespace(namespace)
 		o.asking.ForgetNamespace(namespace)
+		o.fresh.ForgetBut(namespace, groups) // a look finds also what nobody holds
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}
-	for _, key := range o.observer.Groups(namespace) {
+	for _, key := range groups {
 		o.enqueue(key)
 	}
 	o.budgetsTold(namespace)
