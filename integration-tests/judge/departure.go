@@ -3,7 +3,12 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"time"
 )
+
+// longAgo is longer than the judge hears late of a pod that leaves, whatever becomes of
+// API servers.
+const longAgo = 30 * time.Second
 
 // tryDeparture judges how a pod began to leave, and tells what it was.
 func (c *court) tryDeparture(f Fact) deed {
@@ -28,9 +33,10 @@ func (c *court) tryDeparture(f Fact) deed {
 // the very state it was in, or else the first that may have been it, of those that
 // succeeded or, where none did, of those of which that is not known. The first that
 // succeeded is the one that ended first: an eviction may wait for its admission until
-// somebody has deleted the pod. What kubelets ask for at the end comes last.
+// somebody has deleted the pod. What kubelets ask for at the end comes last, but for what
+// had succeeded long before: that was about another pod, whatever name it gave.
 func (c *court) taker(f Fact) (Request, bool) {
-	ranks := [3][]Request{}
+	ranks := [4][]Request{}
 	for _, r := range c.departures[f.Pod.Name] {
 		switch {
 		case !c.meant(r, f):
@@ -38,6 +44,8 @@ func (c *court) taker(f Fact) (Request, bool) {
 			return r, true
 		case r.AtOnce:
 			ranks[2] = append(ranks[2], r)
+		case r.succeeded() && f.At.Sub(r.Ended) > longAgo:
+			ranks[3] = append(ranks[3], r)
 		case r.succeeded():
 			ranks[0] = append(ranks[0], r)
 		case c.inTime(r, f):

@@ -211,6 +211,19 @@ var plantedEvictions = map[string]planted{
 			later(3*time.Second).replace("zone-1-0", true).hold("").leaves("zone-1-0"),
 		rules: evicting,
 	},
+	"an eviction that ended as this pod came took nobody down a minute later, when a kubelet deleted what has the name": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", func(r *Request) { r.RequiredUID = "" }).leaves("zone-1-0").
+			replace("zone-1-0", true).hold("").later(time.Minute).
+			asksToDelete("zone-1-0", func(r *Request) { r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
+			leaves("zone-1-0"),
+		rules: evicting,
+	},
+	"1: an eviction that ended as this pod came took it down, as far as anybody knows": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", func(r *Request) { r.RequiredUID = "" }).leaves("zone-1-0").
+			replace("zone-1-0", true).hold("").later(time.Minute).leaves("zone-1-0"),
+		rules: evicting,
+		want:  []string{`1 zone-1-0 was evicted while "" had the Lease of its group`},
+	},
 	"1: a pod is deleted beside one of its zone that was evicted by its partition": {
 		story: newStory().zone("zone-1", func(z *Zone) { z.Budget = 2 }).later(3*time.Second).
 			grants("partitions", "zone-1-0").evict("zone-1-0").note("zone-1", "zone-1-1").delete("zone-1-1"),

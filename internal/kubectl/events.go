@@ -31,14 +31,15 @@ const mostEvents = 8
 // events returns recent Events about the zones of a group, and about pods that are
 // waited for: what others than lockstep say of those where they are warnings.
 func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
-	about := map[string]bool{}
+	about := map[string]string{} // UIDs
 	for _, z := range s.Zones {
-		about["StatefulSet/"+z.Name] = true
+		about["StatefulSet/"+z.Name] = z.UID
 	}
 	kinds := []string{"StatefulSet"}
 	for _, step := range stepsFor(s) {
 		if w, waits := step.(plan.Wait); waits && w.Because.Pod != "" {
-			about["Pod/"+w.Because.Pod] = true
+			pod, _ := s.Pod(w.Because.Pod)
+			about["Pod/"+w.Because.Pod] = pod.UID
 			kinds = []string{"StatefulSet", "Pod"}
 		}
 	}
@@ -54,7 +55,9 @@ func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
 		for i := range list.Items {
 			e := viewOfEvent(&list.Items[i])
 			ours := e.From == reporter
-			if about[e.About] && (ours || e.Type == corev1.EventTypeWarning) {
+			uid, asked := about[e.About]
+			same := list.Items[i].InvolvedObject.UID
+			if asked && (same == "" || uid == "" || string(same) == uid) && (ours || e.Type == corev1.EventTypeWarning) {
 				found = append(found, e)
 			}
 		}

@@ -130,6 +130,18 @@ func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
 	}
 }
 
+// What stands there may be of long ago, when the namespace was managed.
+func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
+	inScene(t, []string{delayed}, func(s *scene) {
+		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
+		mirrors(s)
+		told(s, "zone-a", "RequestForbidden", 1)
+		if got, want := waitsOf(s), "zone-a PodNotAgreed zone-a-1"; got != want {
+			s.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWithoutARolloutGroupWhySaysWhatCanBeSeen(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		seen := waitsOf(s)

@@ -126,6 +126,9 @@ func TestANamespaceThatDidNotOptInIsNamed(t *testing.T) {
 		if _, out, _ := s.types("why", "calm"); !strings.Contains(out, "Namespace team does not match lockstep.dev/enabled=true") {
 			s.Errorf("it says:\n%s", out)
 		}
+		if _, out, _ := s.types("why", "zone-x-0"); !strings.Contains(out, "Namespace team does not match lockstep.dev/enabled=true") {
+			s.Errorf("of a pod it says:\n%s", out)
+		}
 		if out := s.succeeds("why", "calm", "--namespaces-selector", "!other"); strings.Contains(out, "does not match") {
 			s.Errorf("it says:\n%s", out)
 		}

@@ -82,14 +82,19 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 		if kind == groupKind {
 			return cluster.unknownGroup(c.Context(), cluster.group(name))
 		}
-		return a.whyPod(c.Context(), cluster, name)
+		return a.whyPod(c.Context(), cluster, name, opted)
 	}
 	command.Flags().StringVar(&selector, "namespaces-selector", contract.OptInSelector, "which namespaces the operator works in, as its flag -namespaces.selector says")
 	return a.answers(command)
 }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
-	v := whyView{groupView: viewOfSteps(s, c.steps(ctx, s)), Unreadable: s.Hold.Unreadable}
+	v := whyView{OptedIn: c.optIn(ctx, s.Key.Namespace, opted), Unreadable: s.Hold.Unreadable}
+	if v.OptedIn != nil && !*v.OptedIn {
+		v.groupView = viewOf(s) // what a RolloutGroup says there may be of long ago
+	} else {
+		v.groupView = viewOfSteps(s, c.steps(ctx, s))
+	}
 	for _, i := range s.Hold.Intents {
 		if s.Fate(i).Counts() {
 			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})
@@ -99,9 +104,6 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 		v.Queue = append(v.Queue, queueView{string(w.Operation), w.Zone, w.Since})
 	}
 	v.Paused = c.pauses(ctx, s)
-	if in, known := c.optedIn(ctx, s.Key.Namespace, opted); known {
-		v.OptedIn = &in
-	}
 	v.Events = c.events(ctx, s)
 	if err := a.tellWhy(v, opted); err != nil {
 		return err
@@ -112,17 +114,32 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 	return nil
 }
 
+// optIn tells whether a namespace has opted in; nil where nobody may know.
+func (c *cluster) optIn(ctx context.Context, namespace string, opted labels.Selector) *bool {
+	in, known := c.optedIn(ctx, namespace, opted)
+	if !known {
+		return nil
+	}
+	return &in
+}
+
+// addOptIn says where a namespace has not opted in.
+func addOptIn(p *screen.Page, in *bool, namespace string, opted labels.Selector) {
+	if in == nil || *in {
+		return
+	}
+	p.Line()
+	p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
+		"Namespace %s does not match %s: lockstep works here only if it runs for this namespace alone (-kubernetes.namespace).", namespace, opted)))
+}
+
 func (a *app) tellWhy(v whyView, opted labels.Selector) error {
 	if a.form != formTable {
 		return a.answer(v)
 	}
 	p, now := a.page(), a.now()
 	p.Line(headline(v.groupView, now)...)
-	if v.OptedIn != nil && !*v.OptedIn {
-		p.Line()
-		p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
-			"Namespace %s does not match %s: lockstep works here only if it runs for this namespace alone (-kubernetes.namespace).", v.Namespace, opted)))
-	}
+	addOptIn(p, v.OptedIn, v.Namespace, opted)
 	if len(v.Waits) == 0 {
 		p.Line()
 		p.Line(screen.In(screen.Good, nothingAwaited(v.groupView)))

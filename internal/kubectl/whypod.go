@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -25,6 +26,7 @@ type podView struct {
 	Noted     *notedView `json:"noted,omitempty"`
 	Eviction  answerView `json:"eviction"`
 	ZoneWaits *waitView  `json:"zoneWaits,omitempty"`
+	OptedIn   *bool      `json:"optedIn,omitempty"` // whether the namespace has the label; not there: nobody may know
 }
 
 // answerView is what an eviction would be answered.
@@ -36,7 +38,7 @@ type answerView struct {
 	Freely  bool      `json:"freely"` // the pod is down, so nothing is lost
 }
 
-func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
+func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.Selector) error {
 	s, err := c.groupOfPod(ctx, name)
 	if err != nil {
 		return err
@@ -45,10 +47,11 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string) error {
 	if v.Zone == "" {
 		return fmt.Errorf("pod %s/%s is not a pod of a zone any more: try again", c.namespace, name)
 	}
+	v.OptedIn = c.optIn(ctx, c.namespace, opted)
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
-		err = a.tellPod(v)
+		err = a.tellPod(v, opted)
 	}
 	if err == nil && !v.Eviction.Allowed {
 		return errWaits
@@ -138,9 +141,10 @@ func (a answerView) saysAsMuch(w waitView) bool {
 	return a.Because != nil && a.Because.short() == w.short()
 }
 
-func (a *app) tellPod(v podView) error {
+func (a *app) tellPod(v podView, opted labels.Selector) error {
 	p := a.page()
 	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Pod), screen.Text("of zone "+v.Zone+" of "+v.Group))
+	addOptIn(p, v.OptedIn, v.Namespace, opted)
 	state := v.State
 	if v.Why != "" {
 		state += " (" + v.Why + ")"

@@ -155,6 +155,7 @@ type Release struct {
 type Wait struct {
 	Zone    string
 	Because Refusal
+	Again   time.Time // when something else in the zone changes by time alone; zero: nothing does
 }
 
 // Refusal is an objection of a guard. The zero Refusal is none.
@@ -246,13 +247,13 @@ func (Release) Reason() reason.Code { return reason.ZoneSettled }
 // Reason implements Action.
 func (a Wait) Reason() reason.Code { return a.Because.Code }
 
-// Wake returns the earliest time at which one of the waits ends by time alone,
-// or the zero time when all of them end with an event.
+// Wake returns the earliest time at which one of the waits ends by time alone, or has to
+// be looked at again, and the zero time when an event will tell.
 func Wake(steps []Action) time.Time {
 	var wake time.Time
 	for _, step := range steps {
 		if wait, ok := step.(Wait); ok {
-			wake = earlier(wake, wait.Because.Until)
+			wake = earlier(earlier(wake, wait.Because.Until), wait.Again)
 		}
 	}
 	return wake

@@ -21,8 +21,8 @@ func Group(s Snapshot) []Action {
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
-		if because := b.waitsFor(z, replacements, objection); !because.None() {
-			waits = append(waits, Wait{Zone: z.Name, Because: because})
+		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
+			waits = append(waits, wait)
 		}
 		if z.Name == b.turn {
 			turn = objection
@@ -173,12 +173,12 @@ func (b *board) goesOn(z *standing) bool {
 }
 
 // waitsFor says what an unfinished zone waits for, if anything.
-func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Refusal {
+func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Wait {
 	because := firstOf(objection, z.problem)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
-	ends := because.Until
+	pods := because.Until
 	because = z.foremost(because)
 	if z.reports() {
 		because = firstOf(because, b.contested(z.Mirror))
@@ -186,10 +186,10 @@ func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) 
 	because = firstOf(because, b.unreleased(z.Zone))
 	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
 	if len(replacements) > 0 || because.None() || idle {
-		return Refusal{}
+		return Wait{}
 	}
-	because.Until = earlier(earlier(earlier(earlier(because.Until, ends), z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
-	return because
+	again := earlier(earlier(earlier(pods, z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
+	return Wait{Zone: z.Name, Because: because, Again: again}
 }
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what

@@ -37,6 +37,27 @@ func TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver(t *testing.T) {
 	}
 }
 
+// A pod that becomes available meanwhile is looked at, and is no end of what is told.
+func TestWhatIsToldEndsByItselfAlone(t *testing.T) {
+	for sentence, text := range map[string]string{
+		"a pause without an end":  "zone-a rev=2 current=1 paused minReady=1m\n zone-a-0 ready@1 zone-a-1 ready@2 for=10s\n",
+		"another update strategy": "zone-a rev=2 current=1 strategy=RollingUpdate minReady=1m\n zone-a-0 ready@1 zone-a-1 ready@2 for=10s\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(text)
+			steps := plan.Group(s)
+			if got, want := plan.Wake(steps), s.Now.Add(50*time.Second); !got.Equal(want) {
+				t.Errorf("woken at %s, want %s", got, want)
+			}
+			for _, step := range steps {
+				if w, waits := step.(plan.Wait); waits && !w.Because.Until.IsZero() {
+					t.Errorf("%s ends at %s", w, w.Because.Until)
+				}
+			}
+		})
+	}
+}
+
 func TestAPauseThatIsNoneIsRemarkedOn(t *testing.T) {
 	for zone, want := range map[string][]plan.Wait{
 		"zone-a rev=1 paused noUntil=soon\n": {{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvalidPausedUntil, Detail: "soon"}}},
