@@ -361,6 +361,7 @@ func TestWhatIsNoReviewGetsAnHTTPError(t *testing.T) {
 		"an unknown version":   {"application/json", review(func(r *admissionv1.AdmissionReview) { r.APIVersion = "admission.k8s.io/v2" }), 400, `apiVersion is "admission.k8s.io/v2", want one of [admission.k8s.io/v1 admission.k8s.io/v1beta1]`},
 		"no request":           {"application/json", review(func(r *admissionv1.AdmissionReview) { r.Request = nil }), 400, "the review has no request"},
 		"no UID":               {"application/json", review(func(r *admissionv1.AdmissionReview) { r.Request.UID = "" }), 400, "the request has no uid"},
+		"an endless name":      {"application/json", review(func(r *admissionv1.AdmissionReview) { r.Request.Name = strings.Repeat("x", 254) }), 400, "a name is longer than 253 bytes"},
 		"deep nesting":         {"application/json", strings.Repeat("[", 1<<20), 400, "the body is no AdmissionReview in JSON: invalid character '[' exceeded max depth"},
 		"too much of it":       {"application/json", strings.Repeat(" ", most+1), 413, "the review is larger than 2097152 bytes"},
 	} {

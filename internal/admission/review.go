@@ -87,6 +87,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
+// longestName is that of any object that webhooks are asked about.
+const longestName = 253
+
 // parseReview decodes as the API server does: keys are told apart by case. An odd
 // object does not make the review unreadable.
 func parseReview(body []byte) (*review, error) {
@@ -104,6 +107,8 @@ func parseReview(body []byte) (*review, error) {
 		return nil, malformed("the review has no request")
 	case asked.Request.UID == "":
 		return nil, malformed("the request has no uid")
+	case len(asked.Request.Name) > longestName || len(asked.Request.Namespace) > longestName:
+		return nil, malformed("a name is longer than %d bytes", longestName)
 	}
 	asked.Request.unreadable, asked.body = odd, body
 	return asked, nil
