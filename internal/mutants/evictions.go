@@ -151,6 +151,11 @@ var evictions = []Mutant{
 		Test:  "internal/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
 	},
 	{
+		Name:  "turn of a zone that an eviction keeps from being whole",
+		Edits: []Edit{{board, "&& !z.whole() && !evicted {", "&& !z.whole() && (!evicted || true) {"}},
+		Test:  "internal/plan TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough", Rule: "is not rolled after half an hour",
+	},
+	{
 		Name:  "eviction by budgets that cannot be read",
 		Edits: []Edit{{"internal/plan/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
 		Test:  "internal/plan TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",

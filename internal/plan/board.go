@@ -245,7 +245,9 @@ func firstOf(refusals ...Refusal) Refusal {
 }
 
 // chooseTurn names the one zone whose pods may be taken down: the zone that
-// the rollout is in, else the zone that is not whole, else the first one.
+// the rollout is in, else the zone that is not whole, else the first one. One that an
+// eviction keeps from being whole has no turn by that: places in the queue are kept by
+// the zone whose turn it is, and drains of two others would take it from each other.
 func (b *board) chooseTurn() string {
 	first := ""
 	for _, z := range b.standings {
@@ -261,7 +263,8 @@ func (b *board) chooseTurn() string {
 		}
 	}
 	for _, z := range b.standings {
-		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.whole() {
+		evicted := b.Hold.Holder == Eviction.For(z.Name) || b.Hold.Holder == Eviction.For(Partitions)
+		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.whole() && !evicted {
 			return z.Name
 		}
 	}

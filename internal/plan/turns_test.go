@@ -1,0 +1,95 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+)
+
+const threeOutdated = `
+zone-a rev=2 current=1
+  zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=2 current=1
+  zone-b-0 ready@1 zone-b-1 ready@1
+zone-c rev=2 current=1
+  zone-c-0 ready@1 zone-c-1 ready@1
+`
+
+// Somebody else, such as a PodDisruptionBudget, refuses what was granted, every time. A
+// grant stands for longer than a place in the queue.
+func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		budget string
+		drains []string
+	}{
+		"of two other zones":             {"", []string{"zone-b-0", "zone-c-0"}},
+		"of its own zone and of another": {"", []string{"zone-a-0", "zone-b-0"}},
+		"of one zone":                    {"", []string{"zone-b-0"}},
+		"of two partitions":              {"zpdb store regex=\"zone-.-([0-9]+)\"\n", []string{"zone-b-0", "zone-c-1"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := fixture.NewWorld(fixture.MustParse(tc.budget + threeOutdated))
+			grants := map[string]int{}
+			for second := range 1800 {
+				for _, pod := range tc.drains {
+					if second%5 != 0 {
+						continue
+					}
+					if p := w.Drain(pod); p.Allowed() && p.Noted() {
+						grants[pod]++
+					}
+				}
+				w.Round()
+				w.Tick()
+			}
+			for _, z := range w.Snapshot().Zones {
+				if slices.ContainsFunc(z.Pods, z.Outdated) {
+					t.Errorf("%s is not rolled after half an hour", z.Name)
+				}
+			}
+			for _, pod := range tc.drains {
+				if grants[pod] == 0 {
+					t.Errorf("%s was never granted: %v", pod, grants)
+				}
+			}
+			if len(w.Violations) > 0 {
+				t.Error(w.Violations)
+			}
+		})
+	}
+}
+
+// Evicted pods that take a minute to come back keep their zones from being whole.
+func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
+	w := fixture.NewWorld(fixture.MustParse(threeOutdated))
+	back := map[string]int{}
+	for second := range 1800 {
+		for pod, at := range back {
+			if at == second {
+				delete(w.Stuck, pod)
+				delete(back, pod)
+			}
+		}
+		for _, name := range []string{"zone-b-0", "zone-c-0"} {
+			s := w.Snapshot()
+			if pod, is := s.Pod(name); second%5 != 0 || !is || !pod.Up() {
+				continue
+			}
+			if p := w.Drain(name); p.Allowed() && p.Noted() {
+				w.Leave(name)
+				w.Stuck[name], back[name] = true, second+60
+			}
+		}
+		w.Round()
+		w.Tick()
+	}
+	for _, z := range w.Snapshot().Zones {
+		if slices.ContainsFunc(z.Pods, z.Outdated) {
+			t.Errorf("%s is not rolled after half an hour", z.Name)
+		}
+	}
+	if len(w.Violations) > 0 {
+		t.Error(w.Violations)
+	}
+}
