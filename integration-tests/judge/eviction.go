@@ -37,11 +37,10 @@ func (c *court) tryEviction(f Fact, asked Request) {
 }
 
 // allowed is when an eviction was allowed, at the earliest: as its note was written, where
-// that was after it had been asked for and the API server needed longer than the time of
-// grace from there until the pod left, else as the pod left.
+// that was after it had been asked for, else as the pod left.
 func (c *court) allowed(f Fact, asked Request) time.Time {
 	noted := c.writes[c.notedAt[f.Pod.UID]].Ended
-	if c.Strict || noted.IsZero() || noted.Before(asked.At) || f.At.Sub(noted) <= c.Grace {
+	if c.Strict || noted.IsZero() || noted.Before(asked.At) || f.At.Before(noted) {
 		return f.At
 	}
 	return noted

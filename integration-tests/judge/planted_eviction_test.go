@@ -31,6 +31,14 @@ func joined(rolled, evicted string) *story {
 	return s.hold("rollout/zone-1", s.noteOf(rolled), s.noteOf(evicted)).evict(evicted).delete(rolled)
 }
 
+// evictedAtOnce is an eviction that is noted 0.1 s after a pod of zone-2 broke, and then
+// carried out in time.
+func evictedAtOnce(takes time.Duration) *story {
+	s := newStory().asksToEvict("zone-1-0", nil).breaks("zone-2-1").grants("zone-1", "zone-1-0").wrote(operatorAgent)
+	s.requests[len(s.requests)-1].Ended = s.now
+	return s.later(takes).leaves("zone-1-0")
+}
+
 var plantedEvictions = map[string]planted{
 	"an eviction under its note is not objected to": {
 		story: newStory().grants("zone-1", "zone-1-0").evict("zone-1-0").replace("zone-1-0", true).
@@ -148,6 +156,10 @@ var plantedEvictions = map[string]planted{
 	"an eviction waits until a pod of another zone has been Ready for long enough": {
 		story: newStory().zone("zone-1", slowly).later(time.Minute).grants("zone-1", "zone-1-0").evict("zone-1-0").replace("zone-1-0", true).
 			asksToEvict("zone-2-0", nil).later(5*time.Second).grants("zone-2", "zone-2-0").leaves("zone-2-0"),
+		rules: evicting,
+	},
+	"another zone breaks just before an eviction is noted, which the API server then carries out in less than a second": {
+		story: evictedAtOnce(850 * time.Millisecond),
 		rules: evicting,
 	},
 	"a pod that is down is evicted whatever else is down": {
