@@ -110,10 +110,14 @@ func (s *scene) settle() {
 	s.rolled()
 }
 
+// zoneOf is a zone; the first one may not shrink.
 func zoneOf(name string) *appsv1.StatefulSet {
-	labels := map[string]string{"rollout-group": group, "name": name}
+	labels, may := map[string]string{"rollout-group": group, "name": name}, map[string]string{"rollout-group": group}
+	if name == zones[0] {
+		may["grafana.com/no-downscale"] = "true"
+	}
 	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rollout-group": group, "grafana.com/no-downscale": "true"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: may},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(podsEach)), ServiceName: name, PodManagementPolicy: appsv1.ParallelPodManagement,
 			Selector:       &metav1.LabelSelector{MatchLabels: labels},
