@@ -1,6 +1,7 @@
 // Package history says what a group's Lease remembers of rollouts: when a rollout,
 // its zones and its pods began and ended. It is there for people, so no decision
-// depends on it, and the Lease is never written because of it (ADR 17).
+// depends on it. It is written with what is written anyway; for its own sake only where
+// a rollout ended while nobody had the hold (ADR 17).
 //
 // Every time in it comes from the Lease or from API objects. So whoever leads after
 // somebody who was killed finds the same times.

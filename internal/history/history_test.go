@@ -214,6 +214,23 @@ finished 0..43
 	}))
 }
 
+// Nobody has the hold while all that is outdated is paused, and nobody takes it when that
+// is no longer asked for.
+func TestARolloutThatIsGivenUpWhileNobodyHoldsEnds(t *testing.T) {
+	w := world(twoZones, "")
+	same(t, `
+finished 0..20
+  zone-a 1->2 0..6 replaced 2
+`, run(t, w, func(second int) {
+		switch second {
+		case 5:
+			w.Zone("zone-b", func(z *plan.Zone) { z.Paused = true })
+		case 20:
+			w.Zone("zone-b", func(z *plan.Zone) { z.UpdateRevision = "1" })
+		}
+	}))
+}
+
 func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
 		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")

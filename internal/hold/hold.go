@@ -10,7 +10,10 @@
 // client; internal/lease stores what is decided here.
 package hold
 
-import "github.com/lockstep-dev/lockstep/internal/plan"
+import (
+	"github.com/lockstep-dev/lockstep/internal/history"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
 
 // Verdict says what has to happen to the Lease before a plan's steps.
 type Verdict int
@@ -61,7 +64,7 @@ func cover(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{Verdict: Write, Record: kept(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
-	case renewalDue(s):
+	case renewalDue(s), forgotten(s):
 		return Decision{Verdict: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
 	}
 	return Decision{}
@@ -154,6 +157,12 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 		}
 	}
 	return false
+}
+
+// forgotten tells whether a rollout is remembered as under way that ended while nobody
+// had the hold, so that no other write would say so (ADR 17).
+func forgotten(s *plan.Snapshot) bool {
+	return s.Hold.Holder.Free() && len(s.Hold.Intents) == 0 && s.Hold.Decrease.None() && history.Over(*s)
 }
 
 // idle tells whether nobody holds, or somebody from outside who has lapsed, and nothing
