@@ -2,25 +2,37 @@ package report
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// event is an Event on the StatefulSet of a zone. Events that differ in their
-// note alone would be counted as one, so each names what it is about.
+// event is an Event on the StatefulSet of a zone.
 type event struct {
 	zone    string
-	related runtime.Object
+	related *corev1.ObjectReference // nil: nothing but the zone
 	kind    string
 	code    reason.Code
 	action  string
 	note    string
+}
+
+// about returns what an Event is related to, as part of which it names its note: Events
+// that differ in their note alone would be counted as one, and show the first note.
+func (e event) about(s plan.Snapshot, note string) *corev1.ObjectReference {
+	related := zoneReference(s, e.zone)
+	if e.related != nil {
+		related = e.related
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(note)) // which never fails
+	related.FieldPath = fmt.Sprintf("note[%08x]", sum.Sum32())
+	return related
 }
 
 // deeds returns an Event for every step that was done.
@@ -131,13 +143,13 @@ const long = time.Minute
 
 func tellable(code reason.Code, lasts time.Duration) bool { return lasting(code) || lasts >= long }
 
-// inTheWay returns the zone or pod that is waited for, if there is one.
-func inTheWay(s plan.Snapshot, why plan.Refusal) runtime.Object {
+// inTheWay returns the pod or zone that is waited for, if there is one.
+func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
 	switch {
-	case why.Zone != "":
-		return zoneReference(s, why.Zone)
 	case why.Pod != "":
 		return podReference(s, why.Pod)
+	case why.Zone != "":
+		return zoneReference(s, why.Zone)
 	}
 	return nil
 }

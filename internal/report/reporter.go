@@ -76,7 +76,8 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	news = append(news, m.waits(s, steps)...)
 	news = append(news, m.remarks(s)...)
 	for _, e := range news {
-		r.events.Eventf(zoneReference(s, e.zone), e.related, e.kind, string(e.code), e.action, "%s", plan.Plain(e.note, longestNote))
+		note := plan.Plain(e.note, longestNote)
+		r.events.Eventf(zoneReference(s, e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
 	}
 	return len(news) > 0
 }

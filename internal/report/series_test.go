@@ -1,0 +1,89 @@
+package report_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/report"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+// shelf has the Events that would be stored.
+type shelf struct {
+	mu    sync.Mutex
+	notes []string // as stored first
+	again int      // how often one of them was counted once more
+}
+
+func (s *shelf) Create(_ context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, e.Note)
+	return e, nil
+}
+
+func (s *shelf) Update(_ context.Context, e *eventsv1.Event) (*eventsv1.Event, error) { return e, nil }
+
+func (s *shelf) Patch(_ context.Context, e *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again++
+	return e, nil
+}
+
+func (s *shelf) stored() (notes []string, again int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(slices.Values(s.notes)), s.again
+}
+
+// client-go counts Events that differ in their note alone as one, whose note is the
+// first one's.
+func TestEventsOfOneReasonShowTheirOwnNotes(t *testing.T) {
+	stored := &shelf{}
+	broadcaster := events.NewBroadcaster(stored)
+	defer broadcaster.Shutdown()
+	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reporter := report.New(broadcaster.NewRecorder(scheme.Scheme, "lockstep"), telemetry.NewMetrics("test"))
+	s := fixture.MustParse(settled)
+	for _, to := range []int{2, 3, 4, 3} {
+		step := plan.SetReplicas{Zone: "zone-a", From: 1, To: to, Because: reason.LeaderFollowed}
+		reporter.Group(s, nil, []plan.Receipt{{Step: step}})
+	}
+	var want []string
+	for _, to := range []string{"2", "3", "4"} {
+		want = append(want, "set spec.replicas from 1 to "+to)
+	}
+	var got []string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		notes, again := stored.stored()
+		got = nil
+		for _, note := range notes {
+			begin, _, _ := strings.Cut(note, ":")
+			got = append(got, begin)
+		}
+		if len(got) == len(want) && again == 1 {
+			break
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if _, again := stored.stored(); again != 1 {
+		t.Errorf("what was told in the same words is stored %d times more, not counted as one", again)
+	}
+}
