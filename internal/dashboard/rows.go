@@ -15,7 +15,7 @@ var rows = []row{
 			one(`count by (activity) (max by (namespace, group, zone, activity) (lockstep_group_zone_activity{`+chosen+`}))`, "{{activity}}"),
 		},
 		{
-			"Updated pods", "How far groups are on their way to the revision that they ask for.", lines, "percentunit", 16,
+			"Updated pods", "How many pods have the revision that their zone asks for, Ready or not.", lines, "percentunit", 16,
 			one(`sum by (namespace, group) (max by (namespace, group, zone) (lockstep_group_zone_pods{state="updated", `+chosen+`}))`+
 				` / sum by (namespace, group) (max by (namespace, group, zone) (lockstep_group_zone_pods{state="desired", `+chosen+`}) > 0)`, "{{namespace}}/{{group}}"),
 		},

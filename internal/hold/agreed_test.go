@@ -92,6 +92,37 @@ func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 	}
 }
 
+// A Lease whose annotations were too large could not be written any more.
+func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
+	const half = 128 << 10 // of what all annotations of an object together may have
+	s := fixture.Group(fixture.Held(""))
+	for n := range 30 {
+		zone := fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(time.Hour))
+		zone(&s)
+		z := &s.Zones[n]
+		z.Told = map[string]plan.Told{}
+		z.Replicas = plan.MaxAgreed
+		for i := range z.Replicas {
+			fixture.Pod(i, plan.Ready, "1")(z)
+			z.Pods[i].IP = "10.0.0.1"
+			at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
+			z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+		}
+	}
+	noted := map[string]plan.Agreement{}
+	for _, step := range plan.Group(s) {
+		if note, is := step.(plan.NoteAgreed); is {
+			noted[note.Zone] = note.Agreed
+		}
+	}
+	if len(noted) != len(s.Zones) {
+		t.Errorf("pods of %d zones are noted, want those of %d", len(noted), len(s.Zones))
+	}
+	if n := len(hold.FormatAgreed(noted)); n > half {
+		t.Errorf("they take %d bytes, want no more than %d", n, half)
+	}
+}
+
 func FuzzAgreed(f *testing.F) {
 	f.Add(`{"zone-a":{"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":4,"pods":"abcdef------","since":"2026-01-05T12:00:00.123456Z"}]}}`)
 	f.Add(`{"zone-a":{"pods":[{"from":0,"to":1,"pods":"abcdef","since":"9999-12-31T23:59:59Z"}]}}`)

@@ -265,7 +265,7 @@ func (b *board) agreed(z *standing) Agreement {
 	}
 	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
 	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return agreement(z.Delay.Call, bounded(next))
+	return agreement(z.Delay.Call, bounded(next, len(b.standings)))
 }
 
 // owed returns who was prepared by a call that does not count any more and has not

@@ -75,10 +75,12 @@ type Stretch struct {
 	Since time.Time
 }
 
-// What a hold notes of a zone lives in one annotation, so it is bounded.
+// What a hold notes of a zone is bounded: the annotations of an object have little room.
+// In a group of more than fullyNoted zones each has a smaller share.
 const (
 	MaxStretches = 100
 	MaxAgreed    = 1000 // pods
+	fullyNoted   = 4
 )
 
 // MarkLength is how many letters a mark has.
@@ -176,20 +178,22 @@ func within(all []Stretch, from, to int) []Stretch {
 	return left
 }
 
-// bounded keeps stretches few: neighbours with the least time between them become
-// one. Where nobody has a neighbour, or where there are too many pods, the lowest
-// places are left out: they leave last.
-func bounded(all []Stretch) []Stretch {
-	for len(all) > MaxStretches {
+// bounded keeps the stretches of one of so many zones few: neighbours with the least
+// time between them become one. Where nobody has a neighbour, or where there are too
+// many pods, the lowest places are left out: they leave last.
+func bounded(all []Stretch, zones int) []Stretch {
+	share := 1 + (zones-1)/fullyNoted
+	most := max(1, MaxStretches/share)
+	for len(all) > most {
 		i := closest(all)
 		if i < 0 {
-			all = all[len(all)-MaxStretches:]
+			all = all[len(all)-most:]
 			break
 		}
 		all[i] = all[i].with(all[i+1])
 		all = slices.Delete(all, i+1, i+2)
 	}
-	left := MaxAgreed
+	left := max(1, MaxAgreed/share)
 	for _, s := range slices.Backward(all) {
 		if left -= s.To - s.From; left < 0 {
 			return within(all, s.From-left, all[len(all)-1].To)

@@ -17,14 +17,14 @@ type Style struct {
 	Rows    int // how high; 0: as high as it takes
 }
 
-// StyleOf returns what suits a place to write to: bars on a terminal, and colours
-// there unless NO_COLOR or a dumb terminal asks for none.
+// StyleOf returns what suits a place to write to: bars and colours on a terminal that
+// is not dumb, unless NO_COLOR asks for none of these.
 func StyleOf(out io.Writer, environment func(string) string) Style {
 	file, is := out.(*os.File)
-	if !is || !term.IsTerminal(int(file.Fd())) {
+	if !is || !term.IsTerminal(int(file.Fd())) || environment("TERM") == "dumb" {
 		return Style{}
 	}
-	style := Style{Bars: true, Colours: environment("NO_COLOR") == "" && environment("TERM") != "dumb"}
+	style := Style{Bars: true, Colours: environment("NO_COLOR") == ""}
 	if columns, rows, err := term.GetSize(int(file.Fd())); err == nil {
 		style.Columns, style.Rows = columns, rows
 	}
