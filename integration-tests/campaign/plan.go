@@ -45,21 +45,24 @@ const busy = 10 * time.Second
 
 // newPlan makes the plan of a seed.
 func newPlan(seed uint64) plan {
-	p := drawPlan(seed, func(*group) {})
+	p := drawPlan(seed, false)
 	if slices.ContainsFunc(p.faults, func(f fault) bool { return f.former }) {
 		faults := p.faults
-		p = drawPlan(seed, spareFormer)
+		p = drawPlan(seed, true)
 		p.faults = faults
 	}
 	return p
 }
 
-func drawPlan(seed uint64, change func(*group)) plan {
+// drawPlan spares the former version what it does too soon: rollouts where partitions
+// count, takedowns by plans that have raised zones before, and downscales of pods that
+// are down.
+func drawPlan(seed uint64, former bool) plan {
 	random := rand.New(rand.NewPCG(seed, 0))
 	p := plan{seed: seed}
 	names := []string{"store", "index"}
 	for _, name := range names[:1+random.IntN(2)] {
-		g := newGroup(random, name, change)
+		g := newGroup(random, name, former)
 		p.lanes = append(p.lanes, g.stepsOf(random)...)
 		p.groups = append(p.groups, g)
 	}
@@ -67,11 +70,7 @@ func drawPlan(seed uint64, change func(*group)) plan {
 	return p
 }
 
-// spareFormer leaves out of a group what the former version does too soon: rollouts where
-// partitions count, and takedowns by plans that have raised zones before.
-func spareFormer(g *group) { g.partitions, g.follows = false, false }
-
-func newGroup(random *rand.Rand, name string, change func(*group)) group {
+func newGroup(random *rand.Rand, name string, former bool) group {
 	g := group{
 		name:        name,
 		unavailable: 1 + random.IntN(3),
@@ -81,9 +80,14 @@ func newGroup(random *rand.Rand, name string, change func(*group)) group {
 		evictable:   1 + random.IntN(2),
 		partitions:  random.IntN(3) == 0,
 	}
-	change(&g)
+	if former {
+		g.partitions, g.follows = false, false
+	}
 	if random.IntN(3) == 0 {
 		g.apart = time.Duration(5+random.IntN(6)) * time.Second
+	}
+	if former {
+		g.apart = 0
 	}
 	if random.IntN(4) == 0 {
 		g.minReady = time.Duration(2+random.IntN(3)) * time.Second
