@@ -40,13 +40,15 @@ type evictionJudge interface {
 	Doubt(about string) Verdict
 }
 
-func evictions(judge evictionJudge) func(context.Context, *review) Verdict {
-	return func(ctx context.Context, asked *review) Verdict {
+func evictions(judge evictionJudge) func(*review) understood {
+	return func(asked *review) understood {
 		e, err := asked.eviction()
-		if err != nil {
-			return judge.Doubt(err.Error())
+		return func(ctx context.Context) Verdict {
+			if err != nil {
+				return judge.Doubt(err.Error())
+			}
+			return judge.Judge(ctx, e)
 		}
-		return judge.Judge(ctx, e)
 	}
 }
 

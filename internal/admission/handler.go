@@ -49,7 +49,7 @@ type Options struct {
 	PodEviction      *PodEviction
 	PodEvictionPin   *PodEvictionPin
 
-	// Limit is how long a decision may take at most; 9 s when zero. What the API
+	// Limit is how long an answer may take at most; 9 s when zero. What the API
 	// server waits, less a margin, limits it further.
 	Limit time.Duration
 	Log   logrus.FieldLogger
@@ -78,6 +78,7 @@ const (
 	Allowed   Outcome = "allowed"
 	Denied    Outcome = "denied"
 	Malformed Outcome = "malformed" // no review that can be answered: HTTP 4xx
+	Busy      Outcome = "busy"      // large, and its turn to be read did not come: HTTP 503
 	Broken    Outcome = "broken"    // a defect of lockstep: HTTP 500
 )
 
@@ -95,9 +96,9 @@ func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
 	}
-	mux := http.NewServeMux()
-	serve := func(path string, judged func(context.Context, *review) Verdict) {
-		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), judged: judged, options: o})
+	mux, large := http.NewServeMux(), make(readingRoom, 1)
+	serve := func(path string, understand func(*review) understood) {
+		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), understand: understand, large: large, options: o})
 	}
 	for path, judge := range map[string]Judge{NoDownscalePath: o.NoDownscale, PrepareDownscalePath: o.PrepareDownscale} {
 		if judge != nil {
@@ -110,15 +111,16 @@ func New(o Options) http.Handler {
 	if o.PodEvictionPin != nil {
 		serve(podEvictionPinPath, evictions(o.PodEvictionPin))
 	}
-	serve(zpdbValidationPath, func(_ context.Context, asked *review) Verdict { return judgeBudget(asked) })
+	serve(zpdbValidationPath, budgets)
 	return mux
 }
 
 // webhook serves one path.
 type webhook struct {
-	name    string
-	judged  func(context.Context, *review) Verdict
-	options Options
+	name       string
+	understand func(*review) understood
+	large      readingRoom
+	options    Options
 }
 
 // ServeHTTP implements http.Handler.
@@ -133,13 +135,15 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		told.Took = time.Since(began)
 		h.options.Observe(told)
 	}()
-	asked, err := readReview(r)
+	ctx, stop := context.WithTimeout(r.Context(), limit(r, h.options.Limit))
+	defer stop()
+	r = r.WithContext(ctx)
+	asked, judge, err := h.read(r)
 	if err != nil {
-		told.Verdict = Malformed
-		h.malformed(w, err)
+		told.Verdict = h.unread(w, err)
 		return
 	}
-	verdict, span := h.decide(r, asked)
+	verdict, span := h.decide(r, asked.Request, judge)
 	text, err := asked.answer(verdict)
 	if err != nil {
 		panic(fmt.Errorf("encode a verdict: %w", err)) // strings and numbers: it always can be
@@ -153,13 +157,20 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // whoever asked has gone, if this fails
 }
 
-func (h *webhook) malformed(w http.ResponseWriter, err error) {
+// unread answers a request whose review is not known.
+func (h *webhook) unread(w http.ResponseWriter, err error) Outcome {
 	status := http.StatusBadRequest
 	if r, ok := errors.AsType[refusal](err); ok {
 		status = r.status
 	}
-	h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "status": status}).WithError(err).Warn("request is not a valid AdmissionReview")
-	refuse(w, status, err.Error())
+	log := h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "status": status}).WithError(err)
+	defer refuse(w, status, err.Error())
+	if status == http.StatusServiceUnavailable {
+		log.Warn("review was not read in time")
+		return Busy
+	}
+	log.Warn("request is not a valid AdmissionReview")
+	return Malformed
 }
 
 func refuse(w http.ResponseWriter, status int, text string) {
@@ -167,16 +178,12 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// decide asks the judge, in time and under a span.
-func (h *webhook) decide(r *http.Request, asked *review) (Verdict, trace.SpanContext) {
+// decide asks the judge under a span.
+func (h *webhook) decide(r *http.Request, q *request, judge understood) (Verdict, trace.SpanContext) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := h.options.Tracer.Start(ctx, "admission "+h.name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
-	ctx, stop := context.WithTimeout(ctx, limit(r, h.options.Limit))
-	defer stop()
-
-	q := asked.Request
-	verdict := h.judged(ctx, asked)
+	verdict := judge(ctx)
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("k8s.namespace.name", q.Namespace), attribute.String("lockstep.object", q.what()+"/"+q.Name),
@@ -191,13 +198,15 @@ func (h *webhook) decide(r *http.Request, asked *review) (Verdict, trace.SpanCon
 }
 
 // changes has a judge decide about what changes a number of replicas.
-func changes(judge Judge) func(context.Context, *review) Verdict {
-	return func(ctx context.Context, asked *review) Verdict {
+func changes(judge Judge) func(*review) understood {
+	return func(asked *review) understood {
 		change, err := asked.Request.change()
-		if err != nil {
-			return judge.Doubt(reason.ObjectUnreadable, err.Error())
+		return func(ctx context.Context) Verdict {
+			if err != nil {
+				return judge.Doubt(reason.ObjectUnreadable, err.Error())
+			}
+			return judge.Judge(ctx, change)
 		}
-		return judge.Judge(ctx, change)
 	}
 }
 
@@ -220,7 +229,7 @@ func (v Verdict) outcome() Outcome {
 	return Denied
 }
 
-// limit is how long a decision may take: what was configured, and less than the
+// limit is how long an answer may take: what was configured, and less than the
 // API server waits, which it says in its query.
 func limit(r *http.Request, configured time.Duration) time.Duration {
 	patience, err := time.ParseDuration(r.URL.Query().Get("timeout"))

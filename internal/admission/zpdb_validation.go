@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
+
+func budgets(asked *review) understood {
+	v := judgeBudget(asked)
+	return func(context.Context) Verdict { return v }
+}
 
 // judgeBudget decides about a ZoneAwarePodDisruptionBudget as it is to be stored.
 // It needs the object and nothing else, so a dry run is judged like any other

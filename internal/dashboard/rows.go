@@ -110,7 +110,7 @@ var rows = []row{
 		},
 		{
 			"Reviews without a verdict", "", lines, "reqps", 8,
-			one(`sum by (webhook, verdict) (rate(lockstep_admission_reviews_total{verdict=~"malformed|broken"}[$__rate_interval]))`, "{{webhook}} {{verdict}}"),
+			one(`sum by (webhook, verdict) (rate(lockstep_admission_reviews_total{verdict=~"malformed|busy|broken"}[$__rate_interval]))`, "{{webhook}} {{verdict}}"),
 		},
 		{
 			"Calls to pods", "By purpose, outcome and why there was none.", lines, "reqps", 8,

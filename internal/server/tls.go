@@ -13,9 +13,6 @@ const (
 	// mostReview bounds what a request may bring along, in bytes: a review holds an
 	// object twice, each of which the API server limits to 3 MiB.
 	mostReview = 7 << 20
-	// largeReview is up to which size reviews are read beside each other, in bytes: what
-	// they bring along takes up to thirty times that in memory.
-	largeReview = 512 << 10
 	// handlerShare is how much of a request's time its handler has, in percent: the
 	// rest is for reading and answering.
 	handlerShare = 90
@@ -43,7 +40,7 @@ type TLSOptions struct {
 // every connection, so that a certificate can change at any time.
 func ListenTLS(ctx context.Context, o TLSOptions) (*Server, error) {
 	s, err := open(ctx, o.Host, o.Port, o.Log, &http.Server{
-		Handler:      http.MaxBytesHandler(hurried(oneLarge(o.Handler), o.Limit*handlerShare/100), mostReview),
+		Handler:      http.MaxBytesHandler(hurried(o.Handler, o.Limit*handlerShare/100), mostReview),
 		TLSConfig:    &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: o.GetCertificate},
 		ReadTimeout:  o.Limit,
 		WriteTimeout: o.Limit,
@@ -62,24 +59,5 @@ func hurried(next http.Handler, limit time.Duration) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
-	})
-}
-
-// oneLarge lets requests that bring much along, or do not say how much, wait for each
-// other. The rest waits for nobody.
-func oneLarge(next http.Handler) http.Handler {
-	place := make(chan struct{}, 1)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if 0 <= r.ContentLength && r.ContentLength <= largeReview {
-			next.ServeHTTP(w, r)
-			return
-		}
-		select {
-		case place <- struct{}{}:
-			defer func() { <-place }()
-			next.ServeHTTP(w, r)
-		case <-r.Context().Done():
-			http.Error(w, "lockstep is busy with other large reviews; try again", http.StatusServiceUnavailable)
-		}
 	})
 }

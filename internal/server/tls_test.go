@@ -192,49 +192,6 @@ func TestAReviewMayBeLargeAndNotEndless(t *testing.T) {
 	}
 }
 
-// What many large ones take at once would be more memory than a process has.
-func TestLargeReviewsWaitForEachOtherAndKeepNobodyElseWaiting(t *testing.T) {
-	const large, small = 1 << 20, 64 << 10
-	var inside, most atomic.Int32
-	began, release := make(chan struct{}, 10), make(chan struct{})
-	w := serveTLS(t, enough, func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength == small {
-			fmt.Fprint(w, "at once")
-			return
-		}
-		most.Store(max(most.Load(), inside.Add(1)))
-		defer inside.Add(-1)
-		began <- struct{}{}
-		<-release
-		fmt.Fprint(w, "in turn")
-	})
-	w.served.Store(certificate(t))
-	call := func(body io.Reader) string {
-		got, err := w.call(t.Context(), w.served.Load(), tls.VersionTLS13, body)
-		if err != nil {
-			t.Error(err)
-		}
-		return got
-	}
-	answers := make(chan string, 3)
-	go func() { answers <- call(bytes.NewReader(make([]byte, large))) }()
-	go func() { answers <- call(bytes.NewReader(make([]byte, large))) }()
-	go func() { answers <- call(io.MultiReader(bytes.NewReader(make([]byte, small)))) }() // it does not say how long it is
-	<-began
-	if got := call(bytes.NewReader(make([]byte, small))); got != "at once" {
-		t.Errorf("a small one is answered %q", got)
-	}
-	close(release)
-	for range cap(answers) {
-		if got := <-answers; got != "in turn" {
-			t.Errorf("a large one is answered %q", got)
-		}
-	}
-	if most.Load() != 1 {
-		t.Errorf("%d at a time", most.Load())
-	}
-}
-
 func TestAReviewInProgressIsAnsweredAtTheEnd(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	w := serveTLS(t, enough, func(w http.ResponseWriter, _ *http.Request) {

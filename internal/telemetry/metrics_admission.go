@@ -19,7 +19,7 @@ func newAdmissionMetrics() admissionMetrics {
 	return admissionMetrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_admission_reviews_total",
-			Help: "Reviews of API servers by webhook, verdict (allowed, denied, malformed, broken) and reason.",
+			Help: "Reviews of API servers by webhook, verdict (allowed, denied, malformed, busy, broken) and reason.",
 		}, []string{"webhook", "verdict", "reason"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_admission_duration_seconds",
