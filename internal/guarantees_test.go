@@ -15,6 +15,7 @@ import (
 const (
 	guarantees = "../docs/guarantees.md"
 	matrix     = "../docs/webhooks.md"
+	found      = "../docs/reliability.md"
 )
 
 var (
@@ -26,7 +27,7 @@ var (
 // here or in the suites.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	exists := testNames(t)
-	for _, page := range []string{guarantees, matrix} {
+	for _, page := range []string{guarantees, matrix, found} {
 		named := testName.FindAllStringSubmatch(read(t, page), -1)
 		if len(named) == 0 {
 			t.Fatalf("%s names no tests", page)

@@ -137,13 +137,13 @@ func openResults(path string) (*results, error) {
 	}
 }
 
-// of returns all records of a state of the code.
+// of returns all records of a state of the code, "" for any.
 func (r *results) of(code string) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var found []record
 	for _, one := range r.all {
-		if one.Code == code {
+		if code == "" || one.Code == code {
 			found = append(found, one)
 		}
 	}

@@ -65,6 +65,18 @@ func TestWhatIsAddedIsReadAgain(t *testing.T) {
 	}
 }
 
+func TestSeedsOfWhateverCodeAddUp(t *testing.T) {
+	t.Parallel()
+	r := resultsWith(t, `{"seed":1,"code":"now","faults":{"f":2},"takedowns":3,"granted":1,"reached":true}
+{"seed":1,"code":"formerly","faults":{"f":9},"reached":true,"takedowns":3,"granted":1}
+{"seed":2,"code":"formerly","faults":{"f":1},"violations":["v"]}
+`)
+	const want = "of whatever code: 2 seeds, 10 faults, 3 pods, 1 evictions granted, 1 of 2 goals reached, 1 violations"
+	if got := whatever(r.of("")); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 func TestALineThatIsNoResultIsNamed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "faults.jsonl")

@@ -15,9 +15,17 @@ func (c *campaign) conclude(done []record, took time.Duration) {
 		return
 	}
 	fmt.Fprint(c.out, table(tally(done), tally(c.results.of(c.code))))
-	fmt.Fprintf(c.out, "\nseeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
+	fmt.Fprintf(c.out, "\n%s\n", whatever(c.results.of("")))
+	fmt.Fprintf(c.out, "seeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
 	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d%s' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed, c.tries())
+}
+
+// whatever adds up records of whatever code: one of each seed.
+func whatever(records []record) string {
+	s := tally(records)
+	return fmt.Sprintf("of whatever code: %d seeds, %d faults, %d pods, %d evictions granted, %d of %d goals reached, %d violations",
+		s.plans, sum(s.faults), s.takedowns, s.granted, s.reached, s.plans, s.violations)
 }
 
 // sums are what many plans add up to.

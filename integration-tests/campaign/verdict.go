@@ -25,7 +25,8 @@ func (t *trial) ownRules() []string {
 	return found
 }
 
-// judge asks the judge, by watches and audit logs alone.
+// judge asks the judge: by watches, audit logs, and what the plan itself did to whom, which
+// says who could not know of what.
 func (t *trial) judge() (record, error) {
 	facts, err := t.witness.Facts()
 	if err != nil {

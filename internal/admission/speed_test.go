@@ -67,6 +67,24 @@ func reportP99(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
+// BenchmarkPrepareDownscale refuses to shrink a zone of a group of that many pods, one
+// of which is missing in another zone.
+func BenchmarkPrepareDownscale(b *testing.B) {
+	for _, pods := range []int{30, 300} {
+		group := unwhole(pods).group
+		group.Zones[0].UID, group.Zones[0].Version = "uid-a", 7
+		h := preparing(group)
+		for name, review := range map[string][]byte{
+			"Scale":       update(b, scale(3), scale(2)),
+			"StatefulSet": update(b, set(3, grown), set(2, grown)),
+		} {
+			b.Run(fmt.Sprintf("%s, %d pods", name, pods), func(b *testing.B) {
+				refuse(b, preparePath, review, func() http.Handler { return h })
+			})
+		}
+	}
+}
+
 // BenchmarkPodEviction refuses evictions from a group of that many pods, one of which
 // is down in another zone. For the first of many who ask at a time the group is
 // counted; the others hear what came of it.
@@ -75,27 +93,27 @@ func BenchmarkPodEviction(b *testing.B) {
 		c := unwhole(pods)
 		review := eviction(b, "zone-a-0", bound("zone-a-0", ""))
 		b.Run(fmt.Sprintf("%d pods, the first who asks", pods), func(b *testing.B) {
-			refuse(b, review, func() http.Handler {
+			refuse(b, evictionPath, review, func() http.Handler {
 				h, _ := evicting(c)
 				return h
 			})
 		})
 		b.Run(fmt.Sprintf("%d pods, who asks meanwhile", pods), func(b *testing.B) {
 			h, _ := evicting(c)
-			refuse(b, review, func() http.Handler { return h })
+			refuse(b, evictionPath, review, func() http.Handler { return h })
 		})
 	}
 }
 
 // refuse measures refusals by the handler that there is each time.
-func refuse(b *testing.B, review []byte, handler func() http.Handler) {
+func refuse(b *testing.B, path string, review []byte, handler func() http.Handler) {
 	b.Helper()
 	b.ReportAllocs()
 	var took []time.Duration
 	for b.Loop() {
 		h := handler()
 		began := time.Now()
-		w := post(b, h, evictionPath, review)
+		w := post(b, h, path, review)
 		took = append(took, time.Since(began))
 		if !bytes.Contains(w.Body.Bytes(), []byte("OtherZoneNotWhole")) {
 			b.Fatal(w.Body)

@@ -128,8 +128,7 @@ var downscales = []Mutant{
 			{guards, "if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.decreaseElsewhere(zone); false {"},
 			{shrink, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
 		},
-		Test: explore + "a downscale beside a rollout", Rule: "NoLostIntent",
-		Remark: "the hold has room for the one or the other",
+		Test: scenarios + "a-downscale-that-was-admitted-keeps-rollouts-of-other-zones-away", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "pods asked to prepare for a downscale of a zone that may not shrink",
