@@ -218,7 +218,8 @@ func (b *board) vanished() []Action {
 }
 
 // messages returns what pods of a zone are told. Who was prepared by a call that
-// does not count any more hears by that one that he stays.
+// does not count any more hears by that one that he stays. Those whom the hold has no
+// room to note hear that they leave once others have left.
 func (b *board) messages(z *standing, noted Agreement) []Action {
 	parts := func(pod Pod) bool {
 		_, is := noted.since(z.Zone, pod)
@@ -228,13 +229,13 @@ func (b *board) messages(z *standing, noted Agreement) []Action {
 	if !z.tells() {
 		return steps
 	}
-	for _, message := range []Message{Stay, Leave} {
-		steps = append(steps, b.message(z, message, z.Delay.Call, func(pod Pod) bool {
-			leaves := pod.Ordinal-z.Start >= z.wish.asked
-			return leaves == (message == Leave) && !parts(pod)
-		})...)
-	}
-	return steps
+	leaves := max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)
+	steps = append(steps, b.message(z, Stay, z.Delay.Call, func(pod Pod) bool {
+		return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)
+	})...)
+	return append(steps, b.message(z, Leave, z.Delay.Call, func(pod Pod) bool {
+		return pod.Ordinal-z.Start >= leaves && !parts(pod)
+	})...)
 }
 
 func (b *board) message(z *standing, message Message, call Call, wanted func(Pod) bool) []Action {
@@ -263,9 +264,10 @@ func (b *board) agreed(z *standing) Agreement {
 	case !z.tells():
 		return Agreement{}
 	}
-	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
+	still := b.stillAgreed(z)
+	next := slices.Concat(still, b.freshlyAgreed(z))
 	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return agreement(z.Delay.Call, bounded(next, len(b.standings)))
+	return agreement(z.Delay.Call, roomOf(len(b.standings)).with(still).fit(next))
 }
 
 // owed returns who was prepared by a call that does not count any more and has not

@@ -371,3 +371,61 @@ zone-a rev=2 mirror=web asks=4 delay=1h
 		t.Errorf("nobody is told anything at %s", at)
 	}
 }
+
+// Who was told to leave and is not noted would never hear that he stays.
+func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
+	const pods, zones = 600, 5
+	parts := []fixture.Part{fixture.Held("")}
+	for n := range zones {
+		parts = append(parts, fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(delay), fixture.Replicas(pods), func(z *plan.Zone) {
+			for ordinal := range pods {
+				fixture.Pod(ordinal, plan.Ready, "1")(z)
+				z.Pods[ordinal].IP = "10.0.0.1"
+			}
+		}))
+	}
+	s := fixture.Group(parts...)
+	told := allAgree(&s)
+	if len(told) == 0 || len(told) == zones*pods {
+		t.Fatalf("%d pods are told to leave: the case does not test what it should", len(told))
+	}
+	notes := func() {
+		for _, note := range notesIn(plan.Group(s)) {
+			s.Hold.Agreed[note.Zone] = note.Agreed
+		}
+	}
+	s.Hold.Agreed = map[string]plan.Agreement{}
+	notes()
+	for n := range 10 { // each zone's share is less then
+		s.Zones = append(s.Zones, fixture.Group(fixture.Zone(fmt.Sprintf("zone-x%d", n), "1")).Zones...)
+	}
+	notes()
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			if _, noted := s.AgreedSince(&z, pod); told[pod.UID] != noted {
+				t.Fatalf("%s is told to leave: %t, noted: %t", pod.Name, told[pod.UID], noted)
+			}
+		}
+	}
+}
+
+// allAgree lets all pods agree that are told to leave. It returns their UIDs.
+func allAgree(s *plan.Snapshot) map[string]bool {
+	told := map[string]bool{}
+	for _, step := range plan.Group(*s) {
+		a, tells := step.(plan.TellPods)
+		if !tells || a.Message != plan.Leave {
+			continue
+		}
+		for i := range s.Zones {
+			if s.Zones[i].Name == a.Zone {
+				s.Zones[i].Told = map[string]plan.Told{}
+				for _, pod := range a.Pods {
+					s.Zones[i].Told[pod.UID] = plan.Told{Message: plan.Leave, Call: a.Call, Ready: pod.ReadySince, At: s.Now, Since: s.Now}
+					told[pod.UID] = true
+				}
+			}
+		}
+	}
+	return told
+}

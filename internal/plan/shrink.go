@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -142,11 +143,21 @@ func (b *board) prepared(d Decrease) []Pod {
 	z, _ := b.standing(d.Zone)
 	var pods []Pod
 	for _, pod := range z.Pods {
-		if d.asks() && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
+		if d.mayHaveAsked(pod) && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
 			pods = append(pods, pod)
 		}
 	}
 	return pods
+}
+
+// lateCalls is for how long a call may still arrive that was on its way when it was
+// decided that pods stay, and some.
+const lateCalls = time.Minute
+
+// mayHaveAsked tells whether a pod may have been asked to prepare. One that was made long
+// after all were to be told that they stay was not.
+func (d Decrease) mayHaveAsked(pod Pod) bool {
+	return d.asks() && (d.Stage != Undoing || pod.Created.Time().Before(d.Since.Add(lateCalls)))
 }
 
 // giveUp undoes a preparation that nobody can be at any more.

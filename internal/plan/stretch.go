@@ -178,22 +178,39 @@ func within(all []Stretch, from, to int) []Stretch {
 	return left
 }
 
-// bounded keeps the stretches of one of so many zones few: neighbours with the least
-// time between them become one. Where nobody has a neighbour, or where there are too
-// many pods, the lowest places are left out: they leave last.
-func bounded(all []Stretch, zones int) []Stretch {
+// room is how much a hold can note of a zone.
+type room struct{ stretches, pods int }
+
+// roomOf returns the share of one of so many zones.
+func roomOf(zones int) room {
 	share := 1 + (zones-1)/fullyNoted
-	most := max(1, MaxStretches/share)
-	for len(all) > most {
+	return room{max(1, MaxStretches/share), max(1, MaxAgreed/share)}
+}
+
+// with returns the room that has place for what is noted already, whoever joined the
+// group since: who was told to leave is not forgotten.
+func (r room) with(noted []Stretch) room {
+	pods := 0
+	for _, s := range noted {
+		pods += s.To - s.From
+	}
+	return room{max(r.stretches, len(noted)), max(r.pods, pods)}
+}
+
+// fit keeps stretches so few that there is room: neighbours with the least time
+// between them become one. Where nobody has a neighbour, or where there are too many
+// pods, the lowest places are left out: they leave last.
+func (r room) fit(all []Stretch) []Stretch {
+	for len(all) > r.stretches {
 		i := closest(all)
 		if i < 0 {
-			all = all[len(all)-most:]
+			all = all[len(all)-r.stretches:]
 			break
 		}
 		all[i] = all[i].with(all[i+1])
 		all = slices.Delete(all, i+1, i+2)
 	}
-	left := max(1, MaxAgreed/share)
+	left := r.pods
 	for _, s := range slices.Backward(all) {
 		if left -= s.To - s.From; left < 0 {
 			return within(all, s.From-left, all[len(all)-1].To)
