@@ -3,6 +3,16 @@ package mutants
 // delays are about pods that must be ready to leave for a while before they do.
 var delays = []Mutant{
 	{
+		Name:  "pods told to leave for whom the hold has no room",
+		Edits: []Edit{{delay, "max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)", "max(z.wish.asked, z.Replicas-MaxAgreed)"}},
+		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
+	},
+	{
+		Name:  "who agreed forgotten when the group gets more zones",
+		Edits: []Edit{{delay, ".with(still).fit(next)", ".fit(next)"}},
+		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
+	},
+	{
 		Name:  "delayed downscale without a look at what the hold notes",
 		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",

@@ -151,6 +151,11 @@ var downscales = []Mutant{
 		Test:  "internal/plan TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
 	},
 	{
+		Name:  "pod told to stay that nobody can have asked",
+		Edits: []Edit{{shrink, "pod.Created.Time().Before(d.Since.Add(lateCalls))", "(true || pod.Created.Time().Before(d.Since.Add(lateCalls)))"}},
+		Test:  "internal/plan TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
+	},
+	{
 		Name:  "preparation undone under the deadline that is over",
 		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
 		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",

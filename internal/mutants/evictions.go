@@ -156,6 +156,11 @@ var evictions = []Mutant{
 		Test:  "internal/plan TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough", Rule: "is not rolled after half an hour",
 	},
 	{
+		Name:  "drain that waits for who waits for the drain",
+		Edits: []Edit{{evict, "\tif b.mayHaveToJoin(e) {\n", "\tif false {\n"}},
+		Test:  "internal/plan TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore", Rule: "the second pod of the node",
+	},
+	{
 		Name:  "eviction by budgets that cannot be read",
 		Edits: []Edit{{"internal/plan/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
 		Test:  "internal/plan TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",

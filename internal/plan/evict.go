@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -225,7 +226,28 @@ func zoneHeldElsewhere(b *board, e eviction) Refusal {
 
 func evictionsTurn(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
+	if b.mayHaveToJoin(e) {
+		return Refusal{}
+	}
 	return b.waitingBefore(place.Since, place.Zone)
+}
+
+// longAway is from when on a pod that was evicted may be waiting for the rest of its
+// node's drain, since it can start nowhere else.
+const longAway = 2 * time.Minute
+
+// mayHaveToJoin tells whether a pod that was evicted before, under the same hold, does not
+// come back: who waits for it may wait for this eviction, so it waits for nobody's turn.
+func (b *board) mayHaveToJoin(e eviction) bool {
+	for _, intent := range b.counting {
+		joins := intent.Partition != "" && e.budget.ByPartition() || intent.Partition == "" && intent.Zone == e.zone.Name
+		pod, present := b.Pod(intent.Pod)
+		away := !present || !pod.Up()
+		if intent.Granted() && joins && away && !b.Now.Before(intent.Since.Add(longAway)) {
+			return true
+		}
+	}
+	return false
 }
 
 // couldHaveItsTurn tells whether an eviction would be granted if it had its turn, as

@@ -93,3 +93,42 @@ func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 		t.Error(w.Violations)
 	}
 }
+
+// The volumes of both pods are on the node that is drained, so the first one can start
+// only when the drain is over.
+func TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore(t *testing.T) {
+	w := fixture.NewWorld(fixture.MustParse("zpdb store limit=2\n" + threeOutdated))
+	evict := func(pod string) bool {
+		if p := w.Drain(pod); !p.Allowed() || !p.Noted() {
+			return false
+		}
+		w.Leave(pod)
+		w.Stuck[pod] = true
+		return true
+	}
+	if !evict("zone-b-0") {
+		t.Fatal("the first pod of the node is not evicted")
+	}
+	granted := -1
+	for second := range 1200 {
+		if second > 20 && granted < 0 && second%5 == 0 && evict("zone-b-1") {
+			granted = second
+		}
+		if granted >= 0 && second == granted+30 {
+			clear(w.Stuck) // the node is back
+		}
+		w.Round()
+		w.Tick()
+	}
+	if granted < 0 || granted > 180 {
+		t.Errorf("the second pod of the node is evicted after %d s, want three minutes at most", granted)
+	}
+	for _, z := range w.Snapshot().Zones {
+		if slices.ContainsFunc(z.Pods, z.Outdated) {
+			t.Errorf("%s is not rolled after twenty minutes", z.Name)
+		}
+	}
+	if len(w.Violations) > 0 {
+		t.Error(w.Violations)
+	}
+}
