@@ -74,7 +74,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
-		Edits: []Edit{{delay, "[]Message{Stay, Leave}", "[]Message{Leave}"}},
+		Edits: []Edit{{delay, "return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.asked && !parts(pod)"}},
 		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
 	},
 	{
