@@ -214,5 +214,5 @@ func failures(receipts []plan.Receipt) error {
 	return errors.Join(errs...)
 }
 
-// now is when a touch is sent; it only has to differ from the one before.
-func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+// touchMark makes a touch of an object differ from the one before.
+func touchMark() string { return time.Now().UTC().Format(time.RFC3339Nano) }

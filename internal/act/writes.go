@@ -33,7 +33,7 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 // that it already cannot.
 func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) error {
 	touch := requiring(i.UID, i.Version)
-	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: now()}
+	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
 	_, err := e.Client.CoreV1().Pods(key.Namespace).Patch(ctx, i.Pod, types.MergePatchType, touch.json(), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("withdraw delete of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))
@@ -54,7 +54,7 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 // already is.
 func (e *Executor) voidDecrease(ctx context.Context, key plan.Key, d plan.Decrease) error {
 	touch := requiring(d.UID, d.Version)
-	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: now()}
+	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
 	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)
 }
 

@@ -150,7 +150,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		switch {
 		case !permit.Allowed():
 			if !e.DryRun {
-				show(ctx, p.Holds, p.Log, key, looked.Hold)
+				relabel(ctx, p.Holds, p.Log, key, looked.Hold)
 			}
 			p.queue(ctx, key, e, permit)
 			return p.told(ctx, e, permit)

@@ -143,7 +143,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		switch {
 		case !v.Allowed():
 			if !c.DryRun {
-				show(ctx, p.Holds, p.Log, key, live.Hold)
+				relabel(ctx, p.Holds, p.Log, key, live.Hold)
 			}
 			return p.wait(ctx, key, c, v.Because)
 		case c.DryRun || (v.Note.None() && !v.Dated):

@@ -104,7 +104,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
-		Edits: []Edit{{downscale, "\t\t\t\tshow(ctx, p.Holds, p.Log, key, live.Hold)\n", ""}},
+		Edits: []Edit{{downscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key, live.Hold)\n", ""}},
 		Test:  "internal/admission TestWhoeverRefusesShowsALeaseThatLostItsLabel", Rule: "written 0 times",
 	},
 	{

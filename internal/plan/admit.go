@@ -255,7 +255,7 @@ func oneDecrease(b *board, d departure) Refusal {
 	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && asksAlike:
 		return Refusal{}
 	}
-	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.later(b.patience(noted))}
+	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.ahead(b.patience(noted))}
 }
 
 func preparable(_ *board, d departure) Refusal {

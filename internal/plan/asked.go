@@ -85,7 +85,7 @@ func (b *board) unanswered(d Decrease) Refusal {
 	if d.Stage != Undoing || !b.Asked.ofThe(d) || b.Asked.Failed == "" {
 		return Refusal{}
 	}
-	return Refusal{Code: reason.PodNotTold, Detail: b.Asked.Failed, Until: b.later(b.Asked.Again)}
+	return Refusal{Code: reason.PodNotTold, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
 }
 
 // inVain notes again a decrease for which this process has asked pods that stay,

@@ -227,8 +227,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// later returns a time that has not come yet, or else the zero time.
-func (b *board) later(t time.Time) time.Time {
+// ahead returns a time that has not come yet, or else the zero time.
+func (b *board) ahead(t time.Time) time.Time {
 	if t.After(b.Now) {
 		return t
 	}

@@ -180,7 +180,7 @@ func (b *board) grant(e eviction) (granted bool, later time.Time) {
 		return false, time.Time{}
 	}
 	if objection := b.mayEvict(e); !objection.None() {
-		return false, b.later(objection.Until)
+		return false, b.ahead(objection.Until)
 	}
 	if !e.noted {
 		b.noted++

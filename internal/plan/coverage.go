@@ -129,12 +129,3 @@ func (c coverage) budgetOf(zone *Zone) int {
 	}
 	return least
 }
-
-// Of returns how many pods of a zone with that many replicas may be down; 0 allows
-// no eviction.
-func (b DisruptionBudget) Of(replicas int) int {
-	if b.Percentage > 0 {
-		return partOf(replicas, b.Percentage)
-	}
-	return b.Limit
-}

@@ -114,7 +114,7 @@ func (b *board) parting(z *Zone) Refusal {
 	pod := z.byPlace()[last]
 	return Refusal{
 		Code: reason.PodNotAgreed, Pod: pod.Name, Detail: "has not answered yet that it stays",
-		Until: b.later(z.Told[pod.UID].Again),
+		Until: b.ahead(z.Told[pod.UID].Again),
 	}
 }
 
@@ -144,7 +144,7 @@ func (b *board) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	case !told.has(Leave, z.Delay.Call):
 		silent.Detail = "has not answered yet"
 	case told.Failed:
-		silent.Detail, silent.Until = told.Why, b.later(told.Again)
+		silent.Detail, silent.Until = told.Why, b.ahead(told.Again)
 	case told.outlived(pod) && pod.Phase != Ready:
 		silent.Detail = "is not Ready any more"
 	case told.outlived(pod):
@@ -170,7 +170,7 @@ func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 	if due.Year() > 9999 {
 		due = time.Time{} // nobody can write it down
 	}
-	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.later(due)}
+	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.ahead(due)}
 }
 
 // unreleased objects while somebody does not know that he stays who was prepared by a

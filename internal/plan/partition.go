@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -98,15 +97,4 @@ func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh ti
 		return stable, false
 	}
 	return time.Time{}, false
-}
-
-// String returns a budget as its limit reads: 2 per zone, 30% per zone, 1 per partition.
-func (b DisruptionBudget) String() string {
-	switch {
-	case b.ByPartition():
-		return fmt.Sprintf("%d per partition", b.Limit)
-	case b.Percentage > 0:
-		return fmt.Sprintf("%d%% per zone", b.Percentage)
-	}
-	return fmt.Sprintf("%d per zone", b.Limit)
 }

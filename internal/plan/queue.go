@@ -101,7 +101,7 @@ func (b *board) keepsPlace(zone string) time.Time {
 	var again time.Time
 	for _, operation := range []Operation{Rollout, Downscale} {
 		if w, waits := b.place(operation, zone); waits {
-			again = earlier(again, b.later(w.LastSeen.Add(AskAgain)))
+			again = earlier(again, b.ahead(w.LastSeen.Add(AskAgain)))
 		}
 	}
 	return again

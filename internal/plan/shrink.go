@@ -204,7 +204,7 @@ func (b *board) shrinkage(zone *Zone) Refusal {
 	}
 	r := Refusal{Code: reason.ZoneShrinking, Detail: fmt.Sprintf("%d to %d, %s", d.From, d.To, d.Stage)}
 	if b.Course(d) != InEffect {
-		r.Until = b.later(b.patience(d))
+		r.Until = b.ahead(b.patience(d))
 	}
 	return r
 }

@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
-)
 
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	follow "github.com/lockstep-dev/lockstep/internal/kind"
+)
 
 // watchDefinitions looks for kinds at once whose CRD comes, changes or goes. It
 // begins when anything is wanted.
@@ -17,7 +17,7 @@ func (b *Book) watchDefinitions(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	informer := b.informer(definitions, "", func() {}, func() {})
+	informer := b.informer(follow.Definitions, "", func() {}, func() {})
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
 			if !initial {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -100,4 +101,24 @@ func (r Requirement) met(labels map[string]string) bool {
 		return !there
 	}
 	return false
+}
+
+// Of returns how many pods of a zone with that many replicas may be down; 0 allows
+// no eviction.
+func (b DisruptionBudget) Of(replicas int) int {
+	if b.Percentage > 0 {
+		return partOf(replicas, b.Percentage)
+	}
+	return b.Limit
+}
+
+// String returns a budget as its limit reads: 2 per zone, 30% per zone, 1 per partition.
+func (b DisruptionBudget) String() string {
+	switch {
+	case b.ByPartition():
+		return fmt.Sprintf("%d per partition", b.Limit)
+	case b.Percentage > 0:
+		return fmt.Sprintf("%d%% per zone", b.Percentage)
+	}
+	return fmt.Sprintf("%d per zone", b.Limit)
 }

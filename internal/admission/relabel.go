@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// show writes a record as it was read that only a live look has shown, since somebody has
+// relabel writes a record as it was read that only a live look has shown, since somebody has
 // taken the label off its Lease: so whoever leads learns of what it notes, and ends that.
 // That it fails is no harm: whoever was refused because of it asks again.
-func show(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, live plan.Hold) {
+func relabel(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, live plan.Hold) {
 	if !live.Exists || live.Unreadable != "" || !hold.Unfinished(live) || holds.Cached(key).Exists {
 		return
 	}
@@ -20,6 +20,6 @@ func show(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, li
 	ctx, stop := context.WithTimeout(ctx, noteLimit)
 	defer stop()
 	if err := holds.Write(ctx, key, live); err != nil {
-		log.WithContext(ctx).WithError(err).Debug("a hold without its label is not shown")
+		log.WithContext(ctx).WithError(err).Debug("a hold without its label does not get it back")
 	}
 }
