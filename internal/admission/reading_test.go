@@ -85,7 +85,9 @@ func TestALargeReviewWhoseTurnDoesNotComeIsAnsweredInTime(t *testing.T) {
 		if _, err := io.WriteString(sends, review); err != nil {
 			t.Fatal(err)
 		}
-		sends.Close()
+		if err := sends.Close(); err != nil {
+			t.Fatal(err)
+		}
 		if got := <-first; got.status != http.StatusOK {
 			t.Errorf("the one that came is answered %d", got.status)
 		}
