@@ -42,3 +42,21 @@ func requirements(t *testing.T, file string) map[string]string {
 	}
 	return versions
 }
+
+// Who opens the folder learns what lives there.
+func TestEveryFolderOfTheSuitesHasARow(t *testing.T) {
+	const folder = "../integration-tests"
+	index, err := os.ReadFile(folder + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() && !strings.Contains(string(index), "`"+entry.Name()+"`") {
+			t.Errorf("integration-tests/README.md does not say what %s is", entry.Name())
+		}
+	}
+}
