@@ -54,7 +54,7 @@ func (c *trial) notReady(get func(path string) (int, string), words ...string) {
 	c.eventually("it is not ready", func(present) error {
 		code, body := get("/ready")
 		for _, word := range words {
-			if code != http.StatusServiceUnavailable || !strings.Contains(body, word) {
+			if code != http.StatusInternalServerError || !strings.Contains(body, word) {
 				return fmt.Errorf("/ready answers %d: %s", code, body)
 			}
 		}

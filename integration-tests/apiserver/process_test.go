@@ -205,7 +205,7 @@ func TestAnOperatorWithoutAnAPIServerIsAliveAndNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listens(t, log)
-	for path, want := range map[string]int{"/ready": 503, "/healthz": 200} {
+	for path, want := range map[string]int{"/ready": 500, "/healthz": 200} {
 		if code, body := get(address + path); code != want {
 			t.Errorf("%s answers %d, want %d: %s", path, code, want, body)
 		}

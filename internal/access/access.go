@@ -88,6 +88,10 @@ func (r *Review) Run(ctx context.Context) {
 	}
 }
 
+// remedy is the same whatever was installed: for the whole cluster or one namespace, with
+// webhooks or without.
+const remedy = "apply what you installed, of the image's version"
+
 // Missing says which permissions are missing, as of the last review, or
 // returns nil.
 func (r *Review) Missing() error {
@@ -96,7 +100,7 @@ func (r *Review) Missing() error {
 	if len(r.missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("missing: %s; apply manifests/rbac", strings.Join(r.missing, ", "))
+	return fmt.Errorf("missing: %s; "+remedy, strings.Join(r.missing, ", "))
 }
 
 // ask reviews every need and tells what has changed. It returns whether all
@@ -131,7 +135,7 @@ func (r *Review) learn(missing []string) {
 		r.options.Log.Info("no permission is missing any more")
 	default:
 		r.options.Log.WithField("missing", strings.Join(missing, ", ")).
-			Error("permissions are missing; apply manifests/rbac")
+			Error("permissions are missing; " + remedy)
 	}
 }
 

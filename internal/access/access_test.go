@@ -153,7 +153,7 @@ func TestAnOperatorOfOneNamespaceNeedsNothingOfTheCluster(t *testing.T) {
 
 func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
 	inOffice(t, "team", []string{"patch pods", "patch statefulsets"}, func(o *office) {
-		const want = "missing: patch pods in team, patch statefulsets/status.apps in team; apply manifests/rbac"
+		const want = "missing: patch pods in team, patch statefulsets/status.apps in team; apply what you installed, of the image's version"
 		if err := o.Missing(); err == nil || err.Error() != want || o.missing != 2 {
 			o.t.Errorf("got %v and %d, want %s", err, o.missing, want)
 		}

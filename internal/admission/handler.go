@@ -41,6 +41,10 @@ func Guards() []string {
 	return []string{PrepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 }
 
+// Wanted returns the paths of webhooks that have to be called, or downscales and evictions
+// are not serialized with rollouts.
+func Wanted() []string { return []string{PrepareDownscalePath, podEvictionPath} }
+
 // Options say which webhooks there are. Log is required; a webhook without a
 // judge is not served. The one called zpdb-validation needs none and always is.
 type Options struct {

@@ -92,7 +92,7 @@ func TestWithoutAnyPermission(t *testing.T) {
 
 			address := "http://127.0.0.1:" + port(t, &out)
 			for path, want := range map[string]string{
-				"/healthz": "200", "/ready": "503", "/metrics": "200", "/debug/groups": "200", "/debug/config": "200",
+				"/healthz": "200", "/ready": "500", "/metrics": "200", "/debug/groups": "200", "/debug/config": "200",
 			} {
 				if got := get(t, address+path); !strings.HasPrefix(got, want) {
 					t.Errorf("%s: got %.200s, want %s", path, got, want)

@@ -14,7 +14,8 @@ const (
 	// settling is how long a change has to get around before it counts as a fault:
 	// the leader writes the CA when it sees the configuration.
 	settling = 30 * time.Second
-	// lookAgain is how long a fault stays shown that ended without an event.
+	// lookAgain is how long nothing is looked at without an event: networks change without
+	// one, and faults end.
 	lookAgain = 5 * time.Minute
 	// servicePort is the port for API servers of the Service in manifests.
 	servicePort = 443
@@ -43,7 +44,7 @@ func newFaultFinder(w *webhooks) *faultFinder {
 	f := &faultFinder{
 		injector: w.injector,
 		endpoint: cabundle.Endpoint{
-			Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths(), Guards: admission.Guards(),
+			Namespace: o.config.Operator.Namespace, Name: serviceName, Port: servicePort, Paths: admission.Paths(), Guards: admission.Guards(), Wanted: admission.Wanted(),
 		},
 		log: o.log, show: o.metrics.WebhookFaults, wake: make(chan struct{}, 1),
 	}
@@ -68,13 +69,14 @@ func (f *faultFinder) look() {
 	}
 }
 
-// watch looks when asked, and after faults from time to time, until ctx ends.
+// watch looks when asked, and from time to time, until ctx ends.
 func (f *faultFinder) watch(ctx context.Context) {
-	var again <-chan time.Time
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-f.wake:
-		case <-again:
+		case <-again.C:
 		case <-ctx.Done():
 			return
 		}
@@ -93,12 +95,10 @@ func (f *faultFinder) watch(ctx context.Context) {
 		if f.try != nil {
 			found = append(found, f.try(ctx)...)
 		}
-		if again = nil; len(found) > 0 {
-			again = time.After(lookAgain)
-		}
 		if ctx.Err() == nil {
 			f.tell(found)
 		}
+		again.Reset(lookAgain)
 	}
 }
 

@@ -87,6 +87,11 @@ func TestAFaultThatLastsIsToldOnceAndShownUntilItEnds(t *testing.T) {
 		if !maps.Equal(shown, counts()) {
 			t.Errorf("nobody looks again: %v", shown)
 		}
+		f.try = func(context.Context) []cabundle.Fault { return []cabundle.Fault{path} } // a firewall comes, and no event
+		time.Sleep(lookAgain + settling)
+		if !maps.Equal(shown, counts(path)) {
+			t.Errorf("nobody looks again where nothing was wrong: %v", shown)
+		}
 		stop()
 	})
 }

@@ -76,7 +76,7 @@ func TestReadinessTellsOfTheCertificate(t *testing.T) {
 	}{
 		"all is well": {cabinet{}, 200, "certificate: ok"},
 		"what keeps it from being renewed does not keep API servers away": {cabinet{nil, waits}, 200, "certificate: it waits for x"},
-		"what nobody accepts does":                                        {cabinet{expired, waits}, 503, "certificate: it has expired"},
+		"what nobody accepts does":                                        {cabinet{expired, waits}, 500, "certificate: it has expired"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newShown(t)

@@ -16,7 +16,7 @@ type Check struct {
 }
 
 // Tolerable marks what should be read with the answer and is no reason for a
-// 503, since others would do no better. It returns nil for a nil error.
+// 500, since others would do no better. It returns nil for a nil error.
 func Tolerable(err error) error {
 	if err == nil {
 		return nil
@@ -28,7 +28,8 @@ type tolerable struct{ error }
 
 func (t tolerable) Unwrap() error { return t.error }
 
-// checks answers 200 when all is well and 503 otherwise, with one line a check.
+// checks answers 200 when all is well and 500 otherwise, with one line a check. So do
+// the programs of Kubernetes; of a 503 kubectl does not show the lines.
 func checks(all []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		status, text := http.StatusOK, new(strings.Builder)
@@ -37,7 +38,7 @@ func checks(all []Check) http.Handler {
 			if err := c.Probe(); err != nil {
 				state = oneLine(err.Error())
 				if _, only := errors.AsType[tolerable](err); !only {
-					status = http.StatusServiceUnavailable
+					status = http.StatusInternalServerError
 				}
 			}
 			fmt.Fprintf(text, "%s: %s\n", c.Name, state)

@@ -176,11 +176,11 @@ func TestChecksAreAskedEveryTime(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"not ready before the caches are", func() {}, "/ready", 503, "caches: pods: not yet synced\napi: ok\n"},
+		{"not ready before the caches are", func() {}, "/ready", 500, "caches: pods: not yet synced\napi: ok\n"},
 		{"ready with them", func() { synced.Store(true) }, "/ready", 200, "caches: ok\napi: ok\n"},
-		{"and not for ever", func() { synced.Store(false) }, "/ready", 503, "caches: pods: not yet synced\napi: ok\n"},
+		{"and not for ever", func() { synced.Store(false) }, "/ready", 500, "caches: pods: not yet synced\napi: ok\n"},
 		{"health is another question", func() {}, "/healthz", 200, "loop: ok\n"},
-		{"with an answer of its own", func() { leads.Store(false) }, "/healthz", 503, "loop: stuck\n"},
+		{"with an answer of its own", func() { leads.Store(false) }, "/healthz", 500, "loop: stuck\n"},
 	} {
 		step.set()
 		status, body := get(t, url+step.path)

@@ -19,7 +19,7 @@ func newCertificateMetrics() certificateMetrics {
 		faults: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_webhook_configuration_faults",
 			Help: "Webhooks for lockstep that API servers may get no answer to, or go on without, by what is wrong: bundle, service, port or " +
-				"path in their configuration; ignored, where the failurePolicy of a guard is Ignore; or unheard, where calls do not arrive. The log says which and what to do.",
+				"path in their configuration; ignored, where the failurePolicy of a guard is Ignore; missing, where no configuration calls one; or unheard, where calls do not arrive. The log says which and what to do.",
 		}, []string{"fault"}),
 	}
 }

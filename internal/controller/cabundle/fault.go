@@ -16,6 +16,7 @@ type Endpoint struct {
 	Port            int32  // of the Service
 	Paths           []string
 	Guards          []string // those of the paths without whose answer nothing may pass
+	Wanted          []string // those of the paths that some configuration has to call
 }
 
 // FaultKind is a kind of Fault.
@@ -28,12 +29,13 @@ const (
 	FaultPort    FaultKind = "port"    // a port that the Service does not have
 	FaultPath    FaultKind = "path"    // a path that is not served
 	FaultIgnored FaultKind = "ignored" // whatever it guards passes while nobody answers
+	FaultMissing FaultKind = "missing" // no configuration calls it
 	FaultUnheard FaultKind = "unheard" // API servers cannot call it; no configuration shows this
 )
 
 // FaultKinds are all kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultIgnored, FaultUnheard}
+	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultIgnored, FaultMissing, FaultUnheard}
 }
 
 // Fault is why API servers, by what a configuration says, will not get an answer to
@@ -48,9 +50,19 @@ type Fault struct {
 // Faults returns what is wrong with our configurations as the caches show them.
 func (c *Controller) Faults(at Endpoint) []Fault {
 	var all []Fault
+	called := map[string]bool{}
 	for _, found := range c.known() {
-		if c.ours(found) {
-			all = append(all, found.faults(at, c.options.Certificates.Bundle())...)
+		if !c.ours(found) {
+			continue
+		}
+		all = append(all, found.faults(at, c.options.Certificates.Bundle())...)
+		for _, hook := range found.hooks {
+			called[pathOf(hook.client)] = true
+		}
+	}
+	for _, path := range at.Wanted {
+		if !called[path] {
+			all = append(all, Fault{Kind: FaultMissing, Webhook: path, What: "is in no configuration, so what it guards passes unasked; apply what you installed"})
 		}
 	}
 	return all

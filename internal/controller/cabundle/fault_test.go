@@ -117,6 +117,29 @@ func TestAWebhookThatGuardsAndIsIgnoredIsNamed(t *testing.T) {
 	}
 }
 
+func TestAGuardThatNoConfigurationCallsIsMissing(t *testing.T) {
+	atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+		wanted := endpoint
+		wanted.Wanted = []string{"/yes", "/no"}
+		p.change(validating, "x", func(c *configuration) bool {
+			c.Labels = map[string]string{contract.InjectLabel: "true"}
+			client := calling("lockstep-system", "lockstep", "/yes", nil)
+			c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: client}}
+			return true
+		})
+		p.change(mutating, "other", func(c *configuration) bool {
+			client := calling("other", "other", "/no", nil)
+			c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "y.other.dev", ClientConfig: client}}
+			return true
+		})
+		p.all()
+		got := p.Faults(wanted)
+		if len(got) != 1 || got[0].Kind != cabundle.FaultMissing || got[0].Webhook != "/no" {
+			p.Errorf("got %v, want that nobody calls /no", got)
+		}
+	})
+}
+
 func TestConfigurationsOfOthersHaveNoFaults(t *testing.T) {
 	atPost(t, nil, func(p *post) {
 		p.apply(validating, "other", map[string]string{"app": "other"}, "B")
