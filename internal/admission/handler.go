@@ -142,7 +142,7 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), limit(r, h.options.Limit))
 	defer stop()
 	r = r.WithContext(ctx)
-	asked, judge, err := h.read(r)
+	asked, judge, err := h.read(w, r)
 	if err != nil {
 		told.Verdict = h.unread(w, err)
 		return

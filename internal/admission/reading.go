@@ -30,12 +30,15 @@ func (room readingRoom) enter(r *http.Request) (leave func(), err error) {
 type understood func(context.Context) Verdict
 
 // read reads a review and what its judge needs of it.
-func (h *webhook) read(r *http.Request) (*review, understood, error) {
+func (h *webhook) read(w http.ResponseWriter, r *http.Request) (*review, understood, error) {
 	leave, err := h.large.enter(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer leave()
+	if end, limited := r.Context().Deadline(); limited {
+		_ = http.NewResponseController(w).SetReadDeadline(end) // or later, by the server's own limit
+	}
 	asked, err := readReview(r)
 	if err != nil {
 		return nil, nil, err

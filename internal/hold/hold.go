@@ -64,8 +64,10 @@ func cover(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{Verdict: Write, Record: kept(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Verdict: Remove}
-	case renewalDue(s), forgotten(s):
+	case renewalDue(s):
 		return Decision{Verdict: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
+	case idle(s) && history.Over(*s):
+		return Decision{Verdict: Write, Record: kept(s, decrease)} // else nobody would write it down (ADR 17)
 	}
 	return Decision{}
 }
@@ -157,12 +159,6 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 		}
 	}
 	return false
-}
-
-// forgotten tells whether a rollout is remembered as under way that ended while nobody
-// had the hold, so that no other write would say so (ADR 17).
-func forgotten(s *plan.Snapshot) bool {
-	return s.Hold.Holder.Free() && len(s.Hold.Intents) == 0 && s.Hold.Decrease.None() && history.Over(*s)
 }
 
 // idle tells whether nobody holds, or somebody from outside who has lapsed, and nothing

@@ -489,3 +489,16 @@ func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
 		}
 	}
 }
+
+// Nobody takes what has expired off the Lease, and nobody writes there for any other reason.
+func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
+	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
+	d := hold.Cover(s, nil)
+	if d.Verdict != hold.Write || d.Record.Rollouts.Current.Begun() {
+		t.Errorf("got %+v, want that the rollout ends", d)
+	}
+	if d.Record.Holder != s.Hold.Holder || !d.Record.Renewed.Equal(s.Hold.Renewed) {
+		t.Errorf("who expired is %s until %s after that", d.Record.Holder, d.Record.Renewed)
+	}
+}

@@ -8,8 +8,13 @@ var delays = []Mutant{
 		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
+		Name:  "more noted of a zone than is read back",
+		Edits: []Edit{{stretch, "min(MaxStretches, max(r.stretches, len(noted)))", "max(r.stretches, len(noted)+1)"}},
+		Test:  "internal/plan TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead", Rule: "101 stretches",
+	},
+	{
 		Name:  "who agreed forgotten when the group gets more zones",
-		Edits: []Edit{{delay, ".with(still).fit(next)", ".fit(next)"}},
+		Edits: []Edit{{delay, ".with(noted.Stretches).fit(next)", ".fit(next)"}},
 		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{

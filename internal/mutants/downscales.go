@@ -152,7 +152,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod told to stay that nobody can have asked",
-		Edits: []Edit{{shrink, "pod.Created.Time().Before(d.Since.Add(lateCalls))", "(true || pod.Created.Time().Before(d.Since.Add(lateCalls)))"}},
+		Edits: []Edit{{shrink, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
 		Test:  "internal/plan TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
 	},
 	{

@@ -157,8 +157,13 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "drain that waits for who waits for the drain",
-		Edits: []Edit{{evict, "\tif b.mayHaveToJoin(e) {\n", "\tif false {\n"}},
+		Edits: []Edit{{evict, "!away.IsZero() && away.Before(since)", "false"}},
 		Test:  "internal/plan TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore", Rule: "the second pod of the node",
+	},
+	{
+		Name:  "drains that wait for nobody once a pod is away for long",
+		Edits: []Edit{{evict, "since = away\n\t}\n\treturn b.waitingBefore(since, place.Zone)", "return Refusal{}\n\t}\n\treturn b.waitingBefore(since, place.Zone)"}},
+		Test:  "internal/plan TestARolloutTakesTurnsWithDrainsWithoutAnEnd", Rule: "is not rolled",
 	},
 	{
 		Name:  "eviction by budgets that cannot be read",

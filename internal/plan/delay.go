@@ -264,10 +264,9 @@ func (b *board) agreed(z *standing) Agreement {
 	case !z.tells():
 		return Agreement{}
 	}
-	still := b.stillAgreed(z)
-	next := slices.Concat(still, b.freshlyAgreed(z))
+	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
 	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return agreement(z.Delay.Call, roomOf(len(b.standings)).with(still).fit(next))
+	return agreement(z.Delay.Call, roomOf(len(b.standings)).with(noted.Stretches).fit(next))
 }
 
 // owed returns who was prepared by a call that does not count any more and has not

@@ -372,6 +372,40 @@ zone-a rev=2 mirror=web asks=4 delay=1h
 	}
 }
 
+func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
+	s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
+	z := &s.Zones[0]
+	z.Replicas, z.Told = 4*plan.MaxStretches, map[string]plan.Told{}
+	var all []plan.Stretch
+	for i := range z.Replicas {
+		fixture.Pod(i, plan.Ready, "1")(z)
+		z.Pods[i].IP = "10.0.0.1"
+		at := s.Now.Add(-time.Duration(i/4) * time.Minute)
+		z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+		if one := plan.StretchOf(z.Pods[i].UID, i, at); i%4 == 0 {
+			all = append(all, one)
+		} else {
+			last := &all[len(all)-1]
+			last.To, last.Pods = one.To, last.Pods+one.Pods
+		}
+	}
+	s.Hold.Agreed = map[string]plan.Agreement{"zone-a": {Stretches: all, Call: z.Delay.Call}}
+	if notes := notesIn(plan.Group(s)); len(notes) > 0 {
+		t.Fatalf("the case does not test what it should: %v", notes)
+	}
+	for _, place := range []int{2, 9} { // within a stretch
+		z.Pods[place].UID, z.Pods[place].Phase = "another", plan.Starting
+		notes := notesIn(plan.Group(s))
+		if len(notes) != 1 {
+			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(notes))
+		}
+		if n := len(notes[0].Agreed.Stretches); n > plan.MaxStretches {
+			t.Fatalf("%d stretches, want %d at most", n, plan.MaxStretches)
+		}
+		s.Hold.Agreed["zone-a"] = notes[0].Agreed
+	}
+}
+
 // Who was told to leave and is not noted would never hear that he stays.
 func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	const pods, zones = 600, 5

@@ -226,28 +226,31 @@ func zoneHeldElsewhere(b *board, e eviction) Refusal {
 
 func evictionsTurn(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
-	if b.mayHaveToJoin(e) {
-		return Refusal{}
+	since := place.Since
+	if away := b.longAway(e); !away.IsZero() && away.Before(since) {
+		since = away
 	}
-	return b.waitingBefore(place.Since, place.Zone)
+	return b.waitingBefore(since, place.Zone)
 }
 
-// longAway is from when on a pod that was evicted may be waiting for the rest of its
+// awayForLong is from when on a pod that was evicted may be waiting for the rest of its
 // node's drain, since it can start nowhere else.
-const longAway = 2 * time.Minute
+const awayForLong = 2 * time.Minute
 
-// mayHaveToJoin tells whether a pod that was evicted before, under the same hold, does not
-// come back: who waits for it may wait for this eviction, so it waits for nobody's turn.
-func (b *board) mayHaveToJoin(e eviction) bool {
+// longAway returns since when a pod is away that was evicted under the same hold and does
+// not come back: whoever came to wait after that cannot go on before it is back, and it
+// may wait for this eviction. The zero time: there is none.
+func (b *board) longAway(e eviction) time.Time {
+	var since time.Time
 	for _, intent := range b.counting {
 		joins := intent.Partition != "" && e.budget.ByPartition() || intent.Partition == "" && intent.Zone == e.zone.Name
 		pod, present := b.Pod(intent.Pod)
 		away := !present || !pod.Up()
-		if intent.Granted() && joins && away && !b.Now.Before(intent.Since.Add(longAway)) {
-			return true
+		if intent.Granted() && joins && away && !b.Now.Before(intent.Since.Add(awayForLong)) {
+			since = earlier(since, intent.Since)
 		}
 	}
-	return false
+	return since
 }
 
 // couldHaveItsTurn tells whether an eviction would be granted if it had its turn, as

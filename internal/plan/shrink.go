@@ -143,7 +143,7 @@ func (b *board) prepared(d Decrease) []Pod {
 	z, _ := b.standing(d.Zone)
 	var pods []Pod
 	for _, pod := range z.Pods {
-		if d.mayHaveAsked(pod) && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
+		if b.mayHaveAsked(d, pod) && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
 			pods = append(pods, pod)
 		}
 	}
@@ -155,9 +155,10 @@ func (b *board) prepared(d Decrease) []Pod {
 const lateCalls = time.Minute
 
 // mayHaveAsked tells whether a pod may have been asked to prepare. One that was made long
-// after all were to be told that they stay was not.
-func (d Decrease) mayHaveAsked(pod Pod) bool {
-	return d.asks() && (d.Stage != Undoing || pod.Created.Time().Before(d.Since.Add(lateCalls)))
+// after all were to be told that they stay was not, unless its date is not to be believed.
+func (b *board) mayHaveAsked(d Decrease, pod Pod) bool {
+	made := pod.Created.Time()
+	return d.asks() && (d.Stage != Undoing || made.Before(d.Since.Add(lateCalls)) || made.After(b.Now))
 }
 
 // giveUp undoes a preparation that nobody can be at any more.

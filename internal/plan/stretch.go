@@ -194,7 +194,7 @@ func (r room) with(noted []Stretch) room {
 	for _, s := range noted {
 		pods += s.To - s.From
 	}
-	return room{max(r.stretches, len(noted)), max(r.pods, pods)}
+	return room{min(MaxStretches, max(r.stretches, len(noted))), min(MaxAgreed, max(r.pods, pods))}
 }
 
 // fit keeps stretches so few that there is room: neighbours with the least time

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,37 +61,43 @@ func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
 	}
 }
 
-// Evicted pods that take a minute to come back keep their zones from being whole.
+// Evicted pods keep their zones from being whole until they are back.
 func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
-	w := fixture.NewWorld(fixture.MustParse(threeOutdated))
-	back := map[string]int{}
-	for second := range 1800 {
-		for pod, at := range back {
-			if at == second {
-				delete(w.Stuck, pod)
-				delete(back, pod)
-			}
+	for _, budget := range []string{"", "zpdb store limit=2\n", "zpdb store regex=\"zone-.-([0-9]+)\"\n"} {
+		for _, away := range []int{60, 150, 300} {
+			t.Run(fmt.Sprint(budget, away), func(t *testing.T) {
+				w := fixture.NewWorld(fixture.MustParse(budget + threeOutdated))
+				back := map[string]int{}
+				for second := range 2 * 3600 {
+					for pod, at := range back {
+						if at == second {
+							delete(w.Stuck, pod)
+							delete(back, pod)
+						}
+					}
+					for _, name := range []string{"zone-b-0", "zone-b-1", "zone-c-0", "zone-c-1"} {
+						s := w.Snapshot()
+						if pod, is := s.Pod(name); second%5 != 0 || !is || !pod.Up() {
+							continue
+						}
+						if p := w.Drain(name); p.Allowed() && p.Noted() {
+							w.Leave(name)
+							w.Stuck[name], back[name] = true, second+away
+						}
+					}
+					w.Round()
+					w.Tick()
+				}
+				for _, z := range w.Snapshot().Zones {
+					if slices.ContainsFunc(z.Pods, z.Outdated) {
+						t.Errorf("%s is not rolled after two hours", z.Name)
+					}
+				}
+				if len(w.Violations) > 0 {
+					t.Error(w.Violations)
+				}
+			})
 		}
-		for _, name := range []string{"zone-b-0", "zone-c-0"} {
-			s := w.Snapshot()
-			if pod, is := s.Pod(name); second%5 != 0 || !is || !pod.Up() {
-				continue
-			}
-			if p := w.Drain(name); p.Allowed() && p.Noted() {
-				w.Leave(name)
-				w.Stuck[name], back[name] = true, second+60
-			}
-		}
-		w.Round()
-		w.Tick()
-	}
-	for _, z := range w.Snapshot().Zones {
-		if slices.ContainsFunc(z.Pods, z.Outdated) {
-			t.Errorf("%s is not rolled after half an hour", z.Name)
-		}
-	}
-	if len(w.Violations) > 0 {
-		t.Error(w.Violations)
 	}
 }
 

@@ -28,6 +28,7 @@ zone-b rev=1 leader=zone-a prepares
 		"one that was there before":                           {-time.Hour, "undo zone-b"},
 		"one that a call may have reached that came too late": {30 * time.Second, "undo zone-b"},
 		"one that nobody can have asked":                      {2 * time.Minute, "end zone-b"},
+		"one whose date is of a clock that was ahead":         {20 * time.Minute, "undo zone-b"},
 	} {
 		s := fixture.MustParse(undoing)
 		since := s.Now.Add(-10 * time.Minute)
