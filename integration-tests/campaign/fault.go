@@ -288,8 +288,11 @@ func webhooksCut(random *rand.Rand) fault {
 	return f
 }
 
+// restarted is the fault of the API server that all plans of a cluster share.
+const restarted = "API server restarted"
+
 func apiserverRestarts(random *rand.Rand) fault {
-	return interrupted(random, "API server restarted", localcluster.APIServer)
+	return interrupted(random, restarted, localcluster.APIServer)
 }
 
 func etcdRestarts(random *rand.Rand) fault {

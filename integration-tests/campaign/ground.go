@@ -204,17 +204,29 @@ func (g *ground) absencesSince(from time.Time) []absence {
 	return all
 }
 
+// endByRestarts says when the API server that had not answered requests had been killed.
+func (g *ground) endByRestarts(requests []judge.Request) {
+	for _, a := range g.absencesSince(time.Time{}) {
+		if a.kind == restarted && !a.to.IsZero() {
+			judge.KilledBefore(requests, a.from, a.to)
+		}
+	}
+}
+
 // requests returns what was asked about a namespace, and by a user about anything, of
 // whichever API server.
 func (g *ground) requests(namespace, user string) ([]judge.Request, error) {
 	var all []judge.Request
-	for _, audit := range g.audits {
+	for i, audit := range g.audits {
 		requests, err := audit.Requests()
 		if err != nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.lost = err // nobody else can be judged either
 			return nil, err
+		}
+		if i == 0 { // of the API server that is restarted
+			g.endByRestarts(requests)
 		}
 		all = append(all, slices.DeleteFunc(requests, func(r judge.Request) bool {
 			return r.Namespace != namespace && r.User != user

@@ -28,7 +28,7 @@ type Request struct {
 	Version   uint64 // of the object in the answer; 0: the log does not have it
 	DryRun    bool
 	AtOnce    bool      // a deletion without grace, as kubelets ask for it at the end
-	Ended     time.Time // when the API server had answered; zero: it ended before that
+	Ended     time.Time // when the API server had answered, or had been killed before that; zero: nobody knows
 
 	// What a deletion or an eviction required of the object, if it did: by itself, or
 	// since a webhook saw to it.
@@ -48,6 +48,19 @@ func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list",
 
 // over tells whether the API server has come to an end with a request.
 func (r Request) over() bool { return r.Code != 0 }
+
+// endless tells whether a request may be under way still, as far as anybody knows.
+func (r Request) endless() bool { return !r.over() && r.Ended.IsZero() }
+
+// KilledBefore says of requests without an answer that their API server had been killed
+// at a time, if they had come before another one.
+func KilledBefore(requests []Request, from, to time.Time) {
+	for i := range requests {
+		if r := &requests[i]; r.endless() && r.At.Before(from) {
+			r.Ended = to
+		}
+	}
+}
 
 func (r Request) succeeded() bool { return r.over() && r.Code < 300 }
 

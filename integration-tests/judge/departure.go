@@ -79,7 +79,7 @@ func (c *court) meant(r Request, f Fact) bool {
 	case r.RequiredUID != "":
 		return r.RequiredUID == f.Pod.UID
 	}
-	return !r.over() || r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
+	return r.endless() || r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
 }
 
 // outlived tells whether a deletion at once that named no pod by its UID was still under
@@ -93,5 +93,5 @@ func outlived(r Request, f Fact) bool {
 // way when the pod began to leave. An API server goes on with what it has not answered
 // in time, and with what its client has given up.
 func (c *court) inTime(r Request, f Fact) bool {
-	return !r.over() || r.Code == 499 || r.Code == 504 || f.At.Sub(r.Ended) <= hearing
+	return r.endless() || r.Code == 499 || r.Code == 504 || f.At.Sub(r.Ended) <= hearing
 }

@@ -25,6 +25,15 @@ func unanswered(r *Request) {
 	r.Code, r.UID, r.RequiredUID, r.RequiredVersion, r.Ended = 0, "", "", 0, time.Time{}
 }
 
+// killedAfter is the same where it is known by when the API server had been killed.
+func killedAfter(d time.Duration) func(*Request) {
+	return func(r *Request) {
+		end := r.Ended.Add(d)
+		unanswered(r)
+		r.Ended = end
+	}
+}
+
 // joined is an eviction that joins a rollout which has noted a pod, and comes first.
 func joined(rolled, evicted string) *story {
 	s := newStory().note("zone-1", rolled)
@@ -229,6 +238,23 @@ var plantedEvictions = map[string]planted{
 			asksToDelete("zone-1-0", func(r *Request) { r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
 			leaves("zone-1-0"),
 		rules: evicting,
+	},
+	"an eviction whose API server was killed took nobody down who came later, when a kubelet deleted what has the name": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", killedAfter(2*time.Second)).
+			later(4*time.Second).breaks("zone-1-0").
+			replace("zone-1-0", true).hold("").later(4*time.Second).
+			asksToDelete("zone-1-0", func(r *Request) { r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
+			leaves("zone-1-0"),
+		rules: evicting,
+	},
+	"1: an eviction whose API server was killed at an unknown time took it down, as far as anybody knows": {
+		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", unanswered).
+			later(4*time.Second).breaks("zone-1-0").
+			replace("zone-1-0", true).hold("").later(4*time.Second).
+			asksToDelete("zone-1-0", func(r *Request) { r.User, r.AtOnce, r.RequiredUID, r.RequiredVersion = "kubelet", true, "", 0 }).
+			leaves("zone-1-0"),
+		rules: evicting,
+		want:  []string{`1 zone-1-0 was evicted while "" had the Lease of its group`},
 	},
 	"1: an eviction that ended as this pod came took it down, as far as anybody knows": {
 		story: newStory().grants("zone-1", "zone-1-0").asksToEvict("zone-1-0", func(r *Request) { r.RequiredUID = "" }).leaves("zone-1-0").
