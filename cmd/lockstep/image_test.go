@@ -80,7 +80,7 @@ func TestTheImageRunsAsTheDeploymentSays(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"FROM":       "scratch",
-		"USER":       fmt.Sprintf("%d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup),
+		"USER":       "65532:65532", // in numbers: of a name kubelets cannot tell that it is not root
 		"EXPOSE":     fmt.Sprint(c.Server.Port),
 		"ENTRYPOINT": `["/lockstep"]`,
 		"COPY":       "--from=build /src/bin/lockstep /",
@@ -88,6 +88,9 @@ func TestTheImageRunsAsTheDeploymentSays(t *testing.T) {
 		if got := last(t, all, name); got != want {
 			t.Errorf("the last %s is %s, want %s", name, got, want)
 		}
+	}
+	if who := pod.SecurityContext; who.RunAsNonRoot == nil || !*who.RunAsNonRoot || who.RunAsUser != nil {
+		t.Errorf("the Deployment runs it as %+v, want whom image or cluster name, and not root", who)
 	}
 	if got := container.Ports[0].ContainerPort; int(got) != c.Server.Port {
 		t.Errorf("the Deployment names port %d, the operator listens on %d", got, c.Server.Port)
