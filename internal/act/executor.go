@@ -50,16 +50,16 @@ type References interface {
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
-// Run carries out one plan that was made from s and is covered by d. The
+// Run carries out one plan that was made from s, under the hold as d says. The
 // receipts say what became of each step that was tried. An error of class
 // Moved means that the world has changed under the plan.
 func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if e.DryRun {
 		return nil, nil
 	}
-	free, steps := uncovered(steps)
+	free, steps := withoutHold(steps)
 	receipts := e.withdraw(ctx, s.Key, steps)
-	done, err := e.covered(ctx, s, steps, d)
+	done, err := e.underHold(ctx, s, steps, d)
 	receipts = append(receipts, done...)
 	receipts = append(receipts, e.write(ctx, s.Key, free)...)
 	if err == nil {
@@ -68,9 +68,9 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	return receipts, errors.Join(failures(receipts), err)
 }
 
-// covered brings the Lease into the state that was decided, and carries out what it covers.
-func (e *Executor) covered(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	if err := e.cover(ctx, s, d); err != nil {
+// underHold brings the Lease into the state that was decided, and carries out what needs it.
+func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	if err := e.writeHold(ctx, s, d); err != nil {
 		return nil, err
 	}
 	e.remember(s.Key, steps)
@@ -150,11 +150,11 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 	return receipts
 }
 
-// uncovered tells the steps that need no hold from all others: they give zones more
+// withoutHold separates the steps that need no hold from all others: they give zones more
 // replicas, or only say how many there are. They are carried out even where the hold
 // could not be written, and last, since a zone whose pods are still to come is not
 // whole: who is taken down by the same plan is so before.
-func uncovered(steps []plan.Action) (free, others []plan.Action) {
+func withoutHold(steps []plan.Action) (free, others []plan.Action) {
 	for _, step := range steps {
 		size, sizes := step.(plan.SetReplicas)
 		_, reports := step.(plan.ReportReplicas)

@@ -95,7 +95,7 @@ func write(s plan.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
 	for _, pod := range pods {
 		record.Intents = append(record.Intents, fixture.Noted(pod))
 	}
-	return hold.Decision{Verdict: hold.Write, Record: record}
+	return hold.Decision{Need: hold.Write, Record: record}
 }
 
 func deletePod(pod string) plan.DeletePod {
@@ -104,7 +104,7 @@ func deletePod(pod string) plan.DeletePod {
 
 var (
 	adopt    = plan.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
-	withdraw = plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Since: plan.Refusal{Code: reason.Paused}}
+	withdraw = plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
 	wait     = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
 	release  = plan.Release{Holder: "rollout/zone-a"}
 )
@@ -124,7 +124,7 @@ func TestOrderOfRequests(t *testing.T) {
 		"waiting is no request":                      {[]plan.Action{wait}, hold.Decision{}, nil},
 		"a repair without cover writes no hold":      {[]plan.Action{deletePod("zone-a-0")}, hold.Decision{}, []string{"DELETE pods/zone-a-0"}},
 		"a renewal is a write":                       {nil, write(s, "rollout/zone-a"), []string{newLease}},
-		"a Lease that is not there needs no removal": {nil, hold.Decision{Verdict: hold.Remove}, nil},
+		"a Lease that is not there needs no removal": {nil, hold.Decision{Need: hold.Remove}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -142,7 +142,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 	r := newRoom(t)
 	r.DryRun = true
 	s := group()
-	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Verdict: hold.Remove}, {}} {
+	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Need: hold.Remove}, {}} {
 		receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
 		if err != nil || len(receipts) != 0 {
 			t.Errorf("got %v, %v", receipts, err)

@@ -25,7 +25,7 @@ func (c *counter) count() plan.Outlook {
 
 // heard tells which count an outlook is from.
 func heard(o plan.Outlook) (n int) {
-	if _, err := fmt.Sscanf(o.Evict(plan.EvictRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
+	if _, err := fmt.Sscanf(o.Evict(plan.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
 		panic(err)
 	}
 	return n

@@ -78,7 +78,7 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	case !pod.Held:
 		return Allow(reason.NotGuarded)
 	}
-	return p.judge(ctx, pod.Key, e, plan.EvictRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
+	return p.judge(ctx, pod.Key, e, plan.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
 // Doubt refuses a review that shows no eviction.
@@ -103,11 +103,11 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 
 // judge decides on caches alone. Only what they allow and the hold has to say waits
 // for the group's turn.
-func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
+func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	count := func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }
 	permit := permitted(p.outlooks.of(key, count), e, ask)
-	if permit.Allowed() && !permit.Noted() {
+	if permit.Allowed() && !permit.NeedsNote() {
 		permit = permitted(p.outlooks.anew(key, count), e, ask) // no yes rests on what was counted before
 	}
 	switch {
@@ -117,7 +117,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 			p.queue(ctx, key, e, permit)
 		}
 		return p.told(ctx, e, permit)
-	case !permit.Noted():
+	case !permit.NeedsNote():
 		return p.told(ctx, e, permit)
 	}
 	leave, err := p.Turns.take(ctx, key)
@@ -131,21 +131,21 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 
 // grant decides again, since others may have been granted meanwhile, and has the
 // hold say so before the yes.
-func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictRequest) Verdict {
-	permit := plan.Permit{}
+func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
+	permit := plan.EvictionAnswer{}
 	for range attempts {
 		var decision hold.Decision
 		var looked plan.Snapshot
 		cached := p.Observer.Cached(key)
-		permit, decision = cover(ctx, cached, e, ask)
-		if decision.Verdict == hold.Look || p.behind(cached, decision) {
+		permit, decision = decideGrant(ctx, cached, e, ask)
+		if decision.Need == hold.Look || p.behind(cached, decision) {
 			live, err := p.Observer.Live(ctx, key)
 			if err != nil {
 				return p.unknown(e, "the API server did not show the group", err)
 			}
 			p.Fresh.Looked(live)
 			looked = live
-			permit, decision = cover(ctx, live, e, ask)
+			permit, decision = decideGrant(ctx, live, e, ask)
 		}
 		switch {
 		case !permit.Allowed():
@@ -154,7 +154,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 			}
 			p.queue(ctx, key, e, permit)
 			return p.told(ctx, e, permit)
-		case !permit.Noted() || e.DryRun:
+		case !permit.NeedsNote() || e.DryRun:
 			return p.told(ctx, e, permit)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
@@ -177,7 +177,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 // behind tells whether a yes would rest on caches that do not show what the last look
 // has shown.
 func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool {
-	if decision.Verdict != hold.Write {
+	if decision.Need != hold.Write {
 		return false
 	}
 	missing, _ := p.Fresh.Behind(cached)
@@ -186,13 +186,13 @@ func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool 
 
 // cover decides about an eviction, and how the hold covers it. What would break a rule
 // is refused, whatever the planner says.
-func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
+func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
 	permit := permitted(plan.OutlookOf(s), e, ask)
-	if !permit.Allowed() || !permit.Noted() {
+	if !permit.Allowed() || !permit.NeedsNote() {
 		return permit, hold.Decision{}
 	}
 	permit.Note.Trace = telemetry.Traceparent(ctx)
-	decision := hold.CoverGrant(s, permit.Note)
+	decision := hold.DecideGrant(s, permit.Note)
 	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
 	}
@@ -203,7 +203,7 @@ func cover(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictReque
 // version of the pod would not succeed. One that is bound to a later version would, or
 // to any version, and must not where the pod is judged to be down: it may serve by
 // then. So it is where another replica bound it, which knew the pod as one that serves.
-func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
+func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.EvictionAnswer {
 	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Note.Version)
 	switch {
@@ -213,14 +213,14 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictRequest) plan.Permit {
 		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
 	case e.Version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: e.Pod}
-	case e.Version > judged && !permit.Noted():
+	case e.Version > judged && !permit.NeedsNote():
 		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
 	}
 	return permit
 }
 
 // queue keeps the place of who has to wait.
-func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.Permit) {
+func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.EvictionAnswer) {
 	waits := queueing[permit.Because.Code] && permit.Place.Zone != ""
 	if waits && !e.DryRun {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
@@ -228,12 +228,12 @@ func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permi
 }
 
 // told is the answer to what was judged.
-func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Permit) Verdict {
+func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.EvictionAnswer) Verdict {
 	v := Allow(reason.EvictionGranted)
 	switch {
 	case !permit.Allowed():
 		v = p.refused(e, permit)
-	case !permit.Noted():
+	case !permit.NeedsNote():
 		v = Allow(reason.PodIsDown)
 	}
 	if p.Decided != nil && permit.Budget != "" && !e.DryRun {
@@ -250,7 +250,9 @@ func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Permit) 
 }
 
 // objection is one that the planner does not have.
-func objection(code reason.Code) plan.Permit { return plan.Permit{Because: plan.Refusal{Code: code}} }
+func objection(code reason.Code) plan.EvictionAnswer {
+	return plan.EvictionAnswer{Because: plan.Refusal{Code: code}}
+}
 
 // unknown refuses for now since the API server did not answer.
 func (p *PodEviction) unknown(e Eviction, what string, err error) Verdict {
@@ -264,7 +266,7 @@ const mostMessage = 1024
 
 // refused says what is down in the words of the predecessor, what stands in the way
 // and, if that is known, for how long.
-func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
+func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
 	because, where := permit.Because, permit.Zone
 	if where == "" {
 		where = e.Namespace
@@ -277,7 +279,7 @@ func (p *PodEviction) refused(e Eviction, permit plan.Permit) Verdict {
 }
 
 // formerWords are those of the predecessor, which people and programs look for.
-func formerWords(permit plan.Permit) string {
+func formerWords(permit plan.EvictionAnswer) string {
 	if permit.Because.Code == reason.EvictionsBarred {
 		return "max unavailable = 0"
 	}

@@ -125,7 +125,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
 		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	}
-	ask := plan.Request{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
+	ask := plan.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
 		return p.refused(c, noTurn)
@@ -174,7 +174,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 // forgo takes back a note that nobody rests on: its write was not answered, and may
 // have been carried out all the same. Where it is not seen yet, whoever leads
 // finds it.
-func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Verdict) {
+func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	p.unawaited.Go(func() {
 		defer stop()
@@ -186,7 +186,7 @@ func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Verdi
 
 // refusal is what the caches object. What they cannot know is not refused yet: a
 // StatefulSet that they do not show, the newest note of lockstep's own downscale.
-func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal {
+func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.Refusal {
 	cached := p.Observer.Cached(key)
 	v := plan.Admit(cached, ask)
 	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Decrease.Ours
@@ -202,7 +202,7 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.Request) plan.Refusal 
 // In a namespace that opted out meanwhile nothing is written down and nobody is
 // called any more. It gets no yes, since the hold cannot say so: a note at the stage
 // Preparing stays, which is undone if the namespace opts in again.
-func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.Verdict) Verdict {
+func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.DownscaleAnswer) Verdict {
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
 	}
@@ -224,7 +224,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 
 // ask asks who leaves, and writes down that all agreed if nothing speaks against it by
 // then. It tells whether somebody may have heard that he leaves.
-func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.Verdict) (heard bool, because plan.Refusal) {
+func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (heard bool, because plan.Refusal) {
 	zone, _ := live.Zone(v.Note.Zone)
 	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err != nil {
@@ -235,7 +235,7 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snap
 
 // admit writes down that all agreed, if nothing speaks against it by then: neither what
 // became of the group meanwhile nor what the very Lease says that is written over.
-func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Verdict) (because plan.Refusal) {
+func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (because plan.Refusal) {
 	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
 		if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
 			return errRefused
@@ -266,7 +266,7 @@ func unwritten(err error) plan.Refusal {
 
 // undo writes down that a decrease will not happen, and that those are to be told who
 // may have heard of it.
-func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.Verdict, heard bool) {
+func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer, heard bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
 	defer stop()
 	err := p.stage(ctx, key, v.Note, p.inVain(v, heard))
@@ -286,7 +286,7 @@ var (
 
 // inVain returns what a decrease that will not happen is noted as: what nobody has heard of
 // makes way for what is left of the one before it.
-func (p *PrepareDownscale) inVain(v plan.Verdict, heard bool) func(plan.Decrease) plan.Decrease {
+func (p *PrepareDownscale) inVain(v plan.DownscaleAnswer, heard bool) func(plan.Decrease) plan.Decrease {
 	return func(d plan.Decrease) plan.Decrease {
 		if heard {
 			return d.TakenBack(p.Clock.Now())

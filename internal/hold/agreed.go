@@ -96,19 +96,19 @@ func withAgreed(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	if !changes || s.Hold.Unreadable != "" {
 		return d
 	}
-	switch d.Verdict {
+	switch d.Need {
 	case Write:
 		d.Record.Agreed = noted
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
-			return Decision{Verdict: Look} // a Lease begins with what the predecessor has kept, which a look reads
+			return Decision{Need: Look} // a Lease begins with what the predecessor has kept, which a look reads
 		}
 		record := s.Hold
 		record.Exists, record.Agreed = true, noted
 		if !record.Holder.Foreign() { // others' time is not ours to prolong
 			record.Renewed, record.Duration = s.Now, Duration
 		}
-		return Decision{Verdict: Write, Record: record}
+		return Decision{Need: Write, Record: record}
 	case Look, Remove:
 	}
 	return d

@@ -152,11 +152,11 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 		"an intent that waits for its end": {"hold rollout/zone-b\n noted zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
 	} {
 		s := fixture.MustParse(tc.group + left)
-		d := hold.Cover(s, plan.Group(s))
+		d := hold.Decide(s, plan.Group(s))
 		if got := fixture.Decision(d); got != tc.want {
 			t.Errorf("%s: %s, want %s", sentence, got, tc.want)
 		}
-		if d.Verdict != hold.Write {
+		if d.Need != hold.Write {
 			continue
 		}
 		want := []plan.Stretch{plan.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
@@ -176,7 +176,7 @@ func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
 		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
 	} {
 		s := fixture.MustParse(group)
-		if d := hold.Cover(s, plan.Group(s)); d.Verdict != hold.Write || len(d.Record.Agreed["zone-a"].Stretches) != 1 {
+		if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || len(d.Record.Agreed["zone-a"].Stretches) != 1 {
 			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Agreed)
 		}
 	}

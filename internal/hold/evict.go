@@ -11,19 +11,19 @@ func endsGrants(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
 }
 
-// CoverGrant decides how a granted eviction is covered: a hold is taken only after
-// a live look, and so is one that another process has written since this one
-// looked last; else the caches suffice. The record may be written only in place of
-// the very one that the snapshot shows.
-func CoverGrant(s plan.Snapshot, note plan.Intent) Decision {
+// DecideGrant says what the Lease must say before an eviction is granted. A hold is taken
+// only after a live look, and so is one that another process has written since this one
+// looked last; else the caches suffice. The record may be written only in place of the
+// very one that the snapshot shows.
+func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
 	holder := holderOfGrant(s.Hold, note)
 	if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {
-		return Decision{Verdict: Look}
+		return Decision{Need: Look}
 	}
 	others := slices.DeleteFunc(intents(&s, nil), func(i plan.Intent) bool { return i.Pod == note.Pod })
 	record := settle(&s, holder, append(others, note), s.Hold.Decrease)
 	record.Waiting = slices.DeleteFunc(record.Waiting, func(w plan.Waiting) bool { return w.Operation.For(w.Zone) == note.Evicts() })
-	return Decision{Verdict: Write, Record: record}
+	return Decision{Need: Write, Record: record}
 }
 
 // holderOfGrant names the holder under which a pod is evicted: whatever has its

@@ -15,12 +15,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Verdict says what has to happen to the Lease before a plan's steps.
-type Verdict int
+// Need says what has to happen to the Lease before a plan's steps.
+type Need int
 
 const (
 	// Carry: carry the steps out; the Lease needs no write.
-	Carry Verdict = iota
+	Carry Need = iota
 	// Look: read the group live, under the record that is known or under one that is
 	// read as well, and plan again before anything is done.
 	Look
@@ -30,44 +30,44 @@ const (
 	Remove
 )
 
-// Decision is a verdict with what is to be written.
+// Decision is what the Lease needs, with what is to be written.
 type Decision struct {
-	Verdict Verdict
-	Record  plan.Hold // for Write
+	Need   Need
+	Record plan.Hold // for Write
 }
 
-// Cover decides how a plan's steps are covered by the group's hold. Takedowns
-// are always covered. The repair of a pod that is down is covered where it can
-// be, and needs no cover in a zone that does not have the hold: its delete
-// requires the very version that was seen to be down.
-func Cover(s plan.Snapshot, steps []plan.Action) Decision {
-	return withPlaces(&s, steps, withAgreed(&s, steps, cover(&s, steps)))
+// Decide says what the Lease must say before a plan's steps are carried out. Takedowns are
+// always noted. The repair of a pod that is down is noted where the hold is free or
+// belongs to its zone; elsewhere it needs no note, since its delete requires the very
+// version that was seen to be down.
+func Decide(s plan.Snapshot, steps []plan.Action) Decision {
+	return withPlaces(&s, steps, withAgreed(&s, steps, decide(&s, steps)))
 }
 
-func cover(s *plan.Snapshot, steps []plan.Action) Decision {
+func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	deeds := deletions(steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
 	case !s.Live && (changes || endsGrants(steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
-		return Decision{Verdict: Look}
+		return Decision{Need: Look}
 	case len(deeds) > 0:
-		covered := coverDeeds(s, deeds, decrease)
-		if covered.Verdict == Carry && (changes || endsGrants(steps)) && s.Hold.Unreadable == "" {
-			return Decision{Verdict: Write, Record: kept(s, decrease)}
+		decision := decideDeletes(s, deeds, decrease)
+		if decision.Need == Carry && (changes || endsGrants(steps)) && s.Hold.Unreadable == "" {
+			return Decision{Need: Write, Record: kept(s, decrease)}
 		}
-		return covered
+		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
-		return Decision{Verdict: Write, Record: settle(s, "", intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: settle(s, "", intents(s, nil), decrease)}
 	case changes || endsGrants(steps):
-		return Decision{Verdict: Write, Record: kept(s, decrease)}
+		return Decision{Need: Write, Record: kept(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
-		return Decision{Verdict: Remove}
+		return Decision{Need: Remove}
 	case renewalDue(s):
-		return Decision{Verdict: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
 	case idle(s) && history.Over(*s):
-		return Decision{Verdict: Write, Record: kept(s, decrease)} // else nobody would write it down (ADR 17)
+		return Decision{Need: Write, Record: kept(s, decrease)} // else nobody would write it down (ADR 17)
 	}
 	return Decision{}
 }
@@ -105,8 +105,8 @@ func asksPods(steps []plan.Action) bool {
 func inheritsDecrease(h plan.Hold, steps []plan.Action) bool { return !h.Own && plan.Lowers(steps) }
 
 // holderAfter names the holder once a decrease is noted or has ended. The end
-// alone does not give the hold back: that is a step of its own. Who has taken it by hand
-// beside a decrease keeps it for his time.
+// alone does not give the hold back: that is a step of its own. Somebody who took the hold
+// by hand during a decrease keeps it until it expires.
 func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
 	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
 	if noted.None() || byHand {
@@ -115,20 +115,20 @@ func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
 	return plan.Downscale.For(noted.Zone)
 }
 
-func coverDeeds(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
+func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
 	holder := holderFor(s.Hold, deeds)
 	if !decrease.None() {
 		holder = holderAfter(s, decrease)
 	}
 	if !s.Live && needsLook(s.Hold, holder, deeds) {
-		return Decision{Verdict: Look}
+		return Decision{Need: Look}
 	}
-	covered := inZone(deeds, holder.Zone())
-	nothing := len(covered) == 0 && decrease == s.Hold.Decrease
+	underHold := inZone(deeds, holder.Zone())
+	nothing := len(underHold) == 0 && decrease == s.Hold.Decrease
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Verdict: Write, Record: settle(s, holder, intents(s, covered), decrease)}
+	return Decision{Need: Write, Record: settle(s, holder, intents(s, underHold), decrease)}
 }
 
 // holderFor names the holder under which the deeds are done. A takedown is
@@ -154,7 +154,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 		return true
 	}
 	for _, d := range deeds {
-		if !d.Up || d.Odd {
+		if !d.Up || d.UnknownRevision {
 			return true
 		}
 	}

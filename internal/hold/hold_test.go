@@ -113,7 +113,7 @@ func TestCover(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
 			steps := plan.Group(s)
-			if got := fixture.Decision(hold.Cover(s, steps)); got != tc.want {
+			if got := fixture.Decision(hold.Decide(s, steps)); got != tc.want {
 				t.Errorf("got %q, want %q for\n%s", got, tc.want, plan.Notation(steps))
 			}
 		})
@@ -125,7 +125,7 @@ func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
 	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}} {
-		if got := hold.Cover(s, steps).Verdict; got == hold.Write || got == hold.Remove {
+		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}
 	}
@@ -145,7 +145,7 @@ zone-a rev=2 current=1
 			{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
 		}}},
 	}
-	got := hold.Cover(s, plan.Group(s))
+	got := hold.Decide(s, plan.Group(s))
 	if diff := cmp.Diff(want, got.Record); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -164,9 +164,9 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			got := hold.Cover(s, plan.Group(s))
-			if got.Verdict != hold.Write || got.Record.Transitions != tc.want {
-				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Verdict, got.Record.Transitions, tc.want)
+			got := hold.Decide(s, plan.Group(s))
+			if got.Need != hold.Write || got.Record.Transitions != tc.want {
+				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Need, got.Record.Transitions, tc.want)
 			}
 		})
 	}
@@ -174,7 +174,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 
 func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
-	got := hold.Cover(s, plan.Group(s)).Record.Intents
+	got := hold.Decide(s, plan.Group(s)).Record.Intents
 	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -216,7 +216,7 @@ zone-a rev=2
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	record := hold.Cover(s, plan.Group(s)).Record
+	record := hold.Decide(s, plan.Group(s)).Record
 	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
 	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
 		t.Errorf("the time of a zone that left long ago is dropped, the new one is added (-want +got)\n%s", diff)
@@ -235,7 +235,7 @@ zone-b rev=2
 func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -247,7 +247,7 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 	const latest = plan.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -269,7 +269,7 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
 			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Cover(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
 		}
 	}
@@ -287,10 +287,10 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		covered := hold.Cover(s, plan.Group(s))
-		at, is := covered.Record.Downscaled["zone-b"]
-		if covered.Verdict != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
-			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, covered.Verdict, at, is, kept)
+		decision := hold.Decide(s, plan.Group(s))
+		at, is := decision.Record.Downscaled["zone-b"]
+		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
+			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, decision.Need, at, is, kept)
 		}
 	}
 }
@@ -300,10 +300,10 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
-		noted := hold.Cover(s, plan.Group(s)).Record
+		noted := hold.Decide(s, plan.Group(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
 		later.Hold = noted
-		if got := hold.Cover(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Decrease.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+		if got := hold.Decide(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Decrease.Zone != "zone-a" || !got.Equal(fixture.Now()) {
 			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Decrease, got)
 		}
 	}
@@ -319,9 +319,9 @@ zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	s.Hold = hold.Cover(s, plan.Group(s)).Record
+	s.Hold = hold.Decide(s, plan.Group(s)).Record
 	seen := s.Hold.Decrease
-	next := hold.Cover(s, plan.Group(s)).Record
+	next := hold.Decide(s, plan.Group(s)).Record
 	if got := next.Downscaled["zone-a"]; seen.Generation != plan.Seen || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
 		t.Errorf("noted %s, then %s, and dated %v", seen, next.Decrease, got)
 	}
@@ -339,7 +339,7 @@ zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	got := hold.Cover(s, plan.Group(s)).Record
+	got := hold.Decide(s, plan.Group(s)).Record
 	if got.Decrease.Generation != plan.Seen || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
 		t.Errorf("noted %+v, given up %v", got.Decrease, got.GivenUp)
 	}
@@ -357,7 +357,7 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
-	got := hold.Admit(s, plan.Verdict{Note: note}, note.Zone)
+	got := hold.Admit(s, plan.DownscaleAnswer{Note: note}, note.Zone)
 	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
@@ -375,8 +375,8 @@ zone-b rev=2 current=1
   zone-b-0 failing@1
 `)
 	steps := plan.Group(s)
-	d := hold.Cover(s, steps)
-	if d.Verdict != hold.Write || len(d.Record.Intents) != 0 {
+	d := hold.Decide(s, steps)
+	if d.Need != hold.Write || len(d.Record.Intents) != 0 {
 		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
 	}
 }
@@ -394,7 +394,7 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 	}
 	s := fixture.MustParse(text.String())
 	steps := plan.Group(s)
-	d := hold.Cover(s, steps)
+	d := hold.Decide(s, steps)
 	if broken := invariant.Check(s, steps, d); broken != nil || len(d.Record.Intents) != plan.MaxIntents {
 		t.Errorf("%d steps and %d intents: %v", len(steps), len(d.Record.Intents), broken)
 	}
@@ -410,9 +410,9 @@ zone-a rev=2 current=1 minReady=10s
   zone-a-0 ready@2 for=5s zone-a-1 ready@1
 `)
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
-	permit := plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"})
-	d := hold.CoverGrant(s, permit.Note)
-	if got := d.Record.Rollouts.Current.Zones; !permit.Noted() || len(got) != 1 || got[0].Replaced != 1 {
+	permit := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	d := hold.DecideGrant(s, permit.Note)
+	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsNote() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
 	}
 }
@@ -428,7 +428,7 @@ zone-a rev=1 replicas=2 version=11
 zone-b rev=2
   zone-b-0 failing@1
 `)
-	d := hold.Cover(s, plan.Group(s))
+	d := hold.Decide(s, plan.Group(s))
 	if broken := invariant.Check(s, plan.Group(s), d); broken != nil {
 		t.Error(broken)
 	}
@@ -483,8 +483,8 @@ func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
 		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + group)
-		d := hold.Cover(s, plan.Group(s))
-		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Verdict != hold.Write {
+		d := hold.Decide(s, plan.Group(s))
+		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Need != hold.Write {
 			t.Errorf("%s: remembered %t, want %t (%s)", sentence, remembered, tc.want, fixture.Decision(d))
 		}
 	}
@@ -494,8 +494,8 @@ func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
 func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
-	d := hold.Cover(s, nil)
-	if d.Verdict != hold.Write || d.Record.Rollouts.Current.Begun() {
+	d := hold.Decide(s, nil)
+	if d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
 		t.Errorf("got %+v, want that the rollout ends", d)
 	}
 	if d.Record.Holder != s.Hold.Holder || !d.Record.Renewed.Equal(s.Hold.Renewed) {

@@ -26,11 +26,11 @@ const (
 // loop that never rests.
 func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, bool) {
 	record := s.Hold
-	if d.Verdict == Write {
+	if d.Need == Write {
 		record = d.Record
 	}
 	var looks []time.Duration
-	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), plan.ToldAgain(s), LapsesAt(record, s.Now)} {
+	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), plan.NextMessage(s), LapsesAt(record, s.Now)} {
 		switch {
 		case at.IsZero():
 		case !at.After(s.Now):

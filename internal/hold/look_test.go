@@ -20,10 +20,10 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	overdue := mine
 	overdue.Renewed = now.Add(-hold.Duration)
 	for sentence, tc := range map[string]struct {
-		hold    plan.Hold
-		steps   []plan.Action
-		covered hold.Decision
-		want    time.Duration // 0: nothing to wait for but events
+		hold     plan.Hold
+		steps    []plan.Action
+		decision hold.Decision
+		want     time.Duration // 0: nothing to wait for but events
 	}{
 		"a group that rests waits for events":             {},
 		"a wait ends by time":                             {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},
@@ -32,12 +32,12 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.LookAgain},
 		"a hold is renewed":                               {hold: mine, want: hold.RenewEvery},
 		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
-		"a hold that is written now is renewed from then": {hold: overdue, covered: hold.Decision{Verdict: hold.Write, Record: mine}, want: hold.RenewEvery},
+		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine}, want: hold.RenewEvery},
 		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
 		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold}, tc.steps, tc.covered)
+			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
 				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
 			}

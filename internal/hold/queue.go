@@ -37,12 +37,12 @@ func withPlaces(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 		if !is {
 			continue
 		}
-		switch d.Verdict {
+		switch d.Need {
 		case Write:
 			d.Record, _ = Enqueued(d.Record, a.Waiting)
 		case Carry:
 			if record, changes := Enqueued(s.Hold, a.Waiting); changes {
-				d = Decision{Verdict: Write, Record: record}
+				d = Decision{Need: Write, Record: record}
 			}
 		case Look, Remove:
 		}

@@ -39,7 +39,7 @@ func kept(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
 
 // Admit returns the record under which an admitted decrease of a zone is noted, or only
 // dated by when it can come at the latest.
-func Admit(s plan.Snapshot, v plan.Verdict, zone string) plan.Hold {
+func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
 		return settle(&s, plan.Downscale.For(zone), intents(&s, nil), v.Note)
 	}
@@ -142,7 +142,7 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 		stays := i.Granted() && !i.Succeeded(d.UID, d.Version)
 		switch {
 		case !s.Fate(i).Counts():
-		case !anew || d.Noted || stays:
+		case !anew || d.AlreadyNoted || stays:
 			next = append(next, i)
 			granted[i.Pod] = stays
 		default:
@@ -156,7 +156,7 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	} {
 		for _, d := range deeds {
 			full := !d.Up && len(next) >= plan.MaxIntents
-			if turn(d) && !d.Noted && !full && !granted[d.Pod] {
+			if turn(d) && !d.AlreadyNoted && !full && !granted[d.Pod] {
 				next = append(next, intent(d, s.Now))
 			}
 		}

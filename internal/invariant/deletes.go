@@ -10,12 +10,12 @@ import (
 
 // pods makes a rule of what must be true of deletes.
 func pods(broken func(*plan.Snapshot, []plan.DeletePod, *hold.Decision) string) func(*plan.Snapshot, []plan.Action, *hold.Decision) string {
-	return func(s *plan.Snapshot, steps []plan.Action, covered *hold.Decision) string {
-		return broken(s, only[plan.DeletePod](steps), covered)
+	return func(s *plan.Snapshot, steps []plan.Action, decision *hold.Decision) string {
+		return broken(s, only[plan.DeletePod](steps), decision)
 	}
 }
 
-func twoZones(s *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision) string {
+func breaksOneZoneAtATime(s *plan.Snapshot, deletes []plan.DeletePod, decision *hold.Decision) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -25,7 +25,7 @@ func twoZones(s *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision
 				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
 			}
 		}
-		if noted := covered.Record.Decrease; !noted.None() && noted.Zone != d.Zone {
+		if noted := decision.Record.Decrease; !noted.None() && noted.Zone != d.Zone {
 			return fmt.Sprintf("%s is taken down beside the downscale of %s", d.Pod, noted)
 		}
 		for _, i := range s.Hold.Intents {
@@ -37,9 +37,9 @@ func twoZones(s *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision
 	return ""
 }
 
-func unnoted(_ *plan.Snapshot, deletes []plan.DeletePod, covered *hold.Decision) string {
+func breaksNotedFirst(_ *plan.Snapshot, deletes []plan.DeletePod, decision *hold.Decision) string {
 	for _, d := range deletes {
-		if d.Up && (covered.Verdict != hold.Write || !notes(covered.Record, d)) {
+		if d.Up && (decision.Need != hold.Write || !notes(decision.Record, d)) {
 			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
 		}
 	}
@@ -58,7 +58,7 @@ func notes(record plan.Hold, d plan.DeletePod) bool {
 	return false
 }
 
-func restBroken(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksRestIsWhole(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -76,7 +76,7 @@ func restBroken(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) st
 	return ""
 }
 
-func strategyIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksOnDeleteOnly(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for i := range s.Zones {
 		if z := &s.Zones[i]; !z.OnDelete && len(deletes) > 0 {
 			return fmt.Sprintf("%s is deleted while zone %s is not OnDelete", deletes[0].Pod, z.Name)
@@ -85,7 +85,7 @@ func strategyIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decisio
 	return ""
 }
 
-func pauseIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksStandStill(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		if z, _ := s.Zone(d.Zone); z.PausedAt(s.Now) {
 			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
@@ -94,9 +94,9 @@ func pauseIgnored(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) 
 	return ""
 }
 
-// overBudget counts the ordinals that would be unavailable after the deeds, and
+// breaksWithinBudget counts the ordinals that would be unavailable after the deeds, and
 // objects only where a deed takes down a pod that is up, available or not yet.
-func overBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksWithinBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for i := range s.Zones {
 		z := &s.Zones[i]
 		if !slices.ContainsFunc(deletes, func(d plan.DeletePod) bool { return d.Zone == z.Name }) {
@@ -123,7 +123,7 @@ func overBudget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) st
 	return ""
 }
 
-func strangeTarget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksExactTarget(s *plan.Snapshot, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for _, d := range deletes {
 		z, _ := s.Zone(d.Zone)
 		if !has(&z, d) {

@@ -7,14 +7,14 @@ import (
 
 // Broken returns the names of all rules that the deletes break; Check stops at
 // the first.
-func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []string {
+func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) []string {
 	var names []string
 	steps := make([]plan.Action, len(deletes))
 	for i, d := range deletes {
 		steps[i] = d
 	}
 	for _, rule := range rules {
-		if rule.broken(&s, steps, &covered) != "" {
+		if rule.broken(&s, steps, &decision) != "" {
 			names = append(names, rule.Name)
 		}
 	}
@@ -22,10 +22,10 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, covered hold.Decision) []
 }
 
 // BrokenByEviction returns the names of all rules that an allowed eviction breaks.
-func BrokenByEviction(s plan.Snapshot, r plan.EvictRequest, p plan.Permit, covered hold.Decision) []string {
+func BrokenByEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) []string {
 	var names []string
 	for _, rule := range rules {
-		if rule.brokenByEviction(&s, allowed{r, p, covered}) != "" {
+		if rule.brokenByEviction(&s, allowed{r, p, decision}) != "" {
 			names = append(names, rule.Name)
 		}
 	}

@@ -12,18 +12,18 @@ import (
 
 // allowed is an eviction that was allowed, and what the hold says before the yes.
 type allowed struct {
-	plan.EvictRequest
-	plan.Permit
-	covered hold.Decision
+	plan.EvictionRequest
+	plan.EvictionAnswer
+	decision hold.Decision
 }
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
-func CheckEviction(s plan.Snapshot, r plan.EvictRequest, p plan.Permit, covered hold.Decision) *Violation {
-	if !p.Allowed() || covered.Verdict == hold.Look {
+func CheckEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *Violation {
+	if !p.Allowed() || decision.Need == hold.Look {
 		return nil
 	}
 	for _, rule := range rules {
-		if detail := rule.brokenByEviction(&s, allowed{r, p, covered}); detail != "" {
+		if detail := rule.brokenByEviction(&s, allowed{r, p, decision}); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}
 	}
@@ -34,7 +34,7 @@ func (r Rule) brokenByEviction(s *plan.Snapshot, a allowed) string {
 	if r.evicts != nil {
 		return r.evicts(s, a)
 	}
-	return r.broken(s, nil, &a.covered)
+	return r.broken(s, nil, &a.decision)
 }
 
 // grants makes a rule of what must be true of evictions that take down a pod that is
@@ -117,12 +117,12 @@ func limitOf(b plan.DisruptionBudget, z *plan.Zone) int {
 	return b.Limit
 }
 
-func grantedBeside(s *plan.Snapshot, z *plan.Zone, a allowed) string {
+func breaksGrantAlone(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	h := s.Hold
 	_, p := find(s, a.Pod)
 	b, _, _ := budgetOf(s, p)
 	apart := b.ByPartition()
-	if d := h.Decrease; !d.None() && (apart || d.Zone != z.Name) && a.covered.Record.Decrease.Zone == d.Zone {
+	if d := h.Decrease; !d.None() && (apart || d.Zone != z.Name) && a.decision.Record.Decrease.Zone == d.Zone {
 		return fmt.Sprintf("%s is granted beside the downscale of %s", a.Pod, d)
 	}
 	for _, i := range h.Intents {
@@ -144,18 +144,18 @@ func grantedBeside(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	return ""
 }
 
-func ungranted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
+func breaksGrantNoted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	b, _, _ := budgetOf(s, p)
-	holder := a.covered.Record.Holder
+	holder := a.decision.Record.Holder
 	under := holder.Zone() == z.Name && !holder.Foreign()
 	if b.ByPartition() {
 		under = holder == plan.Eviction.For(plan.Partitions)
 	}
-	if a.covered.Verdict != hold.Write || !under {
+	if a.decision.Need != hold.Write || !under {
 		return fmt.Sprintf("%s may go under the hold of %q", a.Pod, holder)
 	}
-	for _, i := range a.covered.Record.Intents {
+	for _, i := range a.decision.Record.Intents {
 		if i.Pod == a.Pod && i.UID == p.UID && i.Granted() {
 			return ""
 		}
@@ -168,18 +168,18 @@ func ungranted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 // twice as fast as it should.
 const longestEviction = 70 * time.Second
 
-func dropsGrants(s *plan.Snapshot, _ []plan.Action, covered *hold.Decision) string {
-	return grantDropped(s, covered)
+func breaksGrantKept(s *plan.Snapshot, _ []plan.Action, decision *hold.Decision) string {
+	return droppedGrant(s, decision)
 }
 
-// grantDropped finds a granted eviction that is taken off the record while it can
+// droppedGrant finds a granted eviction that is taken off the record while it can
 // still happen, or while its end has not been seen.
-func grantDropped(s *plan.Snapshot, covered *hold.Decision) string {
-	if covered.Verdict != hold.Write && covered.Verdict != hold.Remove {
+func droppedGrant(s *plan.Snapshot, decision *hold.Decision) string {
+	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
 	}
 	for _, i := range s.Hold.Intents {
-		if i.Granted() && !keeps(covered.Record, i) && !ended(s, i, covered.Record) {
+		if i.Granted() && !keeps(decision.Record, i) && !ended(s, i, decision.Record) {
 			return fmt.Sprintf("the eviction of %s is not noted any more, and may still happen", i.Pod)
 		}
 	}
@@ -213,7 +213,7 @@ func ended(s *plan.Snapshot, i plan.Intent, record plan.Hold) bool {
 	return p.Version > i.Version && p.Available(z.MinReady, s.Now)
 }
 
-func restBrokenByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
+func breaksGrantSparesTheRest(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	if b, _, _ := budgetOf(s, p); b.ByPartition() {
 		return "" // whoever is in the same one is counted
@@ -227,7 +227,7 @@ func restBrokenByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	return ""
 }
 
-func overBudgetByEviction(s *plan.Snapshot, z *plan.Zone, a allowed) string {
+func breaksGrantWithinBudget(s *plan.Snapshot, z *plan.Zone, a allowed) string {
 	_, p := find(s, a.Pod)
 	b, covered, known := budgetOf(s, p)
 	limit := z.MaxUnavailable.Of(z.Replicas)
@@ -318,19 +318,19 @@ func missingInPartition(z *plan.Zone, exists map[int]bool, b plan.DisruptionBudg
 	return missing
 }
 
-func strangeEviction(s *plan.Snapshot, a allowed) string {
+func breaksExactGrant(s *plan.Snapshot, a allowed) string {
 	z, p := find(s, a.Pod)
-	note := a.Permit.Note
+	note := a.EvictionAnswer.Note
 	exact := a.UID == p.UID && p.Name != ""
 	switch {
-	case !a.Noted():
+	case !a.NeedsNote():
 		never := p.Phase == plan.Leaving // it never serves again
-		exact = exact && !p.Up() && (a.Permit.Version == p.Version || never)
+		exact = exact && !p.Up() && (a.EvictionAnswer.Version == p.Version || never)
 	default:
 		exact = exact && p.Up() && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == z.Name && note.Granted()
 	}
 	if !exact {
-		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.Permit, p.UID, p.Version, p.Up())
+		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, p.Up())
 	}
 	return ""
 }

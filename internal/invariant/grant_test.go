@@ -38,10 +38,10 @@ zone-a rev=1
 `
 
 type evicted struct {
-	rule    string // broken, and no other; empty: none
-	group   string
-	permit  plan.Permit
-	covered hold.Decision
+	rule     string // broken, and no other; empty: none
+	group    string
+	permit   plan.EvictionAnswer
+	decision hold.Decision
 }
 
 var evictions = map[string]evicted{
@@ -70,12 +70,12 @@ var evictions = map[string]evicted{
 	"a grant under a budget that cannot be used":     {"GrantWithinBudget", "zpdb a invalid=why" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a budget of others does not count":              {"", "zpdb a limit=0 select=other" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a pod that is one too many costs nothing":       {"", with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
-	"who is down goes without a note":                {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.Permit{Version: 10}, hold.Decision{}},
-	"who is down goes at another version":            {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.Permit{Version: 9}, hold.Decision{}},
-	"who is down goes at any version":                {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.Permit{}, hold.Decision{}},
+	"who is down goes without a note":                {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
+	"who is down goes at another version":            {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
+	"who is down goes at any version":                {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
 	"who has gone may go":                            {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant for another version":                    {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a refusal breaks nothing":                       {"", with(drained, "hold free", "hold rollout/zone-b"), plan.Permit{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
+	"a refusal breaks nothing":                       {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
 	"partitions do not mind each other":              {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"two partitions of the only zone":                {"GrantWithinBudget", with(alone, "zone-a-1 ready", "zone-a-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"two pods of one partition":                      {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready", "zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
@@ -105,16 +105,16 @@ func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
 			if pod == "" {
 				pod = "zone-a-0"
 			}
-			ask := plan.EvictRequest{Pod: pod, UID: pod}
+			ask := plan.EvictionRequest{Pod: pod, UID: pod}
 			if e.permit.Note.UID != "" {
 				ask.UID = e.permit.Note.UID
 			}
 			if e.permit.Allowed() {
-				if got := strings.Join(invariant.BrokenByEviction(s, ask, e.permit, e.covered), ", "); got != e.rule {
+				if got := strings.Join(invariant.BrokenByEviction(s, ask, e.permit, e.decision), ", "); got != e.rule {
 					t.Errorf("breaks %q, want %q", got, e.rule)
 				}
 			}
-			found := invariant.CheckEviction(s, ask, e.permit, e.covered)
+			found := invariant.CheckEviction(s, ask, e.permit, e.decision)
 			if (found == nil) != (e.rule == "") || found != nil && (found.Name != e.rule || found.Detail == "") {
 				t.Errorf("CheckEviction found %v, want %q", found, e.rule)
 			}
@@ -151,7 +151,7 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 		"a pod as it was noted, and a deed of lockstep": {grant + zone + "ready@1", false, writing("rollout/zone-a", fixture.Noted("zone-a-0"))},
 		"a pod as it was noted, that is granted again":  {grant + zone + "ready@1", true, writing("eviction/zone-a", fixture.Granted("zone-a-0"))},
 		"nothing is written":                            {grant + zone + "ready@1", true, hold.Decision{}},
-		"a Lease that is removed":                       {grant + "\npods at 9", false, hold.Decision{Verdict: hold.Remove}},
+		"a Lease that is removed":                       {grant + "\npods at 9", false, hold.Decision{Need: hold.Remove}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			found := invariant.Check(fixture.MustParse(tc.group), nil, tc.record)
@@ -164,15 +164,15 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 
 func with(text, former, next string) string { return strings.Replace(text, former, next, 1) }
 
-func granted(pod string) plan.Permit { return grantedAs(pod, pod) }
+func granted(pod string) plan.EvictionAnswer { return grantedAs(pod, pod) }
 
-func grantedAs(pod, uid string) plan.Permit {
+func grantedAs(pod, uid string) plan.EvictionAnswer {
 	note := fixture.Granted(pod)
 	note.UID, note.Since = uid, fixture.Now().Add(-time.Second)
-	return plan.Permit{Note: note}
+	return plan.EvictionAnswer{Note: note}
 }
 
-func ofPartition(partition, pod string) plan.Permit {
+func ofPartition(partition, pod string) plan.EvictionAnswer {
 	p := granted(pod)
 	p.Note.Partition = partition
 	return p

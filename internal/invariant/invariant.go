@@ -37,37 +37,37 @@ type Rule struct {
 func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 var rules = []Rule{
-	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(twoZones), nil},
-	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(decreaseDropped), nil},
-	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(decreaseBeside), nil},
-	{"OutsideKept", 1, "a hold from outside lockstep is neither ended nor written over, nor is its time changed, before it expires", pods(taken), nil},
-	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(unnoted), nil},
-	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(unnotedDecrease), nil},
-	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(grantedBeside)},
-	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(ungranted)},
-	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", dropsGrants, func(s *plan.Snapshot, a allowed) string { return grantDropped(s, &a.covered) }},
-	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(restBroken), nil},
-	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(restBrokenBySize), nil},
-	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(restBrokenByEviction)},
-	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(strategyIgnored), nil},
-	{"StandStill", 3, "no pod of a paused zone is deleted", pods(pauseIgnored), nil},
-	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(overBudget), nil},
-	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or noted never exceed the budget that covers the pod", none, grants(overBudgetByEviction)},
-	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(strangeTarget), nil},
-	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(strangeSize), nil},
-	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown where it may serve again", none, strangeEviction},
-	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(unprepared), nil},
-	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(tooEarly), nil},
+	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(breaksOneZoneAtATime), nil},
+	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(breaksDecreaseKept), nil},
+	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(breaksDecreaseAlone), nil},
+	{"OutsideKept", 1, "a hold from outside lockstep is neither ended nor written over, nor is its time changed, before it expires", pods(breaksOutsideKept), nil},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(breaksNotedFirst), nil},
+	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(breaksDecreaseNoted), nil},
+	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(breaksGrantAlone)},
+	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(breaksGrantNoted)},
+	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, func(s *plan.Snapshot, a allowed) string { return droppedGrant(s, &a.decision) }},
+	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(breaksRestIsWhole), nil},
+	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(breaksDownscaleSparesTheRest), nil},
+	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(breaksGrantSparesTheRest)},
+	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
+	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
+	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(breaksWithinBudget), nil},
+	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or noted never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
+	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(breaksExactTarget), nil},
+	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(breaksExactSize), nil},
+	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown where it may serve again", none, breaksExactGrant},
+	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(breaksPreparedFirst), nil},
+	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(breaksDelayKept), nil},
 }
 
 // Check returns the first rule that the plan breaks, or nil.
-func Check(s plan.Snapshot, steps []plan.Action, covered hold.Decision) *Violation {
-	if covered.Verdict == hold.Look {
+func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
+	if decision.Need == hold.Look {
 		return nil // nothing is done on this snapshot
 	}
 	for i := range rules {
 		rule := &rules[i]
-		if detail := rule.broken(&s, steps, &covered); detail != "" {
+		if detail := rule.broken(&s, steps, &decision); detail != "" {
 			return &Violation{Name: rule.Name, Detail: detail}
 		}
 	}

@@ -23,10 +23,10 @@ zone-b rev=2 current=1
 `
 
 type violation struct {
-	rule    string // broken, and no other; empty: none
-	group   string
-	deletes []plan.DeletePod
-	covered hold.Decision
+	rule     string // broken, and no other; empty: none
+	group    string
+	deletes  []plan.DeletePod
+	decision hold.Decision
 }
 
 const shrinking = `
@@ -166,7 +166,7 @@ var violations = map[string]violation{
 		"OutsideKept", "live\nhold manual/maintenance\nzone-a rev=1\n zone-a-0 ready@1", nil, writing("manual/maintenance"),
 	},
 	"a hold from outside that is removed": {
-		"OutsideKept", "live\nhold manual/maintenance", nil, hold.Decision{Verdict: hold.Remove},
+		"OutsideKept", "live\nhold manual/maintenance", nil, hold.Decision{Need: hold.Remove},
 	},
 	"a hold from outside that has expired": {
 		"", "live\nhold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
@@ -190,7 +190,7 @@ var violations = map[string]violation{
 		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
 	},
 	"a takedown while the Lease is to be removed": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Verdict: hold.Remove, Record: noted("zone-a-0").Record},
+		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Need: hold.Remove, Record: noted("zone-a-0").Record},
 	},
 	"a takedown while a pod of another zone starts": {
 		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
@@ -258,11 +258,11 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 		covered[v.rule] = true
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(v.group)
-			got := strings.Join(invariant.Broken(s, v.deletes, v.covered), ", ")
+			got := strings.Join(invariant.Broken(s, v.deletes, v.decision), ", ")
 			if got != v.rule {
 				t.Errorf("breaks %q, want %q", got, v.rule)
 			}
-			found := invariant.Check(s, actions(v.deletes), v.covered)
+			found := invariant.Check(s, actions(v.deletes), v.decision)
 			switch {
 			case v.rule == "" && found != nil:
 				t.Errorf("Check found %v", found)
@@ -295,7 +295,7 @@ func TestTakedownsInTwoZonesAreFoundWhateverIsNoted(t *testing.T) {
 
 func TestNothingIsJudgedThatIsOnlyLookedAt(t *testing.T) {
 	s := fixture.MustParse(healthy)
-	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Verdict: hold.Look}); found != nil {
+	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Need: hold.Look}); found != nil {
 		t.Errorf("found %v", found)
 	}
 }
@@ -353,7 +353,7 @@ func noted(pods ...string) hold.Decision {
 }
 
 func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {
-	return hold.Decision{Verdict: hold.Write, Record: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}
+	return hold.Decision{Need: hold.Write, Record: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}
 }
 
 func actions(deletes []plan.DeletePod) []plan.Action {

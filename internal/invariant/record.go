@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-func decreaseDropped(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decision) string {
+func breaksDecreaseKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
 	d := s.Hold.Decrease
-	kept := covered.Verdict != hold.Write || covered.Record.Decrease.Zone == d.Zone
+	kept := decision.Need != hold.Write || decision.Record.Decrease.Zone == d.Zone
 	if d.None() || kept {
 		return ""
 	}
@@ -35,12 +35,12 @@ func decreaseDropped(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decisio
 // so only once it is admitted.
 func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
 
-func decreaseBeside(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decision) string {
-	d := covered.Record.Decrease
-	if covered.Verdict != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
+func breaksDecreaseAlone(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := decision.Record.Decrease
+	if decision.Need != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
 		return ""
 	}
-	if h := covered.Record.Holder; h != plan.Downscale.For(d.Zone) {
+	if h := decision.Record.Holder; h != plan.Downscale.For(d.Zone) {
 		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
 	}
 	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone && !(s.Live && settled(s, h)) {
@@ -64,10 +64,10 @@ func settled(s *plan.Snapshot, h plan.Holder) bool {
 	return !exists || (len(available(s, &z)) >= z.Replicas && len(z.Pods) == z.Replicas)
 }
 
-func taken(s *plan.Snapshot, _ []plan.DeletePod, covered *hold.Decision) string {
-	h, next := s.Hold, covered.Record
+func breaksOutsideKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
+	h, next := s.Hold, decision.Record
 	kept := next.Holder == h.Holder && next.Renewed.Equal(h.Renewed) && next.Duration == h.Duration
-	stays := covered.Verdict != hold.Remove && (covered.Verdict != hold.Write || kept)
+	stays := decision.Need != hold.Remove && (decision.Need != hold.Write || kept)
 	if !h.Holder.Foreign() || h.Lapsed(s.Now) || stays {
 		return ""
 	}

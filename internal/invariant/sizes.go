@@ -15,7 +15,7 @@ func sizes(broken func(*plan.Snapshot, []plan.SetReplicas) string) func(*plan.Sn
 	}
 }
 
-func unnotedDecrease(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksDecreaseNoted(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	d := s.Hold.Decrease
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
@@ -27,7 +27,7 @@ func unnotedDecrease(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func restBrokenBySize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksDownscaleSparesTheRest(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		harms := false
 		z, _ := s.Zone(a.Zone)
@@ -44,7 +44,7 @@ func restBrokenBySize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func strangeSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksExactSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	seen := map[string]bool{}
 	for _, a := range sizes {
 		z, exists := s.Zone(a.Zone)
@@ -56,7 +56,7 @@ func strangeSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func unprepared(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksPreparedFirst(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
 		var leave []plan.Pod
@@ -72,7 +72,7 @@ func unprepared(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func tooEarly(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksDelayKept(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
 		if a.To >= a.From || !z.Mirror.Asked() || !z.Delay.Asked() {

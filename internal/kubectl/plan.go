@@ -76,11 +76,11 @@ func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snap
 
 func planOf(s plan.Snapshot) planView {
 	steps := stepsFor(s)
-	decision := hold.Cover(s, steps)
-	if decision.Verdict == hold.Look { // by caches: a look that shows the same comes first
+	decision := hold.Decide(s, steps)
+	if decision.Need == hold.Look { // by caches: a look that shows the same comes first
 		s.Live = true
 		steps = stepsFor(s)
-		decision = hold.Cover(s, steps)
+		decision = hold.Decide(s, steps)
 	}
 	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Group, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
 	for _, step := range steps {

@@ -128,8 +128,8 @@ func podViewOf(s plan.Snapshot, name string) podView {
 }
 
 func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
-	permit := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
-	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.Noted()}
+	permit := plan.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.NeedsNote()}
 	if !permit.Allowed() {
 		answer.Because = new(waitViewOf(permit.Zone, permit.Because))
 	}

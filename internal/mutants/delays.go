@@ -104,7 +104,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
-		Edits: []Edit{{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\te.tell(ctx, s, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\te.tell(ctx, s, steps)\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}},
 		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
 	},
 	{
@@ -124,7 +124,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "stamp beside the next note",
-		Edits: []Edit{{"internal/plan/group.go", "b.unnoted(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
+		Edits: []Edit{{"internal/plan/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
 	},
 	{

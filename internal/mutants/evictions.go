@@ -4,37 +4,37 @@ package mutants
 var evictions = []Mutant{
 	{
 		Name:  "eviction while somebody has the hold by hand",
-		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}, blindToEvictions},
+		Edits: []Edit{without(evict, "evictionHeldElsewhere"), blindToEvictions},
 		Test:  explore + "an eviction beside a rollout while somebody takes the hold by hand", Rule: "HandsOff",
 	},
 	{
 		Name:  "eviction while another zone has the hold, seen by the check",
-		Edits: []Edit{{evict, "\tzoneHeldElsewhere, // guarantee 1: one operation in one zone at a time\n", ""}},
+		Edits: []Edit{without(evict, "evictionHeldElsewhere")},
 		Test:  explore + "an eviction beside a downscale of our own", Rule: "GrantAlone",
 	},
 	{
 		Name:  "eviction while a pod of another zone is down",
-		Edits: []Edit{{evict, "\trestNotWhole,      // guarantee 2: the rest of the group serves\n", ""}, blindToEvictions},
+		Edits: []Edit{without(evict, "forEviction(otherZoneNotWhole)"), blindToEvictions},
 		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "evictions beyond the budget",
-		Edits: []Edit{{evict, "\tlimitReached,      // guarantee 4: at most so many pods of a zone\n", ""}, blindToEvictions},
+		Edits: []Edit{without(evict, "forEviction(budgetSpent)"), blindToEvictions},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "WithinBudget",
 	},
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
-		Edits: []Edit{{evict, "\talreadyNoted,    // it is about to leave already\n", ""}},
+		Edits: []Edit{without(evict, "alreadyNoted")},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction of a partition that is down in another zone",
-		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n\tevictionsTurn,\n\tpartitionNotWhole,\n", "\tpartitionsHeld,\n\tevictionsTurn,\n"}, blindToEvictions},
+		Edits: []Edit{{evict, "\tpartitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions\n\tothersBeforeEviction,\n\tpartitionNotWhole,\n", "\tpartitionHeldElsewhere,\n\tothersBeforeEviction,\n"}, blindToEvictions},
 		Test:  explore + "evictions of one partition", Rule: "WithinBudget",
 	},
 	{
 		Name:  "eviction by partitions beside a rollout",
-		Edits: []Edit{{evict, "\tpartitionsHeld, // rollouts and downscales exclude evictions by partitions\n", ""}, blindToEvictions},
+		Edits: []Edit{without(evict, "partitionHeldElsewhere"), blindToEvictions},
 		Test:  explore + "an eviction by partitions beside a rollout", Rule: "NoLostIntent",
 	},
 	{
@@ -86,7 +86,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "dry run of an eviction that takes the hold",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "case !permit.Noted() || e.DryRun:", "case !permit.Noted():"}},
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "case !permit.NeedsNote() || e.DryRun:", "case !permit.NeedsNote():"}},
 		Test:  "internal/admission TestADryRunOfAnEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
 	},
 	{
@@ -106,7 +106,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{cover, "covered.Verdict == Carry && (changes || endsGrants(steps))", "false && (changes || endsGrants(steps))"}},
+		Edits: []Edit{{cover, "decision.Need == Carry && (changes || endsGrants(steps))", "false && (changes || endsGrants(steps))"}},
 		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end grant of zone-a-1",
 	},
 	{
@@ -126,13 +126,13 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last look",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Verdict == hold.Look || p.behind(cached, decision) {", "if decision.Verdict == hold.Look {"}},
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
 		Test:  "internal/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
 	},
 	{
 		Name:  "pod that is down by a count of a moment ago",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "if permit.Allowed() && !permit.Noted() {", "if false {"}},
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
 		Test:  "internal/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
 	},
 	{

@@ -39,13 +39,13 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "repair planned on caches alone",
-		Edits: []Edit{{cover, "if !d.Up || d.Odd {", "if d.Odd {"}},
+		Edits: []Edit{{cover, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
 		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
 	},
 	{
 		Name:  "intents of others left out of the record",
-		Edits: []Edit{{record, "case !anew || d.Noted || stays:", "case false && (!anew || d.Noted || stays):"}, blind},
+		Edits: []Edit{{record, "case !anew || d.AlreadyNoted || stays:", "case false && (!anew || d.AlreadyNoted || stays):"}, blind},
 		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
 	},
 	{
@@ -56,7 +56,7 @@ var intents = []Mutant{
 	{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
-			{group, "b.Hold.Unreadable != \"\" || b.noted > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
+			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
 			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",

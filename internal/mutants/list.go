@@ -49,7 +49,10 @@ const (
 
 // blind switches the check of single plans off, so that the mistake must be
 // found in what comes of it.
-var blind = Edit{check, "if covered.Verdict == hold.Look {", "if true {"}
+var blind = Edit{check, "if decision.Need == hold.Look {", "if true {"}
 
 // blindToEvictions does the same with the check of single evictions.
-var blindToEvictions = Edit{granted, "if !p.Allowed() || covered.Verdict == hold.Look {", "if true {"}
+var blindToEvictions = Edit{granted, "if !p.Allowed() || decision.Need == hold.Look {", "if true {"}
+
+// without leaves a guard out of the only list of the file that has it.
+func without(file, guard string) Edit { return Edit{file, "\t" + guard + ",", "\t"} }

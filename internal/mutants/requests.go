@@ -22,7 +22,7 @@ var requests = []Mutant{
 	{
 		Name: "intent written after the deed",
 		Edits: []Edit{
-			{executor, "\tif err := e.cover(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.cover(ctx, s, d); err != nil {\n"},
+			{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"},
 			{executor, "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
 		},
 		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
@@ -31,7 +31,7 @@ var requests = []Mutant{
 	{
 		Name: "replicas added before the deed",
 		Edits: []Edit{
-			{executor, "\tdone, err := e.covered(ctx, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.covered(ctx, s, steps, d)\n"},
+			{executor, "\tdone, err := e.underHold(ctx, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.underHold(ctx, s, steps, d)\n"},
 			{executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n", "\treceipts = append(receipts, done...)\n"},
 		},
 		Test: "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",

@@ -4,12 +4,12 @@ package mutants
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{replicas, "\treturn leaves, firstOf(barred(z), b.stillSafe(leaves))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{replicas, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "own downscale begun beside a takedown",
-		Edits: []Edit{{guards, "\tdownscaleFirst,    // a downscale of lockstep's own comes before a zone begins\n", ""}},
+		Edits: []Edit{without(guards, "downscaleFirst")},
 		Test:  explore + "a downscale of our own beside a rollout", Rule: "OneZoneAtATime",
 	},
 	{
@@ -19,7 +19,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
-		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
+		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || notesDecrease(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
 		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{
@@ -64,7 +64,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale not known to the webhook",
-		Edits: []Edit{{admit, "\tif b.inOurName(d) {\n\t\treturn Verdict{}\n\t}\n", ""}},
+		Edits: []Edit{{admit, "\tif b.isOwnNotedDecrease(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
@@ -159,7 +159,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
-		Edits: []Edit{{shrink, "[]func() []Action{b.inVain, b.adoptDecrease}", "[]func() []Action{b.adoptDecrease}"}},
+		Edits: []Edit{{shrink, "[]func() []Action{b.undoOrphanedPreparation, b.adoptDecrease}", "[]func() []Action{b.adoptDecrease}"}},
 		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{

@@ -21,22 +21,22 @@ type Action interface {
 // DeletePod takes down exactly the pod that was judged: the delete requires
 // this UID and this resourceVersion.
 type DeletePod struct {
-	Zone    string
-	Pod     string
-	UID     string
-	Version Version
-	Up      bool // the pod serves, so the hold must cover the deed
-	Noted   bool // an intent for exactly this deed is in the hold already
-	Odd     bool // its revision is none that the zone's status names: the view may be behind
-	Because reason.Code
+	Zone            string
+	Pod             string
+	UID             string
+	Version         Version
+	Up              bool // the pod serves, so the hold must note the deed
+	AlreadyNoted    bool // an intent for exactly this deed is in the hold already
+	UnknownRevision bool // its revision is none that the zone's status names: the view may be behind
+	Because         reason.Code
 }
 
 // Withdraw touches a pod that was noted to be taken down, so that a delete in
 // flight cannot succeed. It requires the noted UID and resourceVersion; the
 // intent is void once the pod's new version is seen.
 type Withdraw struct {
-	Intent Intent
-	Since  Refusal // what speaks against the deed now
+	Intent  Intent
+	Because Refusal // what speaks against the deed now
 }
 
 // AdoptRevision writes status.currentRevision at the end of a zone's rollout.

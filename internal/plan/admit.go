@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// Request is a decrease of spec.replicas that somebody asks for.
-type Request struct {
+// DownscaleRequest is a decrease of spec.replicas that somebody asks for.
+type DownscaleRequest struct {
 	Zone    string
 	UID     string  // of the StatefulSet as the request found it
 	Version Version // of that one: what is admitted is bound to it
@@ -18,12 +18,12 @@ type Request struct {
 }
 
 // decrease returns what is asked for.
-func (r Request) decrease() Decrease {
+func (r DownscaleRequest) decrease() Decrease {
 	return Decrease{Zone: r.Zone, UID: r.UID, Version: r.Version, From: r.From, To: r.To}
 }
 
-// Verdict is the answer to a Request.
-type Verdict struct {
+// Verdict is the answer to a DownscaleRequest.
+type DownscaleAnswer struct {
 	Because Refusal  // none: it is allowed
 	Note    Decrease // what the hold must say before the yes; none where nothing has to
 	Former  Decrease // what it says again where nobody hears of Note: what is left of the decrease before it
@@ -32,37 +32,54 @@ type Verdict struct {
 }
 
 // Allowed tells whether the answer is yes, once what it asks for is done.
-func (v Verdict) Allowed() bool { return v.Because.None() }
+func (v DownscaleAnswer) Allowed() bool { return v.Because.None() }
 
 // departure is a decrease with the zone it is about and those who leave by it.
 type departure struct {
-	Request
-	zone  *standing
-	ask   []Pod // who leaves and has to be prepared
-	harms bool  // somebody who leaves serves
+	DownscaleRequest
+	zone     *standing
+	ask      []Pod // who leaves and has to be prepared
+	disrupts bool  // somebody who leaves serves
 }
 
-// A decreaseGuard objects to a decrease or, by returning no Refusal, lets it pass.
-type decreaseGuard func(*board, departure) Refusal
+// requestGuards bind a decrease that is asked for; the first objection is the one told.
+var requestGuards = []guard[departure]{
+	objectMoved,      // what is judged is what will be changed
+	decreaseUnderWay, // one decrease at a time is on its way
+	cannotPrepare,    // guarantee 7: who leaves can be asked to prepare
+}
 
-// decreaseGuards bind every decrease; the first objection is the one told.
-var decreaseGuards = []decreaseGuard{
-	judgedAnew,                        // what is judged is what will be changed
-	oneDecrease,                       // one decrease at a time is on its way
-	preparable,                        // guarantee 7: who leaves can be asked to prepare
-	holdIsElsewhere,                   // guarantee 1: one operation in one zone at a time
-	ifSomebodyServes(restIsNotWhole),  // guarantee 2: the rest of the group serves
-	tooSoon,                           // guarantee 6: the minimum time between downscales
-	ifSomebodyServes(othersCameFirst), // first come, first served
+// decreaseGuards bind it, too, and one that the hold notes already until it is carried out.
+var decreaseGuards = []guard[departure]{
+	forDownscale(heldElsewhere),                       // guarantee 1: one operation in one zone at a time
+	ifSomebodyServes(forDownscale(otherZoneNotWhole)), // guarantee 2: the rest of the group serves
+	tooSoon, // guarantee 6: the minimum time between downscales
+}
+
+// queueGuards bind one that is asked for, beyond the above.
+var queueGuards = []guard[departure]{
+	ifSomebodyServes(othersBeforeDownscale), // first come, first served
+}
+
+// mayShrink asks the guards about a decrease that is asked for.
+func (b *board) mayShrink(d departure) Refusal {
+	return firstObjection(b, d, requestGuards, decreaseGuards, queueGuards)
 }
 
 // ifSomebodyServes binds by a guard only a decrease that takes down somebody who serves.
-func ifSomebodyServes(object decreaseGuard) decreaseGuard {
+func ifSomebodyServes(object guard[departure]) guard[departure] {
 	return func(b *board, d departure) Refusal {
-		if !d.harms {
+		if !d.disrupts {
 			return Refusal{}
 		}
 		return object(b, d)
+	}
+}
+
+// forDownscale asks about the zone that shrinks what a rollout is asked about its own.
+func forDownscale(object guard[disruption]) guard[departure] {
+	return func(b *board, d departure) Refusal {
+		return object(b, disruption{zone: d.zone})
 	}
 }
 
@@ -74,30 +91,30 @@ func ifSomebodyServes(object decreaseGuard) decreaseGuard {
 // had, it needs no hold either: so no repair ever waits for what waits for it. Where
 // zones ask for time between their downscales the hold says when this one was, or the
 // next one would not know.
-func Admit(s Snapshot, r Request) Verdict {
+func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 	b := newBoard(s.AsNoted())
 	z, exists := b.standing(r.Zone)
 	switch {
 	case exists && z.UID == r.UID && z.Version >= r.Version:
 	case s.Live:
-		return Verdict{Because: Refusal{Code: reason.ObjectMoved, Zone: r.Zone}}
+		return DownscaleAnswer{Because: Refusal{Code: reason.ObjectMoved, Zone: r.Zone}}
 	default:
-		return Verdict{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
+		return DownscaleAnswer{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
 	}
 	d := b.departure(z, r)
-	if b.inOurName(d) {
-		return Verdict{}
+	if b.isOwnNotedDecrease(d) {
+		return DownscaleAnswer{}
 	}
 	if because := barred(z); !because.None() {
-		return Verdict{Because: because} // before anybody is asked to prepare for it
+		return DownscaleAnswer{Because: because} // before anybody is asked to prepare for it
 	}
 	if because := b.mayShrink(d); !because.None() {
-		if !d.harms && len(d.ask) == 0 {
-			return b.besides(d)
+		if !d.disrupts && len(d.ask) == 0 {
+			return b.admitWithoutHold(d)
 		}
-		return Verdict{Because: because}
+		return DownscaleAnswer{Because: because}
 	}
-	return Verdict{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
+	return DownscaleAnswer{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
 }
 
 // StillAdmits is asked once all have been prepared who leave by a decrease that the hold
@@ -112,18 +129,13 @@ func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
 	if !exists || z.UID != noted.UID {
 		return Refusal{Code: reason.ObjectMoved, Zone: noted.Zone}
 	}
-	d := b.departure(z, Request{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
+	d := b.departure(z, DownscaleRequest{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
 	for _, pod := range d.ask {
 		if !slices.ContainsFunc(asked, func(p Pod) bool { return p.UID == pod.UID }) {
 			return Refusal{Code: reason.PreparationFailed, Zone: z.Name, Pod: pod.Name, Detail: "it came up while the others were asked"}
 		}
 	}
-	return b.stillSafe(d)
-}
-
-// stillSafe is mayShrink for a decrease that the hold notes already.
-func (b *board) stillSafe(d departure) Refusal {
-	return firstOf(holdIsElsewhere(b, d), ifSomebodyServes(restIsNotWhole)(b, d), tooSoon(b, d))
+	return firstObjection(b, d, decreaseGuards)
 }
 
 // note is how the hold notes a decrease that may happen.
@@ -154,11 +166,11 @@ func (b *board) former(zone string) Decrease {
 	return Decrease{}
 }
 
-// inOurName tells whether the request is for exactly the decrease that lockstep
+// isOwnNotedDecrease tells whether the request is for exactly the decrease that lockstep
 // itself has noted and may still carry out: everything that could be asked was. The
 // note dates the decrease, so after CarryLimit whoever asks waits until that is
 // ended, by whoever leads, and asks for a note of his own.
-func (b *board) inOurName(d departure) bool {
+func (b *board) isOwnNotedDecrease(d departure) bool {
 	noted := b.Hold.Decrease
 	if !noted.Same(d.decrease()) || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.Since.Add(CarryLimit)) {
 		return false
@@ -170,13 +182,13 @@ func (b *board) inOurName(d departure) bool {
 	return because.None()
 }
 
-func (b *board) departure(z *standing, r Request) departure {
-	d := departure{Request: r, zone: z}
+func (b *board) departure(z *standing, r DownscaleRequest) departure {
+	d := departure{DownscaleRequest: r, zone: z}
 	for _, pod := range z.Pods {
 		if !r.decrease().Leaves(*z.Zone, pod.Ordinal) {
 			continue
 		}
-		d.harms = d.harms || pod.Up()
+		d.disrupts = d.disrupts || pod.Up()
 		if z.Prepares && pod.Callable() {
 			d.ask = append(d.ask, pod)
 		}
@@ -184,21 +196,12 @@ func (b *board) departure(z *standing, r Request) departure {
 	return d
 }
 
-func (b *board) mayShrink(d departure) Refusal {
-	for _, object := range decreaseGuards {
-		if r := object(b, d); !r.None() {
-			return r
-		}
-	}
-	return Refusal{}
-}
-
-// besides decides about a decrease that needs no hold.
-func (b *board) besides(d departure) Verdict {
+// admitWithoutHold decides about a decrease that needs no hold.
+func (b *board) admitWithoutHold(d departure) DownscaleAnswer {
 	if !b.keepsTime() {
-		return Verdict{}
+		return DownscaleAnswer{}
 	}
-	return Verdict{Because: firstOf(readable(b), judgedAnew(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
+	return DownscaleAnswer{Because: firstOf(holdUnreadable(b), objectMoved(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
 }
 
 // shrinksElsewhere objects while another zone may shrink at any moment: when that will
@@ -215,8 +218,8 @@ func shrinksElsewhere(b *board, d departure) Refusal {
 	return b.held(noted.Zone, "")
 }
 
-// readable objects where nothing can be added to what the hold says.
-func readable(b *board) Refusal {
+// holdUnreadable objects where nothing can be added to what the hold says.
+func holdUnreadable(b *board) Refusal {
 	if b.Hold.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
@@ -228,17 +231,17 @@ func (b *board) keepsTime() bool {
 	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
 }
 
-func judgedAnew(_ *board, d departure) Refusal {
+func objectMoved(_ *board, d departure) Refusal {
 	if d.zone.Version != d.Version {
 		return Refusal{Code: reason.ObjectMoved, Zone: d.Zone}
 	}
 	return Refusal{}
 }
 
-// oneDecrease lets a decrease follow one that is in effect, and replace one
+// decreaseUnderWay lets a decrease follow one that is in effect, and replace one
 // whose update was overtaken if all who were prepared for that one leave now. Both only
 // where pods are asked in the same way: a note knows of one.
-func oneDecrease(b *board, d departure) Refusal {
+func decreaseUnderWay(b *board, d departure) Refusal {
 	noted := b.Hold.Decrease
 	if noted.Zone != d.Zone || b.ended {
 		return Refusal{}
@@ -258,7 +261,7 @@ func oneDecrease(b *board, d departure) Refusal {
 	return Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.ahead(b.patience(noted))}
 }
 
-func preparable(_ *board, d departure) Refusal {
+func cannotPrepare(_ *board, d departure) Refusal {
 	if len(d.ask) > 0 && d.zone.Call.Invalid != "" {
 		return Refusal{Code: reason.InvalidPrepareCall, Detail: d.zone.Call.Invalid}
 	}
@@ -268,14 +271,6 @@ func preparable(_ *board, d departure) Refusal {
 		}
 	}
 	return Refusal{}
-}
-
-func holdIsElsewhere(b *board, d departure) Refusal {
-	return heldElsewhere(b, disruption{zone: d.zone})
-}
-
-func restIsNotWhole(b *board, d departure) Refusal {
-	return otherZoneNotWhole(b, disruption{zone: d.zone})
 }
 
 // tooSoon holds for every zone that shrank, against the larger of the two
@@ -339,8 +334,8 @@ func (b *board) shrankByHold(zone string) time.Time {
 	return last
 }
 
-// othersCameFirst objects while an operation of another zone waits that was
+// othersBeforeDownscale objects while an operation of another zone waits that was
 // refused before this one.
-func othersCameFirst(b *board, d departure) Refusal {
+func othersBeforeDownscale(b *board, d departure) Refusal {
 	return b.waitingBefore(b.since(Downscale, d.Zone), d.Zone)
 }

@@ -390,7 +390,7 @@ func TestAdmit(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			s := fixture.MustParse(outdented(tc.group))
-			got := answer(plan.Admit(s, plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2}))
+			got := answer(plan.Admit(s, plan.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2}))
 			if got != tc.want {
 				t.Errorf("%s\ngot  %s\nwant %s", fixture.PrintSnapshot(s), got, tc.want)
 			}
@@ -404,7 +404,7 @@ func TestADecreaseThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
 	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
 		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")
-		v := plan.Admit(s, plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
+		v := plan.Admit(s, plan.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
 		if !v.Allowed() || v.Note.Stage != plan.Admitted || v.Note.Call != s.Hold.Decrease.Call {
 			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Note.Call, s.Hold.Decrease.Call)
 		}
@@ -414,7 +414,7 @@ func TestADecreaseThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
 // outdented takes the three tabs away that a text has in a table.
 func outdented(text string) string { return strings.ReplaceAll(text, "\n\t\t\t", "\n") }
 
-func answer(v plan.Verdict) string {
+func answer(v plan.DownscaleAnswer) string {
 	if !v.Allowed() {
 		return v.Because.String()
 	}

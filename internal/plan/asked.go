@@ -88,10 +88,10 @@ func (b *board) unanswered(d Decrease) Refusal {
 	return Refusal{Code: reason.PodNotTold, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
 }
 
-// inVain notes again a decrease for which this process has asked pods that stay,
+// undoOrphanedPreparation notes again a decrease for which this process has asked pods that stay,
 // and of which the hold says nothing any more: they may have heard that after
 // somebody else told them to stay.
-func (b *board) inVain() []Action {
+func (b *board) undoOrphanedPreparation() []Action {
 	a := b.Asked
 	if a.Decrease.Stage != Preparing || a.Underway || !a.Heard || !b.joinable(a.Decrease.Zone) {
 		return nil

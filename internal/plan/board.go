@@ -12,13 +12,13 @@ import (
 // stand in the order of the snapshot.
 type board struct {
 	Snapshot
-	standings []*standing
-	counting  map[string]Intent // intents that still count, by pod
-	noted     int               // how many those are, with the ones this plan adds
-	ended     bool              // the decrease that the hold notes has come to its end
-	lowering  Decrease          // of its own that lockstep begins now; usually none
-	turn      string
-	covers    coverage
+	standings     []*standing
+	activeIntents map[string]Intent // intents that still count, by pod
+	intentCount   int               // how many those are, with the ones this plan adds
+	ended         bool              // the decrease that the hold notes has come to its end
+	lowering      Decrease          // of its own that lockstep begins now; usually none
+	turn          string
+	covers        coverage
 
 	partitions map[string]partitionIndex // by budget, as far as somebody asked
 }
@@ -26,28 +26,28 @@ type board struct {
 // standing is what matters about one zone of the snapshot.
 type standing struct {
 	*Zone
-	budget     int
-	down       int       // pods the spec asks for that are missing, not available or noted
-	missing    int       // of those, the ones that do not exist
-	problem    Refusal   // what keeps the zone from being whole; none: it is whole
-	culprit    Refusal   // the pod that is down and says most
-	surplus    Refusal   // a pod beyond what the spec asks for
-	stableAt   time.Time // when the next pod that is Ready becomes available
-	candidates []candidate
-	wishing    wishing
-	wish       wish    // the replicas it should have
-	kept       Refusal // why it does not get them now
+	budget          int
+	down            int       // pods the spec asks for that are missing, not available or noted
+	missing         int       // of those, the ones that do not exist
+	notWholeBecause Refusal   // what keeps the zone from being whole; none: it is whole
+	culprit         Refusal   // the pod that is down and says most
+	surplus         Refusal   // a pod beyond what the spec asks for
+	stableAt        time.Time // when the next pod that is Ready becomes available
+	candidates      []candidate
+	wishing         wishing
+	wish            wish    // the replicas it should have
+	scaleObjection  Refusal // why it does not get them now
 }
 
 // candidate is an outdated pod that could be replaced now.
 type candidate struct {
 	Pod
-	counted bool // among those that are down: not available, or noted
-	noted   bool // an intent for a pod of this name counts
-	pending bool // an intent for exactly this pod at this version exists
+	alreadyDown   bool // among those that are down: not available, or noted
+	hasIntent     bool // an intent for a pod of this name counts
+	intentPending bool // an intent for exactly this pod at this version exists
 }
 
-func (z *standing) whole() bool { return z.problem.None() }
+func (z *standing) whole() bool { return z.notWholeBecause.None() }
 
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
@@ -57,14 +57,14 @@ func newBoard(s Snapshot) *board {
 	if len(s.Hold.Intents) > 0 {
 		b.Hold.Intents = slices.Clone(s.Hold.Intents)
 		slices.SortFunc(b.Hold.Intents, byPod)
-		b.counting = make(map[string]Intent, len(s.Hold.Intents))
+		b.activeIntents = make(map[string]Intent, len(s.Hold.Intents))
 	}
 	for _, intent := range b.Hold.Intents {
 		if s.Fate(intent).Counts() && !b.outweighed(intent) {
-			b.counting[intent.Pod] = intent
+			b.activeIntents[intent.Pod] = intent
 		}
 	}
-	b.noted = len(b.counting)
+	b.intentCount = len(b.activeIntents)
 	b.standings = make([]*standing, len(s.Zones))
 	for i := range s.Zones {
 		b.standings[i] = b.survey(&s.Zones[i])
@@ -72,7 +72,7 @@ func newBoard(s Snapshot) *board {
 	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
 	for _, z := range b.standings {
 		shrinks := b.shrinkage(z.Zone)
-		z.problem, z.stableAt = firstOf(z.problem, shrinks), earlier(z.stableAt, shrinks.Until)
+		z.notWholeBecause, z.stableAt = firstOf(z.notWholeBecause, shrinks), earlier(z.stableAt, shrinks.Until)
 	}
 	b.turn = b.chooseTurn()
 	b.scale()
@@ -91,7 +91,7 @@ func (b *board) standing(name string) (*standing, bool) {
 // outweighed tells whether another intent for the same name says more: one for the very
 // pod that is there, and of these a granted one, which somebody else may carry out.
 func (b *board) outweighed(i Intent) bool {
-	other, noted := b.counting[i.Pod]
+	other, noted := b.activeIntents[i.Pod]
 	if !noted {
 		return false
 	}
@@ -108,7 +108,7 @@ func (b *board) survey(zone *Zone) *standing {
 	z := &standing{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
-		intent, noted := b.counting[pod.Name]
+		intent, noted := b.activeIntents[pod.Name]
 		if !zone.Owns(pod.Ordinal) {
 			z.surplus = Refusal{Code: reason.SurplusPods, Pod: pod.Name}
 			continue
@@ -123,7 +123,7 @@ func (b *board) survey(zone *Zone) *standing {
 			z.blame(objection)
 		}
 		if c, ok := b.candidate(zone, pod, intent, noted); ok {
-			c.counted = !objection.None()
+			c.alreadyDown = !objection.None()
 			z.candidates = append(z.candidates, c)
 		}
 	}
@@ -131,7 +131,7 @@ func (b *board) survey(zone *Zone) *standing {
 		z.down += z.missing
 		z.blame(Refusal{Code: reason.PodMissing, Pod: PodName(zone.Name, firstGap)})
 	}
-	z.problem = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
+	z.notWholeBecause = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
 	slices.SortStableFunc(z.candidates, cheapestFirst)
 	return z
 }
@@ -176,7 +176,7 @@ func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candi
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}
-	return candidate{Pod: pod, noted: noted, pending: noted && b.Fate(intent) == Pending}, true
+	return candidate{Pod: pod, hasIntent: noted, intentPending: noted && b.Fate(intent) == Pending}, true
 }
 
 // cheapestFirst orders candidates: what is down already, then what does not
@@ -191,7 +191,7 @@ func (c candidate) rank() int {
 		return 0
 	case !c.Up():
 		return 1
-	case c.counted:
+	case c.alreadyDown:
 		return 2
 	}
 	return 3
@@ -212,7 +212,7 @@ func lifecycle(z *Zone) Refusal {
 // such as that of a pod beyond a reduced spec.replicas which is not gone yet.
 func (b *board) leftover(zone *Zone) Refusal {
 	for _, intent := range b.Hold.Intents {
-		if _, counts := b.counting[intent.Pod]; counts && intent.Zone == zone.Name {
+		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Zone == zone.Name {
 			return Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}
 		}
 	}

@@ -113,7 +113,7 @@ func (b *board) budgetReport(r *reach) BudgetReport {
 		report.Partitions = b.partitionParts(index)
 	}
 	if index != nil && len(b.standings) > 1 {
-		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.noted)) // in all zones
+		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.intentCount)) // in all zones
 	}
 	return report
 }
@@ -141,15 +141,15 @@ func (b *board) zonePart(z *standing, pods []Pod) BudgetPart {
 }
 
 func (b *board) isDown(z *standing, pod Pod) bool {
-	intent, noted := b.counting[pod.Name]
+	intent, noted := b.activeIntents[pod.Name]
 	return !b.unavailable(z.Zone, pod, intent, noted).None()
 }
 
 // grants counts which of some pods of a zone could be evicted one after the other, and
 // says when more could be.
 func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
-	z, noted := *b.standings[zone], b.noted
-	defer func() { b.noted = noted }()
+	z, noted := *b.standings[zone], b.intentCount
+	defer func() { b.intentCount = noted }()
 	for _, pod := range pods {
 		e := b.eviction(&z, pod)
 		if index != nil {
@@ -167,7 +167,7 @@ func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until
 
 // takeDown counts a pod as down that is about to be.
 func (z *standing) takeDown(e eviction) {
-	if !e.counted {
+	if !e.alreadyDown {
 		z.down++
 		z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name})
 	}
@@ -182,8 +182,8 @@ func (b *board) grant(e eviction) (granted bool, later time.Time) {
 	if objection := b.mayEvict(e); !objection.None() {
 		return false, b.ahead(objection.Until)
 	}
-	if !e.noted {
-		b.noted++
+	if !e.hasIntent {
+		b.intentCount++
 	}
 	return true, time.Time{}
 }

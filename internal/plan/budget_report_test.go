@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// told spells a report: what it allows, part by part.
-func told(r plan.BudgetReport) string {
+// tallies spells a report: what it allows, part by part.
+func tallies(r plan.BudgetReport) string {
 	text := fmt.Sprintf("%d in %s", r.Allowed, strings.Join(r.Groups, ","))
 	if len(r.Rivals) > 0 {
 		text += " beside " + strings.Join(r.Rivals, ",")
@@ -63,7 +63,7 @@ func TestWhatIsToldOfABudget(t *testing.T) {
 			if want == "" {
 				want = "0 in "
 			}
-			if told := told(got[0]); told != want {
+			if told := tallies(got[0]); told != want {
 				t.Errorf("got %q\nwant %q", told, want)
 			}
 		})
@@ -76,7 +76,7 @@ func TestPartsOfSeveralGroupsAreAddedUp(t *testing.T) {
 	a.Key.Group, b.Key.Group = "group-10", "group-9"
 	got := plan.ReportBudgets(a.Budgets, []plan.Snapshot{a, b})
 	want := "1 in group-9,group-10; zone-a: 0 of 1 down, 1; zone-b: 0 of 1 down, 1; zone-c: 1 of 1 down, 0; zone-d: 0 of 1 down, 0; 0: 1 of 4 down, 1"
-	if diff := cmp.Diff(want, told(got[0])); diff != "" {
+	if diff := cmp.Diff(want, tallies(got[0])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -132,8 +132,8 @@ func drawBudgets(t *rapid.T) []plan.DisruptionBudget {
 // granted evicts pods one after the other, in their order, and returns how many it could.
 func granted(s plan.Snapshot, pods []plan.Pod) (n int) {
 	for _, pod := range pods {
-		p := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
-		if !p.Allowed() || !p.Noted() {
+		p := plan.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+		if !p.Allowed() || !p.NeedsNote() {
 			continue
 		}
 		n++
@@ -168,7 +168,7 @@ zone-a rev=2 current=1 minReady=1m
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	permit := plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	permit := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	if told := plan.ReportBudgets(s.Budgets, []plan.Snapshot{s})[0].Allowed; !permit.Allowed() || told != 1 {
 		t.Errorf("told %d, and asked: %v", told, permit)
 	}

@@ -330,9 +330,9 @@ func (s Snapshot) AsNoted() Snapshot {
 	return s
 }
 
-// ToldAgain returns when the next pod is told again what it was told before, or
+// NextMessage returns when the next pod is told again what it was told before, or
 // the zero time.
-func ToldAgain(s Snapshot) time.Time {
+func NextMessage(s Snapshot) time.Time {
 	var next time.Time
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {

@@ -314,7 +314,7 @@ hold downscale/zone-a
 zone-a rev=2 mirror=web asks=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `
-	ours := plan.Request{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
+	ours := plan.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
 	if v := plan.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Note.None() {
 		t.Errorf("answers %s and notes %s", v.Because, v.Note)
 	}
@@ -364,10 +364,10 @@ zone-a rev=2 mirror=web asks=4 delay=1h
   told stay zone-a-2 again=5m underway
   told stay zone-a-3 again=0s
 `)
-	if diff := cmp.Diff(s.Now.Add(7*time.Minute), plan.ToldAgain(s)); diff != "" {
+	if diff := cmp.Diff(s.Now.Add(7*time.Minute), plan.NextMessage(s)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if at := plan.ToldAgain(fixture.MustParse("zone-a rev=2")); !at.IsZero() {
+	if at := plan.NextMessage(fixture.MustParse("zone-a rev=2")); !at.IsZero() {
 		t.Errorf("nobody is told anything at %s", at)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// EvictRequest is a pod that somebody wants to evict.
-type EvictRequest struct {
+// EvictionRequest is a pod that somebody wants to evict.
+type EvictionRequest struct {
 	Pod string
 	UID string // of the pod that will go
 }
 
-// Permit is the answer to an EvictRequest.
-type Permit struct {
+// EvictionAnswer is the answer to an EvictionRequest.
+type EvictionAnswer struct {
 	Because Refusal // none: it is allowed
 	Zone    string  // of the pod
 	Place   Waiting // to be kept in the queue where others come first; none where nobody should wait for it
@@ -25,10 +25,10 @@ type Permit struct {
 }
 
 // Allowed tells whether the answer is yes, once what it asks for is done.
-func (p Permit) Allowed() bool { return p.Because.None() }
+func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
 
 // Noted tells whether the hold has to say something before the yes.
-func (p Permit) Noted() bool { return p.Note.Pod != "" }
+func (p EvictionAnswer) NeedsNote() bool { return p.Note.Pod != "" }
 
 // Tally is what is down, in the words of the predecessor.
 type Tally struct {
@@ -42,52 +42,59 @@ func (t Tally) total() int { return t.NotReady + t.Unknown }
 
 // eviction is a pod that somebody wants to evict, with what decides about it.
 type eviction struct {
-	zone      *standing
-	pod       Pod
-	budget    DisruptionBudget
-	covered   bool
-	unclear   Refusal // why nobody can say which budget counts
-	partition string
-	limit     int // pods that may be down
-	intent    Intent
-	noted     bool
-	counted   bool            // among those that are down already
-	elsewhere *partitionTally // what is down of the partition in other zones; nil: to be counted
+	zone        *standing
+	pod         Pod
+	budget      DisruptionBudget
+	covered     bool
+	unclear     Refusal // why nobody can say which budget counts
+	partition   string
+	limit       int // pods that may be down
+	intent      Intent
+	hasIntent   bool
+	alreadyDown bool            // among those that are down already
+	elsewhere   *partitionTally // what is down of the partition in other zones; nil: to be counted
 }
-
-// An evictGuard objects to an eviction or, by returning no Refusal, lets it pass.
-type evictGuard func(*board, eviction) Refusal
 
 // evictGuards bind every eviction of a pod that serves; the first objection is the
 // one told.
-var evictGuards = []evictGuard{
+var evictGuards = []guard[eviction]{
 	budgetUnknown,   // which budget counts is known
 	evictionsBarred, // and it allows evictions
 	alreadyNoted,    // it is about to leave already
 }
 
 // zoneGuards bind one where zones count, beyond the above.
-var zoneGuards = []evictGuard{
-	zoneHeldElsewhere, // guarantee 1: one operation in one zone at a time
-	evictionsTurn,     // first come, first served
-	restNotWhole,      // guarantee 2: the rest of the group serves
-	limitReached,      // guarantee 4: at most so many pods of a zone
-	roomForGrant,
+var zoneGuards = []guard[eviction]{
+	evictionHeldElsewhere,          // guarantee 1: one operation in one zone at a time
+	othersBeforeEviction,           // first come, first served
+	forEviction(otherZoneNotWhole), // guarantee 2: the rest of the group serves
+	forEviction(budgetSpent),       // guarantee 4: at most so many pods of a zone
+	forEviction(tooManyIntents),    // it is noted, and the hold can only carry so many
 }
 
 // partitionGuards bind one where partitions count.
-var partitionGuards = []evictGuard{
-	partitionsHeld, // rollouts and downscales exclude evictions by partitions
-	evictionsTurn,
+var partitionGuards = []guard[eviction]{
+	partitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions
+	othersBeforeEviction,
 	partitionNotWhole,
 	onlyZoneSpent, // guarantee 4, where no other zone could have the partition
-	roomForGrant,
+	forEviction(tooManyIntents),
+}
+
+// forEviction asks about an eviction what a rollout is asked about a pod, with the
+// limit of evictions as the budget.
+func forEviction(object guard[disruption]) guard[eviction] {
+	return func(b *board, e eviction) Refusal {
+		z := *e.zone
+		z.budget = e.limit
+		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}})
+	}
 }
 
 // Evict decides about the eviction of a pod of the group. It shares its rules with
 // Group and Admit, and the account of what is down. A pod that is down may go
 // whoever has the hold: so no repair ever waits for what waits for it.
-func Evict(s Snapshot, r EvictRequest) Permit { return OutlookOf(s).Evict(r) }
+func Evict(s Snapshot, r EvictionRequest) EvictionAnswer { return OutlookOf(s).Evict(r) }
 
 // Outlook is a snapshot with everything counted, to answer many at a time.
 type Outlook struct {
@@ -102,14 +109,14 @@ func OutlookOf(s Snapshot) Outlook {
 }
 
 // Evict is Evict on the snapshot that was counted.
-func (o Outlook) Evict(r EvictRequest) Permit {
+func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	b := o.board
 	z, pod, exists := b.evictee(r.Pod)
 	if !exists || pod.UID != r.UID {
-		return Permit{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
+		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
 	}
 	e := b.eviction(z, pod)
-	p := Permit{Zone: z.Name, Budget: e.budget.Name}
+	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	if e.down() {
 		p.Version = pod.mayServe()
 		return p
@@ -161,8 +168,8 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 	if e.budget.ByPartition() {
 		e.partition, _ = e.budget.PartitionOf(pod.Name)
 	}
-	e.intent, e.noted = b.counting[pod.Name]
-	e.counted = !z.Owns(pod.Ordinal) || b.isDown(z, pod)
+	e.intent, e.hasIntent = b.activeIntents[pod.Name]
+	e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)
 	return e
 }
 
@@ -181,18 +188,10 @@ func (e eviction) down() bool {
 }
 
 func (b *board) mayEvict(e eviction) Refusal {
-	guards := zoneGuards
 	if e.budget.ByPartition() {
-		guards = partitionGuards
+		return firstObjection(b, e, evictGuards, partitionGuards)
 	}
-	for _, all := range [][]evictGuard{evictGuards, guards} {
-		for _, object := range all {
-			if r := object(b, e); !r.None() {
-				return r
-			}
-		}
-	}
-	return Refusal{}
+	return firstObjection(b, e, evictGuards, zoneGuards)
 }
 
 func budgetUnknown(_ *board, e eviction) Refusal { return e.unclear }
@@ -212,7 +211,7 @@ func evictionsBarred(_ *board, e eviction) Refusal {
 // their turn, and then it is granted again.
 func alreadyNoted(b *board, e eviction) Refusal {
 	switch {
-	case !e.noted, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
+	case !e.hasIntent, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
 		return Refusal{}
 	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
 		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}
@@ -220,11 +219,11 @@ func alreadyNoted(b *board, e eviction) Refusal {
 	return Refusal{Code: reason.EvictionUnderway, Pod: e.pod.Name, Until: b.grantEnds(e.intent)}
 }
 
-func zoneHeldElsewhere(b *board, e eviction) Refusal {
+func evictionHeldElsewhere(b *board, e eviction) Refusal {
 	return firstOf(b.decreaseElsewhere(e.zone.Name), heldElsewhere(b, disruption{zone: e.zone}))
 }
 
-func evictionsTurn(b *board, e eviction) Refusal {
+func othersBeforeEviction(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
 	since := place.Since
 	if away := b.longAway(e); !away.IsZero() && away.Before(since) {
@@ -242,7 +241,7 @@ const awayForLong = 2 * time.Minute
 // may wait for this eviction. The zero time: there is none.
 func (b *board) longAway(e eviction) time.Time {
 	var since time.Time
-	for _, intent := range b.counting {
+	for _, intent := range b.activeIntents {
 		joins := intent.Partition != "" && e.budget.ByPartition() || intent.Partition == "" && intent.Zone == e.zone.Name
 		pod, present := b.Pod(intent.Pod)
 		away := !present || !pod.Up()
@@ -259,7 +258,7 @@ func (b *board) couldHaveItsTurn(e eviction) bool {
 	if e.budget.ByPartition() {
 		return firstOf(partitionNotWhole(b, e), onlyZoneSpent(b, e)).None()
 	}
-	return limitReached(b, e).None()
+	return forEviction(budgetSpent)(b, e).None()
 }
 
 // placeOf returns the place of an eviction in the queue, or the one it would get.
@@ -271,22 +270,8 @@ func (b *board) placeOf(e eviction) Waiting {
 	return Waiting{Operation: Eviction, Zone: zone, Since: b.since(Eviction, zone), LastSeen: b.Now}
 }
 
-func restNotWhole(b *board, e eviction) Refusal {
-	return otherZoneNotWhole(b, disruption{zone: e.zone})
-}
-
-func limitReached(b *board, e eviction) Refusal {
-	z := *e.zone
-	z.budget = e.limit
-	return budgetSpent(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, counted: e.counted, noted: e.noted}})
-}
-
-func roomForGrant(b *board, e eviction) Refusal {
-	return roomForIntent(b, disruption{zone: e.zone, pod: &candidate{Pod: e.pod, noted: e.noted}})
-}
-
-// told says where that is down which an objection is about.
-var told = map[reason.Code]func(*board, eviction, Refusal) Tally{
+// tallies say where that is down which an objection is about.
+var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
 	reason.PartitionNotWhole: tallyOfPartition,
 	reason.PartitionTooFresh: tallyOfPartition,
 	reason.GroupHeld:         tallyElsewhere,
@@ -303,7 +288,7 @@ var told = map[reason.Code]func(*board, eviction, Refusal) Tally{
 
 // tally counts what is down, where that is why an eviction is refused.
 func (b *board) tally(e eviction, because Refusal) Tally {
-	if count, counts := told[because.Code]; counts {
+	if count, counts := tallies[because.Code]; counts {
 		return count(b, e, because)
 	}
 	return Tally{}
@@ -336,18 +321,18 @@ func (z *standing) tally() Tally {
 // String returns the tally as people know it: 1 pod not ready, 2 pods unknown in
 // ingester-zone-b. Nothing down is the empty text.
 func (t Tally) String() string {
-	text := counted(t.NotReady, "not ready")
+	text := podCount(t.NotReady, "not ready")
 	if t.NotReady > 0 && t.Unknown > 0 {
 		text += ", "
 	}
-	text += counted(t.Unknown, "unknown")
+	text += podCount(t.Unknown, "unknown")
 	if text == "" {
 		return ""
 	}
 	return text + " in " + t.In
 }
 
-func counted(n int, how string) string {
+func podCount(n int, how string) string {
 	switch n {
 	case 0:
 		return ""

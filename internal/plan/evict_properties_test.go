@@ -27,27 +27,27 @@ func mustEvictSafely(t *rapid.T, s plan.Snapshot) {
 	show(t, s)
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
-			ask := plan.EvictRequest{Pod: pod.Name, UID: pod.UID}
-			permit, covered := mayGo(t, s, ask)
-			if covered.Verdict == hold.Look {
+			ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
+			permit, decision := mayGo(t, s, ask)
+			if decision.Need == hold.Look {
 				live := s
 				live.Live = true
-				permit, covered = mayGo(t, live, ask)
+				permit, decision = mayGo(t, live, ask)
 			}
-			if permit.Allowed() && covered.Verdict == hold.Write {
-				s.Hold = covered.Record
+			if permit.Allowed() && decision.Need == hold.Write {
+				s.Hold = decision.Record
 			}
 		}
 	}
 	mustBeSafe(t, s)
 }
 
-func mayGo(t *rapid.T, s plan.Snapshot, ask plan.EvictRequest) (plan.Permit, hold.Decision) {
-	permit, covered := fixture.Granting(s, ask)
-	if v := invariant.CheckEviction(s, ask, permit, covered); v != nil {
+func mayGo(t *rapid.T, s plan.Snapshot, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
+	permit, decision := fixture.Granting(s, ask)
+	if v := invariant.CheckEviction(s, ask, permit, decision); v != nil {
 		t.Fatalf("%v\n%s", v, fixture.PrintSnapshot(s))
 	}
-	return permit, covered
+	return permit, decision
 }
 
 func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
@@ -58,7 +58,7 @@ func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
 		if pod == nil {
 			return
 		}
-		ask := plan.EvictRequest{Pod: pod.Name, UID: pod.UID}
+		ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 		before := fixture.Clone(s)
 		want, _ := fixture.Granting(s, ask)
 		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
@@ -92,9 +92,9 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 		if pod == nil || pod.Up() {
 			return
 		}
-		p := plan.Evict(s, plan.EvictRequest{Pod: pod.Name, UID: pod.UID})
+		p := plan.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 		bound := p.Version == pod.Version || pod.Phase == plan.Leaving
-		if !p.Allowed() || p.Noted() || !bound {
+		if !p.Allowed() || p.NeedsNote() || !bound {
 			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
 		}
 	})
@@ -137,12 +137,12 @@ zone-b rev=1 replicas=2147483647
   zone-b-0 ready@1
 `)
 	s.Live = true
-	ask := plan.EvictRequest{Pod: "zone-a-0", UID: s.Zones[0].Pods[0].UID}
-	permit, covered := fixture.Granting(s, ask)
-	if !permit.Allowed() || covered.Verdict != hold.Write {
-		t.Fatalf("%s, %v", permit.Because, covered.Verdict)
+	ask := plan.EvictionRequest{Pod: "zone-a-0", UID: s.Zones[0].Pods[0].UID}
+	permit, decision := fixture.Granting(s, ask)
+	if !permit.Allowed() || decision.Need != hold.Write {
+		t.Fatalf("%s, %v", permit.Because, decision.Need)
 	}
-	if v := invariant.CheckEviction(s, ask, permit, covered); v != nil {
+	if v := invariant.CheckEviction(s, ask, permit, decision); v != nil {
 		t.Error(v)
 	}
 }

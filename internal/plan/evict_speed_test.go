@@ -19,7 +19,7 @@ func BenchmarkEvict(b *testing.B) {
 				s := ofSize(pods)
 				s.Budgets = []plan.DisruptionBudget{budget}
 				for b.Loop() {
-					if plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
+					if plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
 						b.Fatal("the group is not whole, and a pod may be evicted")
 					}
 				}

@@ -177,7 +177,7 @@ func TestEvict(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			s := fixture.MustParse(flush(tc.group))
-			got := permitted(s, plan.Evict(s, plan.EvictRequest{Pod: "zone-a-0", UID: "zone-a-0"}))
+			got := permitted(s, plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}))
 			if got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -185,7 +185,7 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-func permitted(s plan.Snapshot, p plan.Permit) string {
+func permitted(s plan.Snapshot, p plan.EvictionAnswer) string {
 	switch {
 	case !p.Allowed():
 		text := p.Because.String()
@@ -196,9 +196,9 @@ func permitted(s plan.Snapshot, p plan.Permit) string {
 			text += fmt.Sprintf(", %s left", p.Because.Until.Sub(s.Now))
 		}
 		return text
-	case p.Noted() && p.Note.Partition != "":
+	case p.NeedsNote() && p.Note.Partition != "":
 		return fmt.Sprintf("yes, noted %s in partition %s", p.Note.Pod, p.Note.Partition)
-	case p.Noted():
+	case p.NeedsNote():
 		return "yes, noted " + p.Note.Pod
 	case p.Version == 0:
 		return "yes"
@@ -207,7 +207,7 @@ func permitted(s plan.Snapshot, p plan.Permit) string {
 }
 
 func TestAnEvictionIsJudgedOnThePodThatWillGo(t *testing.T) {
-	ask := plan.EvictRequest{Pod: "zone-a-0", UID: "another"}
+	ask := plan.EvictionRequest{Pod: "zone-a-0", UID: "another"}
 	if got := plan.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheBehind" {
 		t.Errorf("caches that show another pod: got %q", got)
 	}

@@ -34,7 +34,7 @@ zone-b rev=1
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.text)
 			z := s.Zones[0]
-			v := plan.Admit(s, plan.Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
+			v := plan.Admit(s, plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
 			if !v.Allowed() || v.Former.Stage != tc.left {
 				t.Errorf("a webhook is told %+v", v)
 			}

@@ -31,13 +31,13 @@ func Group(s Snapshot) []Action {
 	deeds = append(b.withdrawals(deeds), deeds...)
 	deeds = append(deeds, b.shrink()...)
 	raises := b.raises(deeds)
-	deeds = append(unraised(deeds, raises), raises...)
+	deeds = append(dropWritesToRaised(deeds, raises), raises...)
 	for _, z := range b.standings {
 		after = append(after, b.adopt(z)...)
 	}
-	after = b.unnoted(append(after, b.stamp()...), deeds)
+	after = b.dropWritesThatVoid(append(after, b.stamp()...), deeds)
 	after = append(after, b.reports()...)
-	after = append(unraised(after, raises), b.release(deeds)...)
+	after = append(dropWritesToRaised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)
 	after = append(after, b.endGrants()...)
 	after = append(after, b.takePlaces(turn)...)
@@ -59,11 +59,11 @@ func (b *board) replace(z *standing) ([]Action, Refusal) {
 			continue
 		}
 		deletes = append(deletes, deletion(z.Zone, c))
-		if !c.counted {
+		if !c.alreadyDown {
 			z = z.without(c)
 		}
-		if !c.noted {
-			b.noted++
+		if !c.hasIntent {
+			b.intentCount++
 		}
 	}
 	return deletes, first
@@ -83,7 +83,7 @@ func deletion(z *Zone, c *candidate) DeletePod {
 	}
 	return DeletePod{
 		Zone: z.Name, Pod: c.Name, UID: c.UID, Version: c.Version, Because: because,
-		Up: c.Up(), Noted: c.pending, Odd: c.Revision != z.CurrentRevision,
+		Up: c.Up(), AlreadyNoted: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision,
 	}
 }
 
@@ -92,14 +92,14 @@ func deletion(z *Zone, c *candidate) DeletePod {
 func (b *board) withdrawals(deeds []Action) []Action {
 	wanted := map[string]bool{}
 	for _, deed := range deeds {
-		if d, ok := deed.(DeletePod); ok && d.Noted {
+		if d, ok := deed.(DeletePod); ok && d.AlreadyNoted {
 			wanted[d.Pod] = true
 		}
 	}
 	var withdrawn []Action
 	for _, intent := range b.Hold.Intents {
 		if b.Fate(intent) == Pending && !wanted[intent.Pod] {
-			withdrawn = append(withdrawn, Withdraw{Intent: intent, Since: b.against(intent)})
+			withdrawn = append(withdrawn, Withdraw{Intent: intent, Because: b.against(intent)})
 		}
 	}
 	return withdrawn
@@ -133,10 +133,10 @@ func (z *standing) unadopted() bool {
 }
 
 func (b *board) againstAdoption(z *standing) Refusal {
-	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), stillCounting(z.Zone))
+	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), statusLags(z.Zone))
 }
 
-func stillCounting(z *Zone) Refusal {
+func statusLags(z *Zone) Refusal {
 	if z.Counting {
 		return Refusal{Code: reason.StatusBehind}
 	}
@@ -147,10 +147,10 @@ func stillCounting(z *Zone) Refusal {
 // whole, and the operation is finished or, for a rollout, cannot go on.
 func (b *board) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
-	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.noted > 0 || Disrupts(deeds) {
+	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 || Disrupts(deeds) {
 		return nil
 	}
-	if (!b.Hold.Decrease.None() && !b.ended) || begins(deeds) {
+	if (!b.Hold.Decrease.None() && !b.ended) || notesDecrease(deeds) {
 		return nil
 	}
 	for _, z := range b.standings {
@@ -174,7 +174,7 @@ func (b *board) goesOn(z *standing) bool {
 
 // waitsFor says what an unfinished zone waits for, if anything.
 func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Wait {
-	because := firstOf(objection, z.problem)
+	because := firstOf(objection, z.notWholeBecause)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
@@ -188,17 +188,17 @@ func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) 
 	if len(replacements) > 0 || because.None() || idle {
 		return Wait{}
 	}
-	again := earlier(earlier(earlier(pods, z.kept.Until), z.stableAt), b.keepsPlace(z.Name))
+	again := earlier(earlier(earlier(pods, z.scaleObjection.Until), z.stableAt), b.keepsPlace(z.Name))
 	return Wait{Zone: z.Name, Because: because, Again: again}
 }
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what
 // keeps its replicas where that needs a person and the other does not pass by itself.
 func (z *standing) foremost(because Refusal) Refusal {
-	if needsPerson(z.kept) && (because.None() || needsPerson(because)) {
-		return z.kept
+	if needsPerson(z.scaleObjection) && (because.None() || needsPerson(because)) {
+		return z.scaleObjection
 	}
-	return firstOf(because, z.kept)
+	return firstOf(because, z.scaleObjection)
 }
 
 func needsPerson(r Refusal) bool {
@@ -218,7 +218,7 @@ func (b *board) waitForHold() []Action {
 		waits = append(waits, Wait{Zone: d.Zone, Because: Refusal{Code: reason.ZoneShrinking}})
 	}
 	for _, intent := range b.Hold.Intents {
-		_, counts := b.counting[intent.Pod]
+		_, counts := b.activeIntents[intent.Pod]
 		if _, exists := b.Zone(intent.Zone); counts && !exists {
 			waits = append(waits, Wait{Zone: intent.Zone, Because: Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}})
 		}

@@ -15,28 +15,28 @@ type disruption struct {
 	pod  *candidate // nil where only the zone is asked about
 }
 
-// A guard objects to a disruption or, by returning no Refusal, lets it pass.
-type guard func(*board, disruption) Refusal
+// A guard objects to what is asked or, by returning no Refusal, lets it pass.
+type guard[Q any] func(*board, Q) Refusal
 
 // replaceGuards bind every replacement of an outdated pod; the first
 // objection is the one told.
-var replaceGuards = []guard{
+var replaceGuards = []guard[disruption]{
 	wrongUpdateStrategy, // guarantee 3: another controller would interfere
 	paused,              // somebody asked this zone to stand still
 	zoneInTransition,    // what is outdated is judged against the newest spec only
 }
 
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
-var takedownGuards = []guard{
-	downscaleFirst,    // a downscale of lockstep's own comes before a zone begins
-	notItsTurn,        // one zone after the other, in order
-	othersWait,        // a zone begins only when nobody waits who was refused
-	heldElsewhere,     // guarantee 1: one operation in one zone at a time
-	otherZoneNotWhole, // guarantee 2: the rest of the group serves
-	shrinks,           // a downscale of this zone settles first
-	budgetSpent,       // guarantee 4: at most so many pods of a zone
-	partitionTooFresh, // where a budget asks for time between zones
-	roomForIntent,     // a takedown is always noted, and the hold can only carry so many
+var takedownGuards = []guard[disruption]{
+	downscaleFirst,      // a downscale of lockstep's own comes before a zone begins
+	notItsTurn,          // one zone after the other, in order
+	othersBeforeRollout, // a zone begins only when nobody waits who was refused
+	heldElsewhere,       // guarantee 1: one operation in one zone at a time
+	otherZoneNotWhole,   // guarantee 2: the rest of the group serves
+	zoneShrinking,       // a downscale of this zone settles first
+	budgetSpent,         // guarantee 4: at most so many pods of a zone
+	partitionTooFresh,   // where a budget asks for time between zones
+	tooManyIntents,      // a takedown is always noted, and the hold can only carry so many
 }
 
 // mayReplace asks the guards about one candidate.
@@ -50,10 +50,13 @@ func (b *board) mayReplace(d disruption) Refusal {
 	return firstObjection(b, d, takedownGuards)
 }
 
-func firstObjection(b *board, d disruption, guards []guard) Refusal {
-	for _, object := range guards {
-		if r := object(b, d); !r.None() {
-			return r
+// firstObjection asks the guards of each list in order.
+func firstObjection[Q any](b *board, asked Q, lists ...[]guard[Q]) Refusal {
+	for _, guards := range lists {
+		for _, object := range guards {
+			if r := object(b, asked); !r.None() {
+				return r
+			}
 		}
 	}
 	return Refusal{}
@@ -93,7 +96,7 @@ func heldElsewhere(b *board, d disruption) Refusal {
 		return b.foreignHold()
 	case h.Holder.Zone() == d.zone.Name:
 		return Refusal{}
-	case b.settled(h.Holder.Zone()):
+	case b.wholeOrGone(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -107,7 +110,7 @@ func (b *board) notedElsewhere(zone string) Refusal {
 		return stands
 	}
 	for _, intent := range b.Hold.Intents {
-		if _, counts := b.counting[intent.Pod]; counts && (intent.Zone != zone || intent.Partition != "") {
+		if _, counts := b.activeIntents[intent.Pod]; counts && (intent.Zone != zone || intent.Partition != "") {
 			return b.held(intent.Zone, intent.Pod)
 		}
 	}
@@ -149,8 +152,8 @@ func (b *board) foreignHold() Refusal {
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
-// settled tells whether a zone is whole. One that left the group is.
-func (b *board) settled(zone string) bool {
+// wholeOrGone tells whether a zone is whole. One that left the group is.
+func (b *board) wholeOrGone(zone string) bool {
 	for _, z := range b.standings {
 		if z.Name == zone {
 			return z.whole()
@@ -163,8 +166,8 @@ func otherZoneNotWhole(b *board, d disruption) Refusal {
 	for _, z := range b.standings {
 		if z.Name != d.zone.Name && !z.whole() {
 			return Refusal{
-				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.problem.Pod,
-				Detail: string(z.problem.Code), Until: z.problem.Until,
+				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.notWholeBecause.Pod,
+				Detail: string(z.notWholeBecause.Code), Until: z.notWholeBecause.Until,
 			}
 		}
 	}
@@ -178,13 +181,13 @@ func notItsTurn(b *board, d disruption) Refusal {
 	return Refusal{}
 }
 
-func shrinks(b *board, d disruption) Refusal {
+func zoneShrinking(b *board, d disruption) Refusal {
 	return firstOf(d.zone.surplus, b.shrinkage(d.zone.Zone))
 }
 
-// othersWait lets the zone that has the hold go on, but for evictions in other
+// othersBeforeRollout lets the zone that has the hold go on, but for evictions in other
 // zones, which take turns with its pods.
-func othersWait(b *board, d disruption) Refusal {
+func othersBeforeRollout(b *board, d disruption) Refusal {
 	if b.heldBy(d.zone.Name) {
 		return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name, Eviction)
 	}
@@ -201,7 +204,7 @@ func (b *board) heldBy(zone string) bool {
 // that is what a person wants to know.
 func budgetSpent(_ *board, d disruption) Refusal {
 	after := d.zone.down
-	if !d.pod.counted {
+	if !d.pod.alreadyDown {
 		after++
 	}
 	if after <= d.zone.budget {
@@ -216,8 +219,8 @@ func budgetSpent(_ *board, d disruption) Refusal {
 	return r
 }
 
-func roomForIntent(b *board, d disruption) Refusal {
-	if b.noted >= MaxIntents && !d.pod.noted {
+func tooManyIntents(b *board, d disruption) Refusal {
+	if b.intentCount >= MaxIntents && !d.pod.hasIntent {
 		return Refusal{Code: reason.TooManyIntents}
 	}
 	return Refusal{}

@@ -13,7 +13,7 @@ func (a DeletePod) String() string {
 
 // String implements Action: withdraw zone-a-0 of zone-a because Paused.
 func (a Withdraw) String() string {
-	return fmt.Sprintf("withdraw %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Since)
+	return fmt.Sprintf("withdraw %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Because)
 }
 
 // String implements Action: adopt web-6f9c4 in zone-a.

@@ -11,9 +11,9 @@ import (
 // zone that misses more counts as if one of them belonged to every partition.
 const mostMissing = 1000
 
-// partitionsHeld lets pass what joins evictions by partitions, and what could take
+// partitionHeldElsewhere lets pass what joins evictions by partitions, and what could take
 // over from an operation whose zone is whole.
-func partitionsHeld(b *board, _ eviction) Refusal {
+func partitionHeldElsewhere(b *board, _ eviction) Refusal {
 	h := b.Hold
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
@@ -22,7 +22,7 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 		return stands
 	}
 	for _, intent := range h.Intents {
-		if _, counts := b.counting[intent.Pod]; counts && intent.Partition == "" {
+		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Partition == "" {
 			return b.held(intent.Zone, intent.Pod)
 		}
 	}
@@ -31,7 +31,7 @@ func partitionsHeld(b *board, _ eviction) Refusal {
 		return Refusal{}
 	case h.Holder.Foreign():
 		return b.foreignHold()
-	case b.settled(h.Holder.Zone()):
+	case b.wholeOrGone(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -56,7 +56,7 @@ func onlyZoneSpent(b *board, e eviction) Refusal {
 	if len(b.standings) > 1 {
 		return Refusal{}
 	}
-	return limitReached(b, e)
+	return forEviction(budgetSpent)(b, e)
 }
 
 // partitionTooFresh objects to the replacement of a pod while those of its partition

@@ -195,8 +195,8 @@ func (b *board) partitionParts(index partitionIndex) []BudgetPart {
 // grantsInPartition counts which pods of a partition could be evicted one after the
 // other, in whatever zones. The index is used up by that.
 func (b *board) grantsInPartition(index partitionIndex, partition string) (n int) {
-	noted := b.noted
-	defer func() { b.noted = noted }()
+	noted := b.intentCount
+	defer func() { b.intentCount = noted }()
 	for zone := range index[partition] {
 		in, z := &index[partition][zone], *b.standings[zone]
 		for _, pod := range in.covered {

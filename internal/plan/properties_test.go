@@ -74,7 +74,7 @@ func TestLeavesNoTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		before := fixture.Clone(s)
-		hold.Cover(s, plan.Group(s))
+		hold.Decide(s, plan.Group(s))
 		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
 			t.Fatalf("the snapshot changed (-before +after)\n%s", diff)
 		}
@@ -238,8 +238,8 @@ func TestSafetyBeforeTheLook(t *testing.T) {
 		show(t, s)
 		s.Live = false
 		steps := plan.Group(s)
-		covered := hold.Cover(s, steps)
-		if v := invariant.Check(s, steps, covered); v != nil {
+		decision := hold.Decide(s, steps)
+		if v := invariant.Check(s, steps, decision); v != nil {
 			t.Fatalf("%v\n%s", v, plan.Notation(steps))
 		}
 	})

@@ -74,7 +74,7 @@ func (b *board) takePlaces(rollout Refusal) []Action {
 		if z.Name == b.turn && b.byEvictions(rollout) && !b.heldBy(z.Name) {
 			steps = append(steps, b.takePlace(Rollout, z.Name)...)
 		}
-		if b.byEvictions(z.kept) {
+		if b.byEvictions(z.scaleObjection) {
 			steps = append(steps, b.takePlace(Downscale, z.Name)...)
 		}
 	}

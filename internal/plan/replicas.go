@@ -38,14 +38,14 @@ func (b *board) scale() {
 			continue
 		}
 		d, because := b.lower(z)
-		switch z.kept = because; {
+		switch z.scaleObjection = because; {
 		case !because.None():
 		case b.lowering.None() && (rolling == "" || rolling == z.Name):
 			b.lowering = d
 		case b.lowering.None():
-			z.kept = b.held(rolling, "")
+			z.scaleObjection = b.held(rolling, "")
 		default:
-			z.kept = Refusal{Code: reason.NotItsTurn, Zone: b.lowering.Zone}
+			z.scaleObjection = Refusal{Code: reason.NotItsTurn, Zone: b.lowering.Zone}
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (b *board) settle(z *standing) {
 	}
 	z.wishing = onTheWay
 	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
-	_, z.kept = b.raise(z)
+	_, z.scaleObjection = b.raise(z)
 	z.wishing = settled
 }
 
@@ -174,7 +174,7 @@ func (b *board) shrinkingFirst() []*standing {
 // lower returns the decrease that gives a zone the replicas it should have, or
 // why it does not get them now. It is judged like one that anybody asks for.
 func (b *board) lower(z *standing) (Decrease, Refusal) {
-	d := b.departure(z, Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
+	d := b.departure(z, DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Decrease{}, r
 	}
@@ -275,11 +275,11 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 
 // stillAllowed is stillDue but for whether the decrease is still wanted.
 func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
-	leaves := b.departure(z, Request{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
+	leaves := b.departure(z, DownscaleRequest{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
 	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
 		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
 	}
-	return leaves, firstOf(barred(z), b.stillSafe(leaves))
+	return leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))
 }
 
 // raises returns what gives zones more replicas. One whose decrease has to be made
@@ -300,7 +300,7 @@ func (b *board) raises(deeds []Action) []Action {
 
 // unnoted leaves out what would be written on a zone whose decrease the plan notes:
 // it would void the note.
-func (b *board) unnoted(after, deeds []Action) []Action {
+func (b *board) dropWritesThatVoid(after, deeds []Action) []Action {
 	noted := ""
 	for _, step := range deeds {
 		if a, is := step.(NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage != Undoing {
@@ -314,9 +314,9 @@ func (b *board) unnoted(after, deeds []Action) []Action {
 	})
 }
 
-// unraised leaves out what else would be written on a zone that is raised: the
+// dropWritesToRaised leaves out what else would be written on a zone that is raised: the
 // one would void the other.
-func unraised(steps, raises []Action) []Action {
+func dropWritesToRaised(steps, raises []Action) []Action {
 	rises := map[string]bool{}
 	for _, step := range raises {
 		if a, ok := step.(SetReplicas); ok {
@@ -338,8 +338,8 @@ func unraised(steps, raises []Action) []Action {
 	})
 }
 
-// begins tells whether the plan notes a decrease.
-func begins(deeds []Action) bool {
+// notesDecrease tells whether the plan notes a decrease.
+func notesDecrease(deeds []Action) bool {
 	return slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(NoteDecrease); return is })
 }
 

@@ -275,7 +275,7 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 				parts = append(parts, fixture.Pod(ordinal, phase, "1"))
 			}
 			s := fixture.Group(fixture.Live(), fixture.Zone("zone-a", "2", parts...))
-			decision := hold.Cover(s, plan.Group(s))
+			decision := hold.Decide(s, plan.Group(s))
 			if n := len(decision.Record.Intents); n != 100 {
 				t.Errorf("the hold carries %d intents, want 100", n)
 			}
@@ -365,7 +365,7 @@ func TestNotation(t *testing.T) {
 	intent := fixture.Noted("zone-a-0")
 	for want, step := range map[string]plan.Action{
 		"delete zone-a-0 of zone-a because OutdatedAndDown":                      plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndDown},
-		"withdraw zone-a-0 of zone-a because Paused":                             plan.Withdraw{Intent: intent, Since: plan.Refusal{Code: reason.Paused}},
+		"withdraw zone-a-0 of zone-a because Paused":                             plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
 		"adopt 2 in zone-a":                                                      plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
 		"release rollout/zone-a":                                                 plan.Release{Holder: "rollout/zone-a"},
 		"wait zone-b because OtherZoneNotWhole zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneNotWhole, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},

@@ -56,7 +56,7 @@ func mustBeSafe(t interface {
 	t.Helper()
 	s.Live = true
 	steps := plan.Group(s)
-	if v := invariant.Check(s, steps, hold.Cover(s, steps)); v != nil {
+	if v := invariant.Check(s, steps, hold.Decide(s, steps)); v != nil {
 		t.Errorf("%v\n%s\n%s", v, fixture.PrintSnapshot(s), plan.Notation(steps))
 	}
 }

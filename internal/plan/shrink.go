@@ -14,7 +14,7 @@ func (b *board) shrink() []Action {
 	case b.Hold.Unreadable != "" || b.Key.Covered:
 		return nil
 	case d.None():
-		for _, due := range []func() []Action{b.inVain, b.adoptDecrease} {
+		for _, due := range []func() []Action{b.undoOrphanedPreparation, b.adoptDecrease} {
 			if steps := due(); steps != nil {
 				return steps
 			}
@@ -55,7 +55,7 @@ func (b *board) endUnheard(d Decrease, why string) []Action {
 }
 
 // before returns the decrease of the zone before this one, where pods still leave by
-// it: they may have been asked to prepare as well, in the same way (oneDecrease).
+// it: they may have been asked to prepare as well, in the same way (decreaseUnderWay).
 func (b *board) before(d Decrease) (Decrease, bool) {
 	z, exists := b.standing(d.Zone)
 	if !exists || !b.adoptable(z) {

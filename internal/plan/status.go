@@ -68,7 +68,7 @@ func Describe(s Snapshot, steps []Action) Status {
 // forgotten tells whether the holder has lapsed, and nothing that the hold notes counts
 // either: then it is as good as free.
 func (b *board) forgotten() bool {
-	noted := b.noted > 0 || (!b.Hold.Decrease.None() && !b.ended) || b.Hold.Unreadable != ""
+	noted := b.intentCount > 0 || (!b.Hold.Decrease.None() && !b.ended) || b.Hold.Unreadable != ""
 	return b.Hold.Lapsed(b.Now) && !noted
 }
 
@@ -92,7 +92,7 @@ func (b *board) describe(z *standing, waits Refusal) ZoneStatus {
 			shown.count(pod, z.Outdated(pod))
 		}
 	}
-	for _, intent := range b.counting {
+	for _, intent := range b.activeIntents {
 		if intent.Zone == z.Name {
 			shown.Noted++
 		}

@@ -37,7 +37,7 @@ func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
 					if second%5 != 0 {
 						continue
 					}
-					if p := w.Drain(pod); p.Allowed() && p.Noted() {
+					if p := w.Drain(pod); p.Allowed() && p.NeedsNote() {
 						grants[pod]++
 					}
 				}
@@ -80,7 +80,7 @@ func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 						if pod, is := s.Pod(name); second%5 != 0 || !is || !pod.Up() {
 							continue
 						}
-						if p := w.Drain(name); p.Allowed() && p.Noted() {
+						if p := w.Drain(name); p.Allowed() && p.NeedsNote() {
 							w.Leave(name)
 							w.Stuck[name], back[name] = true, second+away
 						}
@@ -106,7 +106,7 @@ func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 func TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore(t *testing.T) {
 	w := fixture.NewWorld(fixture.MustParse("zpdb store limit=2\n" + threeOutdated))
 	evict := func(pod string) bool {
-		if p := w.Drain(pod); !p.Allowed() || !p.Noted() {
+		if p := w.Drain(pod); !p.Allowed() || !p.NeedsNote() {
 			return false
 		}
 		w.Leave(pod)

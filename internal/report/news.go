@@ -50,7 +50,7 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.note = fmt.Sprintf("deleted pod %s: %s", step.Pod, sentence(because))
 		case plan.Withdraw:
 			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "WithdrawDelete"
-			e.note = fmt.Sprintf("no longer deletes pod %s (%s): %s", step.Intent.Pod, step.Since, sentence(because))
+			e.note = fmt.Sprintf("no longer deletes pod %s (%s): %s", step.Intent.Pod, step.Because, sentence(because))
 		case plan.AdoptRevision:
 			e.zone, e.action = step.Zone, "AdoptRevision"
 			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))

@@ -208,7 +208,7 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	}
 	if !r.Group(s, steps, []plan.Receipt{
 		{Step: deed},
-		{Step: plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Since: plan.Refusal{Code: reason.Paused}}},
+		{Step: plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
 		{Step: plan.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
 	}) {

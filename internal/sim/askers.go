@@ -61,7 +61,7 @@ func (e *explorer) ask(w *world, track int, edit Edit, see visit) {
 	if w.askers[i].at != nobody {
 		return
 	}
-	m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
+	m := move{next: *w, exercises: one(userEdits), line: func() string { return "user: " + edit.String() }}
 	m.next.tracks[track]++
 	m.next.askers[i] = asker{at: asking, zone: uint8(edit.Zone), to: uint8(edit.Value)}
 	see(&m)
@@ -114,10 +114,10 @@ func (e *explorer) judgeDecrease(w *world, i int, see visit) {
 	*next = asker{at: asking, zone: a.zone, to: a.to}
 	switch {
 	case !v.refused.None():
-		m.covers = one(decreasesRefused)
+		m.exercises = one(decreasesRefused)
 		m.line = func() string { return a.String() + ": is refused because " + v.refused.String() }
 	case !v.noted:
-		m.covers = one(decreasesWithoutHold)
+		m.exercises = one(decreasesWithoutHold)
 		next.at, next.version, next.shown = approved, a.version, ^down(&w.pods, &a.look)
 		m.line = func() string { return a.String() + ": gets a yes without the hold" }
 	default:
@@ -133,7 +133,7 @@ func (e *explorer) admit(p petition) verdict {
 	}
 	s := p.snapshot(e.config)
 	name := zoneNames[p.zone]
-	answer := plan.Admit(s, plan.Request{
+	answer := plan.Admit(s, plan.DownscaleRequest{
 		Zone: name, UID: name, Version: plan.Version(p.version), From: int(p.zones[p.zone].replicas), To: int(p.to),
 	})
 	v := verdict{refused: answer.Because, noted: !answer.Note.None()}
@@ -153,7 +153,7 @@ func (e *explorer) note(w *world, i int, see visit) {
 	if e.write(&m, a.record) {
 		next.at, next.noted, next.record = approved, true, lease{}
 		if former.zone == a.record.decrease.zone {
-			m.covers = one(decreasesJudgedAgain)
+			m.exercises = one(decreasesJudgedAgain)
 		}
 	} else {
 		*next = asker{at: asking, zone: a.zone, to: a.to}
@@ -172,7 +172,7 @@ func (e *explorer) update(w *world, i int, see visit) {
 		see(&m)
 		return
 	}
-	m.covers = one(decreasesAdmitted)
+	m.exercises = one(decreasesAdmitted)
 	harms := a.harms(w)
 	m.next.askers[i] = asker{}
 	z := &m.next.zones[a.zone]
@@ -191,9 +191,9 @@ func (e *explorer) loseAsker(w *world, i int, see visit) {
 		return
 	}
 	a := &w.askers[i]
-	m := move{next: *w, covers: one(requestsLost), line: func() string { return a.String() + ": is given up" }}
+	m := move{next: *w, exercises: one(requestsLost), line: func() string { return a.String() + ": is given up" }}
 	if a.noted {
-		m.covers |= one(decreasesNeverCame)
+		m.exercises |= one(decreasesNeverCame)
 	}
 	m.next.left.lost--
 	m.next.askers[i] = asker{}

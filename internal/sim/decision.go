@@ -39,26 +39,26 @@ func (e *explorer) decide(v view) *decision {
 func (e *explorer) ponder(v *view) *decision {
 	s := v.snapshot(e.config)
 	actions := plan.Group(s)
-	covered := hold.Cover(s, actions)
+	holdDecision := hold.Decide(s, actions)
 	d := &decision{shown: ^down(&v.pods, &v.zones), notes: plan.Notation(actions)}
-	if broken := invariant.Check(s, actions, covered); broken != nil {
+	if broken := invariant.Check(s, actions, holdDecision); broken != nil {
 		d.rule, d.broken = broken.Name, "the plan breaks it: "+broken.Detail
 		return d
 	}
-	if covered.Verdict == hold.Look {
+	if holdDecision.Need == hold.Look {
 		d.look = true
 		return d
 	}
-	d.steps = v.requests(actions, covered, e.rules.NotedLate)
+	d.steps = v.requests(actions, holdDecision, e.rules.NotedLate)
 	if d.rule, d.broken = v.unasked(d.steps); d.rule != "" {
 		return d
 	}
 	d.beside = v.beside(d.steps)
 	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
 	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
-	if covered.Verdict == hold.Write {
-		d.record = v.written(covered.Record)
-		d.claims = covered.Record.Own
+	if holdDecision.Need == hold.Write {
+		d.record = v.written(holdDecision.Record)
+		d.claims = holdDecision.Record.Own
 		d.joins = d.record.holder != free && (!v.own || v.hold.holder != d.record.holder)
 	}
 	return d
@@ -66,7 +66,7 @@ func (e *explorer) ponder(v *view) *decision {
 
 // requests puts a plan in the order in which internal/act carries it out:
 // withdrawals, the Lease, deletes, adoptions.
-func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool) []step {
+func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late bool) []step {
 	var touches, writes, deletes, adoptions []step
 	for _, action := range actions {
 		switch a := action.(type) {
@@ -86,7 +86,7 @@ func (v *view) requests(actions []plan.Action, covered hold.Decision, late bool)
 		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares here, and nobody reads stamps
 		}
 	}
-	if covered.Verdict == hold.Write {
+	if holdDecision.Need == hold.Write {
 		writes = append(writes, step{kind: write})
 	}
 	all := append(touches, writes...)

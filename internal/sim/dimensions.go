@@ -121,8 +121,8 @@ func (w *world) sending(r request, c Config) (set dimensions) {
 	return set
 }
 
-// covers tells what is special about a decision.
-func (d *decision) covers() (set dimensions) {
+// exercises tells what is special about a decision.
+func (d *decision) exercises() (set dimensions) {
 	if d.beside {
 		set |= one(budgetsUsed)
 	}

@@ -73,7 +73,7 @@ func (e *explorer) want(w *world, track int, edit Edit, see visit) {
 		return
 	}
 	slot := edit.Zone*maxPods + edit.Value
-	m := move{next: *w, covers: one(userEdits), line: func() string { return "somebody: " + edit.String() }}
+	m := move{next: *w, exercises: one(userEdits), line: func() string { return "somebody: " + edit.String() }}
 	m.next.tracks[track]++
 	if w.pods[slot].exists() {
 		m.next.evictors[i] = evictor{at: wanting, slot: uint8(slot), born: w.pods[slot].born}
@@ -141,7 +141,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 				next.joined = down(&w.pods, &w.zones)
 				next.before = next.joined
 			}
-			m.covers |= one(evictionsByCaches)
+			m.exercises |= one(evictionsByCaches)
 			see(m)
 		}
 	}
@@ -209,7 +209,7 @@ func (w *world) promise(i int, p permit, who string) *move {
 // queue. Nobody learns anything from a refusal alone.
 func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 	ev, o := &w.evictors[i], &w.operators[n]
-	m := move{next: *w, fair: true, covers: one(evictionsRefused), line: func() string {
+	m := move{next: *w, fair: true, exercises: one(evictionsRefused), line: func() string {
 		return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String()
 	}}
 	m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
@@ -218,7 +218,7 @@ func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 		known := view{pods: o.pods, hold: o.known}
 		if next, changes := hold.Enqueued(known.record(e.config), p.place); changes && e.write(&m, known.written(next)) {
 			m.next.operators[n].knows(m.next.lease, false)
-			m.covers |= one(evictionsQueued)
+			m.exercises |= one(evictionsQueued)
 			m.line = func() string {
 				return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String() + ", and waits in the queue"
 			}
@@ -233,18 +233,18 @@ func (e *explorer) permit(p plea) permit {
 		return known
 	}
 	s := p.snapshot(e.config)
-	ask := plan.EvictRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
-	answer, covered := plan.Evict(s, ask), hold.Decision{}
+	ask := plan.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
+	answer, holdDecision := plan.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
-	out.leaves = answer.Allowed() && !answer.Noted() && answer.Version == 0
-	if answer.Allowed() && answer.Noted() {
-		covered = hold.CoverGrant(s, answer.Note)
-		out.looks = covered.Verdict == hold.Look
+	out.leaves = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
+	if answer.Allowed() && answer.NeedsNote() {
+		holdDecision = hold.DecideGrant(s, answer.Note)
+		out.looks = holdDecision.Need == hold.Look
 		if !out.looks {
-			out.record, out.claims = p.written(covered.Record), covered.Record.Own
+			out.record, out.claims = p.written(holdDecision.Record), holdDecision.Record.Own
 		}
 	}
-	if broken := invariant.CheckEviction(s, ask, answer, covered); broken != nil {
+	if broken := invariant.CheckEviction(s, ask, answer, holdDecision); broken != nil {
 		out.rule, out.broken = broken.Name, "the answer breaks it: "+broken.Detail
 	}
 	e.permits[p] = out
@@ -264,10 +264,10 @@ func (e *explorer) grant(w *world, i int, see visit) {
 		return
 	}
 	if w.lease.intents[ev.slot].grant != ownDeed {
-		m.covers |= one(evictionsAgain)
+		m.exercises |= one(evictionsAgain)
 	}
 	if int(ev.by) >= e.config.Operators {
-		m.covers |= one(evictionsByStandby)
+		m.exercises |= one(evictionsByStandby)
 	}
 	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, before: ev.before}
 	lost := m
@@ -278,7 +278,7 @@ func (e *explorer) grant(w *world, i int, see visit) {
 	next.knows(m.next.lease, ev.claims)
 	see(&m)
 	if w.left.lost > 0 {
-		lost.fair, lost.covers = false, lost.covers|one(repliesLost)
+		lost.fair, lost.exercises = false, lost.exercises|one(repliesLost)
 		line := lost.line
 		lost.line = func() string { return line() + ", and the reply is lost" }
 		lost.next.left.lost--
@@ -293,7 +293,7 @@ func (e *explorer) evict(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	p := w.pods[ev.slot]
 	if w.left.vetoes > 0 && ev.version == 0 {
-		m := move{next: *w, covers: one(evictionsVetoed), line: func() string { return ev.String() + ": is refused by a PodDisruptionBudget" }}
+		m := move{next: *w, exercises: one(evictionsVetoed), line: func() string { return ev.String() + ": is refused by a PodDisruptionBudget" }}
 		m.next.left.vetoes--
 		m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
 		see(&m)
@@ -302,7 +302,7 @@ func (e *explorer) evict(w *world, i int, see visit) {
 	m.next.evictors[i] = evictor{}
 	switch {
 	case !p.exists() || p.born != ev.born && !e.rules.Unpinned:
-		m.covers = one(evictionsLate)
+		m.exercises = one(evictionsLate)
 		m.line = func() string { return ev.String() + ": comes too late, its pod has gone" }
 	case ev.version > 0 && p.version != ev.version:
 		m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
@@ -322,22 +322,22 @@ func (e *explorer) takeDown(w *world, m *move, ev *evictor) {
 	p.version++
 	p.phase = leaving
 	if !up {
-		m.covers = one(evictionsOfDown)
+		m.exercises = one(evictionsOfDown)
 		return
 	}
 	m.next.ours = m.next.ours.with(slot)
-	m.covers = one(evictionsHappen)
+	m.exercises = one(evictionsHappen)
 	if w.lease.holder != free && w.lease.operation != eviction {
-		m.covers |= one(evictionsBeside)
+		m.exercises |= one(evictionsBeside)
 	}
 	for i := range w.evictors {
 		if other := &w.evictors[i]; other.slot != ev.slot && other.at == underway {
-			m.covers |= one(evictionsTwice)
+			m.exercises |= one(evictionsTwice)
 		}
 	}
 	if e.config.Partitions {
 		if w.apart != 0 {
-			m.covers |= one(evictionsByPartition)
+			m.exercises |= one(evictionsByPartition)
 		}
 		m.next.apart = m.next.apart.with(slot)
 	}
@@ -350,7 +350,7 @@ func (e *explorer) loseEvictor(w *world, i int, see visit) {
 		return
 	}
 	ev := &w.evictors[i]
-	m := move{next: *w, covers: one(requestsLost), line: func() string { return ev.String() + ": is given up" }}
+	m := move{next: *w, exercises: one(requestsLost), line: func() string { return ev.String() + ": is given up" }}
 	m.next.left.lost--
 	m.next.evictors[i] = evictor{}
 	see(&m)

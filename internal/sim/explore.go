@@ -135,7 +135,7 @@ func (e *explorer) expand(w *world, next *level) {
 			return
 		}
 		e.moveCount++
-		e.cover(m.covers)
+		e.exercise(m.exercises)
 		m.next.renumber(e.config)
 		to, isNew := e.add(&m.next, from)
 		if isNew {
@@ -148,7 +148,7 @@ func (e *explorer) expand(w *world, next *level) {
 	e.fairEnds = append(e.fairEnds, uint32(len(e.fair)))
 }
 
-func (e *explorer) cover(set dimensions) {
+func (e *explorer) exercise(set dimensions) {
 	for ; set != 0; set &= set - 1 {
 		e.covers[bits.TrailingZeros64(uint64(set))]++
 	}

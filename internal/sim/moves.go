@@ -4,12 +4,12 @@ import "fmt"
 
 // move is one thing that one actor did.
 type move struct {
-	next   world
-	fair   bool // happens by itself sooner or later
-	covers dimensions
-	rule   string
-	how    string // how the rule was broken
-	line   func() string
+	next      world
+	fair      bool // happens by itself sooner or later
+	exercises dimensions
+	rule      string
+	how       string // how the rule was broken
+	line      func() string
 }
 
 // visit is told every move that is possible.
@@ -51,7 +51,7 @@ func (e *explorer) users(w *world, see visit) {
 			continue
 		case Template, Scale, Pause, Resume, RollingUpdate, OnDelete, Force:
 		}
-		m := move{next: *w, covers: one(userEdits), line: func() string { return "user: " + edit.String() }}
+		m := move{next: *w, exercises: one(userEdits), line: func() string { return "user: " + edit.String() }}
 		m.next.tracks[t]++
 		m.next.zones[edit.Zone].apply(edit)
 		see(&m)
@@ -152,24 +152,24 @@ func (e *explorer) accidents(w *world, see visit) {
 		if p.up() && w.left.crashes > 0 {
 			m := w.turn(slot, starting, false, "crash of")
 			m.next.left.crashes--
-			m.covers = one(podCrashes)
+			m.exercises = one(podCrashes)
 			see(m)
 		}
 		if p.up() && w.left.losses > 0 {
 			m := w.turn(slot, leaving, false, "somebody else deletes")
 			m.next.left.losses--
-			m.covers = one(podsDeletedByOthers)
+			m.exercises = one(podsDeletedByOthers)
 			see(m)
 		}
 		if p.exists() && w.left.churn > 0 {
 			m := w.turn(slot, p.phase, false, "kubelet: status churn of")
 			m.next.left.churn--
-			m.covers = one(podsTouchedByOthers)
+			m.exercises = one(podsTouchedByOthers)
 			see(m)
 		}
 	}
 	if w.left.minutes > 0 && w.lease.holder != free && !w.lease.expired {
-		m := move{next: *w, covers: one(holdsExpire), line: func() string { return "a minute passes" }}
+		m := move{next: *w, exercises: one(holdsExpire), line: func() string { return "a minute passes" }}
 		m.next.left.minutes--
 		m.next.lease.expired = true
 		for n := range e.config.processes() {
@@ -182,7 +182,7 @@ func (e *explorer) accidents(w *world, see visit) {
 // maintainers: somebody takes the free hold by hand, and gives it back.
 func (e *explorer) maintainers(w *world, see visit) {
 	if w.left.maintenance > 0 && w.lease.holder == free {
-		m := move{next: *w, covers: one(holdsTakenByHand), line: func() string { return "somebody takes the hold by hand" }}
+		m := move{next: *w, exercises: one(holdsTakenByHand), line: func() string { return "somebody takes the hold by hand" }}
 		m.next.left.maintenance--
 		m.next.lease.holder = foreign
 		m.next.lease.version++
@@ -201,7 +201,7 @@ func (e *explorer) handover(w *world, see visit) {
 	if w.left.handovers == 0 {
 		return
 	}
-	m := move{next: *w, covers: one(leadershipPasses), line: func() string { return "leadership passes to the other operator" }}
+	m := move{next: *w, exercises: one(leadershipPasses), line: func() string { return "leadership passes to the other operator" }}
 	m.next.left.handovers--
 	for n := range e.config.Operators {
 		m.next.operators[n].leads = !w.operators[n].leads
@@ -220,19 +220,19 @@ func (e *explorer) caches(w *world, n int, see visit) {
 		covers = one(cachesTrickle)
 	}
 	if o.pods != pods {
-		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the pods" }}
+		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": sees the pods" }}
 		m.next.operators[n].pods = pods
 		e.recall(&m.next.operators[n])
 		see(&m)
 	}
 	if o.zones != zones {
-		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the zones" }}
+		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": sees the zones" }}
 		m.next.operators[n].zones = zones
 		e.recall(&m.next.operators[n])
 		see(&m)
 	}
 	if o.known.version != w.lease.version {
-		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": sees the Lease" }}
+		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": sees the Lease" }}
 		m.next.operators[n].learn(w.lease)
 		see(&m)
 	}
@@ -268,11 +268,11 @@ func (e *explorer) kill(w *world, n int, see visit) {
 }
 
 func (e *explorer) restart(w *world, n int, left request, see visit) {
-	m := move{next: *w, covers: one(operatorsDie), line: func() string { return operatorNames[n] + ": dies and starts again" + left.onItsWay() }}
+	m := move{next: *w, exercises: one(operatorsDie), line: func() string { return operatorNames[n] + ": dies and starts again" + left.onItsWay() }}
 	m.next.left.kills--
 	if left.kind != 0 {
 		m.next.postpone(left)
-		m.covers |= one(requestsComeLate)
+		m.exercises |= one(requestsComeLate)
 	}
 	o := &m.next.operators[n]
 	*o = operator{
@@ -288,7 +288,7 @@ func (e *explorer) restart(w *world, n int, left request, see visit) {
 	leads := o.leads
 	*o = e.first.operators[n]
 	o.leads = leads
-	m.covers |= one(operatorsStartFromTheFirstCaches)
+	m.exercises |= one(operatorsStartFromTheFirstCaches)
 	m.line = func() string {
 		return operatorNames[n] + ": dies and starts again with the oldest caches" + left.onItsWay()
 	}

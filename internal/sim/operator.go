@@ -41,7 +41,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	case d.rule != "":
 		e.refuse(w, n, d, see)
 	case d.look:
-		m := move{next: *w, fair: true, covers: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
+		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
 		if next.known.version == 0 || next.known.decrease.zone != 0 {
 			next.learn(w.lease)
@@ -53,7 +53,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 		next := *w
 		next.operators[n].resolve(d, down(&w.pods, &w.zones), down(&w.pods, &w.zones))
 		e.send(&next, n, d, func(m *move) {
-			m.covers |= covers
+			m.exercises |= covers
 			see(m)
 		})
 	}
@@ -67,7 +67,7 @@ func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 		e.refuse(w, n, d, see)
 		return
 	}
-	m := move{next: *w, fair: true, covers: d.covers(), line: func() string {
+	m := move{next: *w, fair: true, exercises: d.exercises(), line: func() string {
 		return operatorNames[n] + ": has seen both live and plans" + indented(d.notes)
 	}}
 	next := &m.next.operators[n]
@@ -91,9 +91,9 @@ func (e *explorer) refuse(w *world, n int, d *decision, see visit) {
 func (e *explorer) send(w *world, n int, just *decision, see visit) {
 	for i := range w.operators[n].ready() {
 		r := w.operators[n].request(i)
-		m := move{next: *w, fair: true, covers: w.sending(r, e.config), line: func() string { return e.tell(w, n, r, just) }}
+		m := move{next: *w, fair: true, exercises: w.sending(r, e.config), line: func() string { return e.tell(w, n, r, just) }}
 		if just != nil {
-			m.covers |= just.covers()
+			m.exercises |= just.exercises()
 		}
 		if w.operators[n].memory.repeats(r.step) {
 			m.rule, m.how = "NoRepeat", operatorNames[n]+" has done so before, knows it, and has not seen what came of it"
@@ -144,7 +144,7 @@ func (e *explorer) lose(w *world, carriedOut *move, n, i int, done bool, see vis
 		return
 	}
 	line := carriedOut.line
-	m := move{next: *w, covers: one(requestsLost), line: func() string { return line() + ", which never arrives" }}
+	m := move{next: *w, exercises: one(requestsLost), line: func() string { return line() + ", which never arrives" }}
 	m.next.left.lost--
 	m.next.operators[n].unanswered(i)
 	see(&m)
@@ -152,7 +152,7 @@ func (e *explorer) lose(w *world, carriedOut *move, n, i int, done bool, see vis
 		return
 	}
 	m = *carriedOut
-	m.fair, m.covers = false, m.covers|one(repliesLost)
+	m.fair, m.exercises = false, m.exercises|one(repliesLost)
 	m.line = func() string { return line() + ", and the reply is lost" }
 	m.next.left.lost--
 	m.next.operators[n].unanswered(i)
@@ -164,7 +164,7 @@ func (e *explorer) giveUp(w *world, n, i int, line func() string, see visit) {
 	if !w.mayBeLate() {
 		return
 	}
-	m := move{next: *w, covers: one(requestsComeLate), line: func() string { return line() + ", which is given up on its way" }}
+	m := move{next: *w, exercises: one(requestsComeLate), line: func() string { return line() + ", which is given up on its way" }}
 	m.next.postpone(w.operators[n].request(i))
 	m.next.operators[n].unanswered(i)
 	see(&m)

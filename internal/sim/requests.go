@@ -41,7 +41,7 @@ func (e *explorer) resize(m *move, r request) bool {
 	z.version++
 	z.replicas, z.observed = r.born, false
 	if r.born < before.next.zones[r.target].replicas {
-		m.covers |= one(decreasesOfOurOwn)
+		m.exercises |= one(decreasesOfOurOwn)
 	}
 	if harms {
 		z.harmed = true
@@ -130,7 +130,7 @@ func (r request) describe(w *world) string {
 	switch r.kind {
 	case touch:
 		return plan.Withdraw{
-			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Since: plan.Refusal{Code: reason.NoLongerWanted},
+			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.NoLongerWanted},
 		}.String()
 	case write:
 		if r.record.version != w.lease.version {

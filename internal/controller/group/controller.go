@@ -93,7 +93,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 // plan is checked and carried out, and people are told.
 func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outcome, error) {
 	t, outcome := think(cached), loop.Done()
-	if t.covered.Verdict == hold.Look {
+	if t.decision.Need == hold.Look {
 		looked, err := c.thinkLive(ctx, t)
 		switch {
 		case errors.Is(err, errUnconfirmed):
@@ -107,24 +107,24 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 		}
 	}
 	describe(ctx, t.seen, t.steps)
-	if broken := invariant.Check(t.seen, t.steps, t.covered); broken != nil {
+	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}
-	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.covered)
+	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
 	c.report(ctx, t, done, err)
 	return outcome.Earlier(t.next()), err
 }
 
 // thought is a plan, with what it was made from and what the hold must say before it.
 type thought struct {
-	seen    plan.Snapshot
-	steps   []plan.Action
-	covered hold.Decision
+	seen     plan.Snapshot
+	steps    []plan.Action
+	decision hold.Decision
 }
 
 func think(s plan.Snapshot) thought {
 	steps := plan.Group(s)
-	return thought{s, steps, hold.Cover(s, steps)}
+	return thought{s, steps, hold.Decide(s, steps)}
 }
 
 var errUnconfirmed = errors.New("the caches do not propose what a look does")
@@ -137,7 +137,7 @@ func (c *Controller) thinkLive(ctx context.Context, cached thought) (thought, er
 		s := cached.seen
 		if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
 			told := overruled(cached.steps, nil, because)
-			c.log(ctx, s, told, cached.covered, round{err: err, news: c.Reporter.Group(s, told, nil)})
+			c.log(ctx, s, told, cached.decision, round{err: err, news: c.Reporter.Group(s, told, nil)})
 		}
 		return thought{}, fmt.Errorf("look at %s: %w", s.Key, err)
 	}
@@ -161,7 +161,7 @@ func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, 
 
 // next says when to look again without an event.
 func (t thought) next() loop.Outcome {
-	if after, due := hold.NextLook(t.seen, t.steps, t.covered); due {
+	if after, due := hold.NextLook(t.seen, t.steps, t.decision); due {
 		return loop.After(after)
 	}
 	return loop.Done()
@@ -174,7 +174,7 @@ func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt,
 		told = overruled(t.steps, done, because)
 	}
 	news := c.Reporter.Group(t.seen, told, done)
-	c.log(ctx, t.seen, told, t.covered, round{done, err, news})
+	c.log(ctx, t.seen, told, t.decision, round{done, err, news})
 }
 
 // behind tells people when the caches do not catch up.
@@ -237,10 +237,10 @@ type round struct {
 
 // log writes one line for a plan that did something, would do it in a dry run, or has
 // news, at debug level for all others. Errors themselves are the loop's to log.
-func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, covered hold.Decision, r round) {
+func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, decision hold.Decision, r round) {
 	holder := s.Hold.Holder
-	if covered.Verdict == hold.Write {
-		holder = covered.Record.Holder
+	if decision.Need == hold.Write {
+		holder = decision.Record.Holder
 	}
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithFields(logrus.Fields{
 		"plan":   inOneLine(steps, longestPlan),

@@ -446,7 +446,7 @@ func (j *judge) Run(_ context.Context, s plan.Snapshot, steps []plan.Action, d h
 	if broken := invariant.Check(s, steps, d); broken != nil {
 		j.wrong = broken.Error()
 	}
-	if d.Verdict == hold.Look {
+	if d.Need == hold.Look {
 		j.wrong = "a plan that needs a look is carried out"
 	}
 	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {

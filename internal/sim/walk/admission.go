@@ -108,14 +108,14 @@ func (p *process) queue(g *group, asks plan.Waiting, because plan.Refusal, done 
 type admission struct {
 	*process
 	g     *group
-	ask   plan.Request
+	ask   plan.DownscaleRequest
 	done  func(answer)
 	leave func()
 	tries int
 }
 
 // admit decides about a decrease, on caches and, where they allow it, on a live look.
-func (p *process) admit(g *group, ask plan.Request, done func(answer)) {
+func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) {
 	p.take(g, func(leave func()) {
 		a := &admission{process: p, g: g, ask: ask, done: done, leave: leave}
 		cached := p.cached(g)

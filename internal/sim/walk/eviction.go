@@ -66,7 +66,7 @@ func (p *process) evict(g *group, b bound, done func(answer)) {
 			e.leave = leave
 			e.refuse(permit)
 		})
-	case !permit.Noted():
+	case !permit.NeedsNote():
 		e.answer(answer{yes: true, shown: p.shown(g)})
 	default:
 		p.take(g, func(leave func()) {
@@ -78,14 +78,14 @@ func (p *process) evict(g *group, b bound, done func(answer)) {
 
 // permitted is what the planner says; one that is bound to another version would not
 // succeed, or must not.
-func (e *granting) permitted(s plan.Snapshot) plan.Permit {
+func (e *granting) permitted(s plan.Snapshot) plan.EvictionAnswer {
 	name := plan.PodName(e.g.zones[e.bound.zone].Name, e.bound.ordinal)
-	permit := plan.Evict(s, plan.EvictRequest{Pod: name, UID: e.bound.uid})
+	permit := plan.Evict(s, plan.EvictionRequest{Pod: name, UID: e.bound.uid})
 	judged := max(permit.Version, permit.Note.Version)
 	switch {
 	case !permit.Allowed():
 	case e.bound.version == 0 && permit.Version == 0:
-	case e.bound.version == 0, e.bound.version > judged && !permit.Noted():
+	case e.bound.version == 0, e.bound.version > judged && !permit.NeedsNote():
 		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: name}
 	case e.bound.version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: name}
@@ -100,13 +100,13 @@ func (e *granting) attempt() {
 		return
 	}
 	cached := e.cached(e.g)
-	permit, covered := e.cover(cached)
+	permit, decision := e.decideGrant(cached)
 	missing := ""
-	if covered.Verdict == hold.Write {
+	if decision.Need == hold.Write {
 		missing, _ = e.fresh.Behind(cached)
 	}
-	if covered.Verdict != hold.Look && missing == "" {
-		e.decide(cached, permit, covered, e.shown(e.g))
+	if decision.Need != hold.Look && missing == "" {
+		e.decide(cached, permit, decision, e.shown(e.g))
 		return
 	}
 	e.look(e.g, true, func(live plan.Snapshot, err error) {
@@ -115,22 +115,22 @@ func (e *granting) attempt() {
 			return
 		}
 		e.looked(e.g, live)
-		permit, covered := e.cover(live)
-		e.decide(live, permit, covered, byLook(live))
+		permit, decision := e.decideGrant(live)
+		e.decide(live, permit, decision, byLook(live))
 	})
 }
 
-func (e *granting) cover(s plan.Snapshot) (plan.Permit, hold.Decision) {
+func (e *granting) decideGrant(s plan.Snapshot) (plan.EvictionAnswer, hold.Decision) {
 	permit := e.permitted(s)
-	if !permit.Allowed() || !permit.Noted() {
+	if !permit.Allowed() || !permit.NeedsNote() {
 		return permit, hold.Decision{}
 	}
-	return permit, hold.CoverGrant(s, permit.Note)
+	return permit, hold.DecideGrant(s, permit.Note)
 }
 
-func (e *granting) decide(s plan.Snapshot, permit plan.Permit, covered hold.Decision, shown served) {
+func (e *granting) decide(s plan.Snapshot, permit plan.EvictionAnswer, decision hold.Decision, shown served) {
 	name := plan.PodName(e.g.zones[e.bound.zone].Name, e.bound.ordinal)
-	if broken := invariant.CheckEviction(s, plan.EvictRequest{Pod: name, UID: e.bound.uid}, permit, covered); broken != nil {
+	if broken := invariant.CheckEviction(s, plan.EvictionRequest{Pod: name, UID: e.bound.uid}, permit, decision); broken != nil {
 		e.violate(e.g, broken.Name, "the answer breaks it: "+broken.Detail)
 		return
 	}
@@ -138,12 +138,12 @@ func (e *granting) decide(s plan.Snapshot, permit plan.Permit, covered hold.Deci
 	case !permit.Allowed():
 		e.refuse(permit)
 		return
-	case !permit.Noted():
+	case !permit.NeedsNote():
 		e.answer(answer{yes: true, shown: shown})
 		return
 	}
-	e.story(e.g, e.name, "grants the eviction of", name, "and writes", (*spelled)(&covered.Record))
-	e.writeLease(e.g, covered.Record, func(err error) {
+	e.story(e.g, e.name, "grants the eviction of", name, "and writes", (*spelled)(&decision.Record))
+	e.writeLease(e.g, decision.Record, func(err error) {
 		if reason.ClassOf(err) == reason.Moved {
 			e.attempt()
 			return
@@ -152,7 +152,7 @@ func (e *granting) decide(s plan.Snapshot, permit plan.Permit, covered hold.Deci
 	})
 }
 
-func (e *granting) refuse(permit plan.Permit) {
+func (e *granting) refuse(permit plan.EvictionAnswer) {
 	e.report.Refusals++
 	e.queue(e.g, permit.Place, permit.Because, func() { e.answer(answer{}) })
 }

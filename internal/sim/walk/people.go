@@ -30,7 +30,7 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 		return
 	}
 	began := w.now
-	ask := plan.Request{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
+	ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
 	w.call(func(p *process, done func(answer)) { p.admit(g, ask, done) }, func(a answer) {
 		w.carryOut(g, began, a, func() { w.shrinkNow(g, n, ask, a) }, func() {
 			w.after(w.between(asksAgain, asksAgain+time.Second), func() { w.askToShrink(g, n, to, wish) })
@@ -39,7 +39,7 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 }
 
 // shrinkNow updates the zone. The time of the downscale goes along where it can.
-func (w *walk) shrinkNow(g *group, n int, ask plan.Request, a answer) {
+func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
 	if !w.setReplicas(g, n, decrease{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
 		return
 	}

@@ -46,13 +46,13 @@ func (p *process) enqueue(no int) {
 // round is one reconcile of a group: what it decided on, and how it ends.
 type round struct {
 	*process
-	g       *group
-	term    int
-	seen    plan.Snapshot
-	steps   []plan.Action
-	covered hold.Decision
-	shown   served // by the API server, for this decision
-	outcome time.Duration
+	g        *group
+	term     int
+	seen     plan.Snapshot
+	steps    []plan.Action
+	decision hold.Decision
+	shown    served // by the API server, for this decision
+	outcome  time.Duration
 }
 
 // never is the outcome of a round after which only events count.
@@ -71,7 +71,7 @@ func (p *process) reconcile(g *group) {
 	}
 	r.shown = p.shown(g)
 	r.think()
-	if r.covered.Verdict != hold.Look {
+	if r.decision.Need != hold.Look {
 		r.act()
 		return
 	}
@@ -108,17 +108,17 @@ func (r *round) works() bool { return r.term == r.process.term }
 
 func (r *round) think() {
 	r.steps = plan.Group(r.seen)
-	r.covered = hold.Cover(r.seen, r.steps)
+	r.decision = hold.Decide(r.seen, r.steps)
 }
 
 // act checks a plan and carries it out.
 func (r *round) act() {
-	if broken := invariant.Check(r.seen, r.steps, r.covered); broken != nil {
+	if broken := invariant.Check(r.seen, r.steps, r.decision); broken != nil {
 		r.violate(r.g, broken.Name, "the plan breaks it: "+broken.Detail)
 		return
 	}
 	if r.telling {
-		if notes := plan.Notation(r.steps); notes != "" && (len(r.steps) > 1 || r.covered.Verdict != hold.Carry) {
+		if notes := plan.Notation(r.steps); notes != "" && (len(r.steps) > 1 || r.decision.Need != hold.Carry) {
 			r.story(r.g, r.name, "plans:", notes)
 		}
 	}
@@ -127,7 +127,7 @@ func (r *round) act() {
 
 // next says after how long to look again without an event.
 func (r *round) next() time.Duration {
-	if after, due := hold.NextLook(r.seen, r.steps, r.covered); due {
+	if after, due := hold.NextLook(r.seen, r.steps, r.decision); due {
 		return after
 	}
 	return never
@@ -204,14 +204,14 @@ func (r *round) run(done func(error)) {
 		}
 	}
 	if r.schedule.Rules.NotedLate {
-		r.together(deletes, func(error) { r.cover(done) })
+		r.together(deletes, func(error) { r.writeHold(done) })
 		return
 	}
 	if r.schedule.Rules.RaisedFirst {
 		touches, free = append(free, touches...), nil
 	}
 	r.inTurn(touches, func(before error) {
-		r.cover(func(err error) {
+		r.writeHold(func(err error) {
 			if err != nil {
 				r.inTurn(free, func(raised error) { done(errors.Join(before, err, raised)) })
 				return
@@ -266,16 +266,16 @@ func (r *round) together(all []request, done func(error)) {
 }
 
 // cover brings the Lease into the state that was decided.
-func (r *round) cover(done func(error)) {
+func (r *round) writeHold(done func(error)) {
 	then := func(err error) {
 		if r.works() {
 			done(err)
 		}
 	}
-	switch r.covered.Verdict {
+	switch r.decision.Need {
 	case hold.Write:
-		r.story(r.g, r.name, "writes", (*spelled)(&r.covered.Record))
-		r.writeLease(r.g, r.covered.Record, then)
+		r.story(r.g, r.name, "writes", (*spelled)(&r.decision.Record))
+		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
 		r.sendWrite(func() bool { return r.dropLease(r.process, r.g, r.seen.Hold) }, then)
 	case hold.Carry, hold.Look:

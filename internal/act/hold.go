@@ -19,8 +19,8 @@ type Rollouts interface {
 }
 
 // cover brings the Lease into the state that was decided.
-func (e *Executor) cover(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
-	switch d.Verdict {
+func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
+	switch d.Need {
 	case hold.Write:
 		record := e.traced(ctx, s, d.Record)
 		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
@@ -64,7 +64,7 @@ func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold
 // server's clock, and a request takes its time by the steady one.
 func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
-	case d.Verdict == hold.Write && !d.Record.Holder.Foreign():
+	case d.Need == hold.Write && !d.Record.Holder.Foreign():
 		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
 	case plan.Lowers(steps):
 		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
