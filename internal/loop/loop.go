@@ -14,20 +14,12 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-const (
-	againFirst, againMost = 50 * time.Millisecond, time.Minute
-	movedFirst, movedMost = 2 * time.Millisecond, time.Second
-
-	// Retries after errors, of all keys together. A thousand keys that fail for
-	// good need 17 a second.
-	retriesPerSecond, retriesAtOnce = 50, 200
-)
+const movedFirst, movedMost = 2 * time.Millisecond, time.Second
 
 // Options say what a loop does. Name, Reconcile and Log are required.
 type Options[K comparable] struct {
@@ -63,9 +55,9 @@ type Loop[K comparable] struct {
 	queue   *workqueue.Typed[K]
 	turns   *fair[K] // the order of queue
 	timers  *timers[K]
-	again   workqueue.TypedRateLimiter[K]
+	again   *retries[K]
 	moved   workqueue.TypedRateLimiter[K]
-	retries workqueue.CounterMetric
+	retried workqueue.CounterMetric
 	started atomic.Bool
 }
 
@@ -90,15 +82,12 @@ func New[K comparable](o Options[K]) *Loop[K] {
 			Name: o.Name, MetricsProvider: o.Queues, Queue: turns,
 		}),
 		turns: turns,
-		again: workqueue.NewTypedMaxOfRateLimiter(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[K](againFirst, againMost),
-			&workqueue.TypedBucketRateLimiter[K]{Limiter: rate.NewLimiter(retriesPerSecond, retriesAtOnce)},
-		),
+		again: newRetries[K](),
 		moved: workqueue.NewTypedItemExponentialFailureRateLimiter[K](movedFirst, movedMost),
 	}
 	l.timers = newTimers(l.Add)
 	if o.Queues != nil {
-		l.retries = o.Queues.NewRetriesMetric(o.Name)
+		l.retried = o.Queues.NewRetriesMetric(o.Name)
 	}
 	return l
 }
@@ -252,16 +241,16 @@ func (l *Loop[K]) failed(ctx context.Context, key K, result Result, err error) {
 
 // retry sets the timer for a key that failed, and returns its duration.
 func (l *Loop[K]) retry(key K) time.Duration {
-	in := l.again.When(key)
+	in := l.again.when(key)
 	l.timers.set(key, in)
-	if l.retries != nil {
-		l.retries.Inc()
+	if l.retried != nil {
+		l.retried.Inc()
 	}
 	return in
 }
 
 func (l *Loop[K]) forget(key K) {
-	l.again.Forget(key)
+	l.again.forget(key)
 	l.moved.Forget(key)
 }
 

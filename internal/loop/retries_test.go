@@ -1,0 +1,68 @@
+package loop_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/loop"
+)
+
+// An event is a reason to look at once, and none to begin the back-off anew or to go on
+// with the next longer one.
+func TestWhoFailsAtAnEventAsWellKeepsItsBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, answers(errAgain, errAgain, errAgain, errAgain, loop.Done()))
+		b.Add(one)
+		time.Sleep(60 * time.Millisecond) // it has failed twice, and rests until 150 ms
+		b.Add(one)
+		time.Sleep(time.Hour)
+		want := []string{"0s mimir/ingester", "50ms mimir/ingester", "60ms mimir/ingester", "150ms mimir/ingester", "350ms mimir/ingester"}
+		if diff := cmp.Diff(want, b.seen()); diff != "" {
+			t.Errorf("looks (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// Retries of all keys together have a limit. Whoever fails at one event after the other
+// must not use it up.
+func TestWhoFailsAtEveryEventDelaysNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet, events := key{"quiet", "store"}, 5000
+		var b *bench
+		b = run(t, func(_ context.Context, k key) (loop.Outcome, error) {
+			if events--; k == one && events > 0 {
+				b.Add(one)
+			}
+			return loop.Done(), errAgain
+		})
+		b.Add(one)
+		time.Sleep(time.Second)
+		b.Add(quiet)
+		time.Sleep(50 * time.Millisecond)
+		if looks := b.seen(); !slices.Contains(looks, "1.05s quiet/store") {
+			t.Errorf("the quiet group is not looked at again after 50 ms: last looks %v", looks[len(looks)-3:])
+		}
+	})
+}
+
+// Where thousands fail at once, nobody rests for longer than a minute.
+func TestNobodyRestsForLongerThanAMinuteHoweverManyFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, func(context.Context, key) (loop.Outcome, error) { return loop.Done(), errAgain })
+		for i := range 10_000 {
+			b.Add(key{"busy", strconv.Itoa(i)})
+		}
+		synctest.Wait()
+		b.Add(one)
+		time.Sleep(time.Minute)
+		if looks := b.seen(); !slices.Contains(looks, "1m0s mimir/ingester") {
+			t.Errorf("the last one to fail is not looked at again after a minute: last looks %v", looks[len(looks)-3:])
+		}
+	})
+}
