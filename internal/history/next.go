@@ -30,12 +30,6 @@ func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 	return Bounded(plan.Rollouts{Finished: append([]plan.RolledGroup{r.RolledGroup}, was.Finished...)})
 }
 
-// Over tells whether the rollout that is remembered as under way has ended since the
-// last write.
-func Over(s plan.Snapshot) bool {
-	return s.Hold.Rollouts.Current.Begun() && !Next(s, s.Hold).Current.Begun()
-}
-
 // rollout is the one under way, as it was and then as it will be remembered.
 type rollout struct {
 	plan.RolledGroup

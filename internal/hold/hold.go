@@ -10,10 +10,7 @@
 // client; internal/lease stores what is decided here.
 package hold
 
-import (
-	"github.com/lockstep-dev/lockstep/internal/history"
-	"github.com/lockstep-dev/lockstep/internal/plan"
-)
+import "github.com/lockstep-dev/lockstep/internal/plan"
 
 // Need says what has to happen to the Lease before a plan's steps.
 type Need int
@@ -66,8 +63,10 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{Need: Remove}
 	case renewalDue(s):
 		return Decision{Need: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
-	case idle(s) && history.Over(*s):
-		return Decision{Need: Write, Record: kept(s, decrease)} // else nobody would write it down (ADR 17)
+	case idle(s) && s.Hold.Rollouts.Current.Begun():
+		if record := kept(s, decrease); !record.Rollouts.Current.Begun() {
+			return Decision{Need: Write, Record: record} // else nobody would write it down (ADR 17)
+		}
 	}
 	return Decision{}
 }

@@ -198,3 +198,15 @@ func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 		}
 	}
 }
+
+// Somebody took the hold by hand while a pod was on its way back, and went away.
+func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T) {
+	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-6 * time.Hour)}
+	s.Hold.Intents = []plan.Intent{{
+		Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 1, Cause: reason.OutdatedRevision, Since: fixture.Now().Add(-5 * time.Hour),
+	}}
+	if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
+		t.Errorf("got %+v, want a write by which the rollout ends", d)
+	}
+}

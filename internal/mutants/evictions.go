@@ -157,13 +157,18 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "drain that waits for who waits for the drain",
-		Edits: []Edit{{evict, "!away.IsZero() && away.Before(since)", "false"}},
-		Test:  "internal/plan TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore", Rule: "the second pod of the node",
+		Edits: []Edit{{evict, "intent.Since.Add(-away)", "b.Now"}},
+		Test:  "internal/plan TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "drains that wait for nobody once a pod is away for long",
-		Edits: []Edit{{evict, "since = away\n\t}\n\treturn b.waitingBefore(since, place.Zone)", "return Refusal{}\n\t}\n\treturn b.waitingBefore(since, place.Zone)"}},
+		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since.Add(-24*time.Hour)"}},
 		Test:  "internal/plan TestARolloutTakesTurnsWithDrainsWithoutAnEnd", Rule: "is not rolled",
+	},
+	{
+		Name:  "drain that goes before those alone who came after it",
+		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since"}},
+		Test:  "internal/plan TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "eviction by budgets that cannot be read",

@@ -13,11 +13,12 @@ import (
 type board struct {
 	Snapshot
 	standings     []*standing
-	activeIntents map[string]Intent // intents that still count, by pod
-	intentCount   int               // how many those are, with the ones this plan adds
-	ended         bool              // the decrease that the hold notes has come to its end
-	lowering      Decrease          // of its own that lockstep begins now; usually none
-	turn          string
+	activeIntents map[string]Intent    // intents that still count, by pod
+	intentCount   int                  // how many those are, with the ones this plan adds
+	longAway      map[Holder]time.Time // see podsLongAway
+	ended         bool                 // the decrease that the hold notes has come to its end
+	lowering      Decrease             // of its own that lockstep begins now; usually none
+	turn          string               // the zone whose pods may be taken down; see chooseTurn
 	covers        coverage
 
 	partitions map[string]partitionIndex // by budget, as far as somebody asked
@@ -65,6 +66,7 @@ func newBoard(s Snapshot) *board {
 		}
 	}
 	b.intentCount = len(b.activeIntents)
+	b.longAway = b.podsLongAway()
 	b.standings = make([]*standing, len(s.Zones))
 	for i := range s.Zones {
 		b.standings[i] = b.survey(&s.Zones[i])

@@ -223,33 +223,38 @@ func evictionHeldElsewhere(b *board, e eviction) Refusal {
 	return firstOf(b.decreaseElsewhere(e.zone.Name), heldElsewhere(b, disruption{zone: e.zone}))
 }
 
+// othersBeforeEviction objects while somebody waits who came before; but for those who
+// wait for a pod that may wait for this eviction.
 func othersBeforeEviction(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
-	since := place.Since
-	if away := b.longAway(e); !away.IsZero() && away.Before(since) {
-		since = away
-	}
-	return b.waitingBefore(since, place.Zone)
+	return b.waitingBefore(earlier(place.Since, b.longAway[Eviction.For(place.Zone)]), place.Zone)
 }
 
-// awayForLong is from when on a pod that was evicted may be waiting for the rest of its
-// node's drain, since it can start nowhere else.
+// awayForLong is from when on a pod may be waiting for the rest of its node's drain, since
+// it can start nowhere else.
 const awayForLong = 2 * time.Minute
 
-// longAway returns since when a pod is away that was evicted under the same hold and does
-// not come back: whoever came to wait after that cannot go on before it is back, and it
-// may wait for this eviction. The zero time: there is none.
-func (b *board) longAway(e eviction) time.Time {
-	var since time.Time
+// podsLongAway returns, for the evictions that join a pod that is noted and does not come
+// back, since when somebody must have waited to go before them. Nobody else goes on before
+// that pod is back. Whoever has waited for twice as long as it is away has its turn all
+// the same, or drains that follow each other would take it for ever.
+func (b *board) podsLongAway() map[Holder]time.Time {
+	var before map[Holder]time.Time
 	for _, intent := range b.activeIntents {
-		joins := intent.Partition != "" && e.budget.ByPartition() || intent.Partition == "" && intent.Zone == e.zone.Name
-		pod, present := b.Pod(intent.Pod)
-		away := !present || !pod.Up()
-		if intent.Granted() && joins && away && !b.Now.Before(intent.Since.Add(awayForLong)) {
-			since = earlier(since, intent.Since)
+		away := b.Now.Sub(intent.Since)
+		if away < awayForLong {
+			continue
 		}
+		if pod, present := b.Pod(intent.Pod); present && pod.Up() {
+			continue
+		}
+		if before == nil {
+			before = map[Holder]time.Time{}
+		}
+		joining := intent.Evicts()
+		before[joining] = earlier(before[joining], intent.Since.Add(-away))
 	}
-	return since
+	return before
 }
 
 // couldHaveItsTurn tells whether an eviction would be granted if it had its turn, as

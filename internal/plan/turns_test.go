@@ -101,41 +101,98 @@ func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// The volumes of both pods are on the node that is drained, so the first one can start
-// only when the drain is over.
-func TestADrainIsFinishedAlthoughARolloutOfAnotherZoneCameBefore(t *testing.T) {
-	w := fixture.NewWorld(fixture.MustParse("zpdb store limit=2\n" + threeOutdated))
-	evict := func(pod string) bool {
-		if p := w.Drain(pod); !p.Allowed() || !p.NeedsNote() {
-			return false
+const allCurrent = `
+zone-a rev=1
+  zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=1
+  zone-b-0 ready@1 zone-b-1 ready@1
+zone-c rev=1
+  zone-c-0 ready@1 zone-c-1 ready@1
+`
+
+// Pods whose volumes are on the node that is drained can start only when its drain is over.
+// Whoever waits for them must not have its turn before the rest of that drain.
+func TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft(t *testing.T) {
+	const limited, partitioned = "zpdb store limit=2\n", "zpdb store regex=\"zone-.-([0-9]+)\"\n"
+	nodeOfZoneB := []string{"zone-b-0", "zone-b-1"}
+	for sentence, tc := range map[string]struct {
+		world string
+		nodes []drain
+	}{
+		"a rollout of another zone that comes when the first pod has left": {limited + threeOutdated, []drain{{pods: nodeOfZoneB}}},
+		"a rollout of another zone that is under way":                      {limited + threeOutdated, []drain{{pods: nodeOfZoneB, begins: 1}}},
+		"the same where partitions count":                                  {partitioned + threeOutdated, []drain{{pods: nodeOfZoneB, begins: 1}}},
+		"drains of two other zones": {limited + allCurrent, []drain{
+			{pods: []string{"zone-a-0", "zone-a-1"}}, {pods: nodeOfZoneB, begins: 1}, {pods: []string{"zone-c-0", "zone-c-1"}, begins: 2},
+		}},
+		"a drain of another zone, for a pod that was rolled": {
+			limited + "zone-b rev=2 current=1\n  zone-b-0 ready@1 zone-b-1 ready@2\nzone-c rev=2\n  zone-c-0 ready@2 zone-c-1 ready@2\n",
+			[]drain{{pods: nodeOfZoneB, cordoned: true, begins: 30}, {pods: []string{"zone-c-0"}, begins: 1}},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := fixture.NewWorld(fixture.MustParse(tc.world))
+			for _, node := range tc.nodes {
+				for _, pod := range node.pods {
+					w.Stuck[pod] = node.cordoned
+				}
+			}
+			for second := range 1800 {
+				for i := range tc.nodes {
+					tc.nodes[i].ask(w, second)
+				}
+				w.Round()
+				w.Tick()
+			}
+			for _, node := range tc.nodes {
+				if !node.over {
+					t.Errorf("the drain of the node of %v is not over after half an hour", node.pods)
+				}
+			}
+			for _, z := range w.Snapshot().Zones {
+				if slices.ContainsFunc(z.Pods, z.Outdated) {
+					t.Errorf("%s is not rolled after half an hour", z.Name)
+				}
+			}
+			if len(w.Violations) > 0 {
+				t.Error(w.Violations)
+			}
+		})
+	}
+}
+
+// drain is a node that is drained. Its pods start nowhere else, and there only when a
+// minute has passed since the last of them has left.
+type drain struct {
+	pods     []string
+	begins   int  // in which second
+	cordoned bool // from the beginning
+	left     int  // when the last one left
+	over     bool
+}
+
+// ask asks for each pod that is still there, every five seconds.
+func (d *drain) ask(w *fixture.World, second int) {
+	if d.over || second < d.begins || (second-d.begins)%5 != 0 {
+		return
+	}
+	remain := 0
+	for _, name := range d.pods {
+		s := w.Snapshot()
+		switch pod, exists := s.Pod(name); {
+		case !exists || !pod.Up():
+		case w.Drain(name).Allowed():
+			w.Leave(name)
+			w.Stuck[name], d.left = true, second
+		default:
+			remain++
 		}
-		w.Leave(pod)
-		w.Stuck[pod] = true
-		return true
 	}
-	if !evict("zone-b-0") {
-		t.Fatal("the first pod of the node is not evicted")
+	if remain > 0 || second < d.left+60 {
+		return
 	}
-	granted := -1
-	for second := range 1200 {
-		if second > 20 && granted < 0 && second%5 == 0 && evict("zone-b-1") {
-			granted = second
-		}
-		if granted >= 0 && second == granted+30 {
-			clear(w.Stuck) // the node is back
-		}
-		w.Round()
-		w.Tick()
+	for _, name := range d.pods {
+		delete(w.Stuck, name)
 	}
-	if granted < 0 || granted > 180 {
-		t.Errorf("the second pod of the node is evicted after %d s, want three minutes at most", granted)
-	}
-	for _, z := range w.Snapshot().Zones {
-		if slices.ContainsFunc(z.Pods, z.Outdated) {
-			t.Errorf("%s is not rolled after twenty minutes", z.Name)
-		}
-	}
-	if len(w.Violations) > 0 {
-		t.Error(w.Violations)
-	}
+	d.over = true
 }
