@@ -50,6 +50,10 @@ type References interface {
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
+// longestRun bounds how long one plan keeps a worker. Requests that are still to come fail
+// then, and what they were for is planned again.
+const longestRun = time.Minute
+
 // Run carries out one plan that was made from s, under the hold as d says. The
 // receipts say what became of each step that was tried. An error of class
 // Moved means that the world has changed under the plan.
@@ -57,6 +61,8 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	if e.DryRun {
 		return nil, nil
 	}
+	ctx, stop := context.WithTimeout(ctx, longestRun)
+	defer stop()
 	free, steps := withoutHold(steps)
 	receipts := e.withdraw(ctx, s.Key, steps)
 	done, err := e.underHold(ctx, s, steps, d)

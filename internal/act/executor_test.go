@@ -26,6 +26,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
@@ -736,4 +737,32 @@ func TestNobodyIsToldToStayWhereAVoidFailed(t *testing.T) {
 	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// One plan must not keep a worker until the process is taken for dead.
+func TestAPlanHasAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := apitest.Client(t, unanswered{})
+		e := &act.Executor{
+			Client: client, Holds: lease.NewStore(client, "", "lockstep-0"), Fresh: freshness.NewLog(), Tracer: noop.Tracer{},
+			Managed: func(string) bool { return true }, Clock: clock.New(),
+		}
+		var steps []plan.Action
+		for i := range 22 {
+			steps = append(steps, plan.SetReplicas{Zone: fmt.Sprintf("zone-%d", i), UID: "u", Version: 1, From: 1, To: 2})
+		}
+		began := time.Now()
+		receipts, err := e.Run(t.Context(), plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}}, steps, hold.Decision{})
+		if took := time.Since(began); took > time.Minute || err == nil || len(receipts) != len(steps) {
+			t.Errorf("%d steps took %s: %v; want a receipt for each of them after a minute", len(receipts), took, err)
+		}
+	})
+}
+
+// unanswered is an API server that answers nothing.
+type unanswered struct{}
+
+func (unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
