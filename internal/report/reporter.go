@@ -31,6 +31,7 @@ type Recorder interface {
 // Reporter tells. Make one with New. Its methods may be called concurrently.
 type Reporter struct {
 	events  Recorder
+	rations *rations
 	metrics *telemetry.Metrics
 	courses courses
 
@@ -57,7 +58,7 @@ type Record struct {
 
 // New returns a Reporter.
 func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
-	return &Reporter{events: events, metrics: metrics, groups: map[plan.Key]*memory{}}
+	return &Reporter{events: events, rations: newRations(), metrics: metrics, groups: map[plan.Key]*memory{}}
 }
 
 // Group tells of one plan and what became of it. It returns whether there was
@@ -76,6 +77,10 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	news = append(news, m.waits(s, steps)...)
 	news = append(news, m.remarks(s)...)
 	for _, e := range news {
+		if !r.rations.take(s.Key.Namespace) {
+			r.metrics.EventWritten(eventExcess)
+			continue
+		}
 		note := plan.Plain(e.note, longestNote)
 		r.events.Eventf(zoneReference(s, e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
 	}

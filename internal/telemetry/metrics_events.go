@@ -9,7 +9,7 @@ func newEventMetrics() eventMetrics {
 	return eventMetrics{writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lockstep_event_writes_total",
 		Help: "Attempts to write an Event: written; dropped, since the API server refused it; unanswered, which is tried twelve times within two minutes " +
-			"and then dropped; or withheld from a namespace that is not managed.",
+			"and then dropped; excess, beyond what lockstep writes at most; or withheld from a namespace that is not managed.",
 	}, []string{"result"})}
 }
 
