@@ -32,7 +32,7 @@ func (c *Config) register(t *table) {
 	t.add(count(&c.ServerTLS.Port, 0, 65535), "server-tls.port", "8443", "PORT",
 		"Port for them; 0 picks a free port and logs it.")
 	t.add(duration(&c.ServerTLS.RequestTimeout, time.Millisecond), "server-tls.request-timeout", "10s", "DURATION",
-		"How long one request may take; `timeoutSeconds` of the webhook configurations should be the same. Decisions are made within 90% of it.")
+		"How long one request may take; `timeoutSeconds` of the webhook configurations should be the same. Decisions are made within 90% of it. With more than 20s the Deployment needs a longer `terminationGracePeriodSeconds`.")
 	t.add(text(&c.ServerTLS.CertFile), "server-tls.cert-file", "", "FILE",
 		"Serve this certificate, as PEM with its chain, instead of a generated one. Its content is followed.")
 	t.add(text(&c.ServerTLS.KeyFile), "server-tls.key-file", "", "FILE",

@@ -125,6 +125,16 @@ func (l *Loop[K]) Run(ctx context.Context) {
 	l.timers.stop()
 	l.queue.ShutDown()
 	workers.Wait()
+	l.settleGauges()
+}
+
+// settleGauges says that nobody works any more: client-go ends to say it with the queue,
+// before the last workers have ended.
+func (l *Loop[K]) settleGauges() {
+	if q := l.options.Queues; q != nil {
+		q.NewUnfinishedWorkSecondsMetric(l.options.Name).Set(0)
+		q.NewLongestRunningProcessorSecondsMetric(l.options.Name).Set(0)
+	}
 }
 
 func (l *Loop[K]) work(ctx context.Context) {

@@ -40,6 +40,7 @@ type bench struct {
 	mu      sync.Mutex
 	looks   []string // "250ms mimir/ingester", times since the beginning
 	results []loop.Result
+	end     func() // stops the loop and waits for its workers
 }
 
 // run starts a loop inside of a bubble of time, and stops it at the end.
@@ -72,7 +73,8 @@ func run(t *testing.T, reconcile func(ctx context.Context, k key) (loop.Outcome,
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); b.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-ended })
+	b.end = func() { stop(); <-ended }
+	t.Cleanup(b.end)
 	return b
 }
 

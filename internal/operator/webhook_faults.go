@@ -102,6 +102,16 @@ func (f *faultFinder) watch(ctx context.Context) {
 	}
 }
 
+// warn logs a fault of a configuration, or that none has the webhook.
+func (f *faultFinder) warn(fault cabundle.Fault) {
+	log := f.log.WithFields(logrus.Fields{"webhook": fault.Webhook, "fault": string(fault.Kind)})
+	if fault.Kind == cabundle.FaultMissing {
+		log.Warn("API servers do not ask lockstep, the webhook " + fault.What)
+		return
+	}
+	log.WithField("configuration", fault.Key.String()).Warn("API servers may get no answer from lockstep, the webhook " + fault.What)
+}
+
 func (f *faultFinder) tell(found []cabundle.Fault) {
 	count, now := map[cabundle.FaultKind]int{}, map[cabundle.Fault]bool{}
 	for _, fault := range found {
@@ -110,8 +120,7 @@ func (f *faultFinder) tell(found []cabundle.Fault) {
 		known.What = ""
 		now[known] = true
 		if !f.told[known] {
-			f.log.WithFields(logrus.Fields{"configuration": fault.Key.String(), "webhook": fault.Webhook, "fault": string(fault.Kind)}).
-				Warn("API servers may get no answer from lockstep, the webhook " + fault.What)
+			f.warn(fault)
 		}
 	}
 	for _, kind := range cabundle.FaultKinds() {

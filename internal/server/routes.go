@@ -26,8 +26,8 @@ func (o Options) routes() http.Handler {
 	if o.Metrics != nil {
 		add("/metrics", "metrics for Prometheus", o.Metrics)
 	}
-	add("/ready", "whether this process can do its work: 200 or 503, one line a check", checks(o.Ready))
-	add("/healthz", "whether it should go on living: 200 or 503, one line a check", checks(o.Healthy))
+	add("/ready", "whether this process can do its work: 200 or 500, one line a check", checks(o.Ready))
+	add("/healthz", "whether it should go on living: 200 or 500, one line a check", checks(o.Healthy))
 	if o.Config != nil {
 		add("/debug/config", "the effective configuration", o.Config)
 	}
