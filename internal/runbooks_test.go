@@ -177,7 +177,7 @@ func raisedBy(t *testing.T, e reason.Entry) []string {
 
 // selection is a part of an expression that chooses series of a metric by their reasons.
 type selection struct {
-	in      reason.Place
+	in      reason.Surface
 	not     bool
 	reasons *regexp.Regexp // nil: all
 	named   []string
@@ -194,8 +194,8 @@ func selections(t *testing.T, expr string) []selection {
 	var all []selection
 	expr = regexp.MustCompile(`unless on .*`).ReplaceAllString(expr, "")
 	for _, found := range regexp.MustCompile(`(lockstep_\w+)(?:\{([^}]*)\})?`).FindAllStringSubmatch(expr, -1) {
-		s := selection{in: reason.Place(found[1])}
-		if !slices.Contains([]reason.Place{reason.InWaits, reason.InRemarks, reason.InRefusals, reason.InReviews}, s.in) {
+		s := selection{in: reason.Surface(found[1])}
+		if !slices.Contains([]reason.Surface{reason.InWaits, reason.InRemarks, reason.InRefusals, reason.InReviews}, s.in) {
 			continue
 		}
 		if by := regexp.MustCompile(`reason(=~|!~|=|!=)"([^"]*)"`).FindStringSubmatch(found[2]); by != nil {

@@ -27,18 +27,18 @@ const atATime = 10
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
 type Executor struct {
-	Client     kubernetes.Interface
-	Metadata   metadataclient.Interface // writes to resources of any kind
-	References References
-	Holds      *lease.Store
-	Fresh      *freshness.Log
-	Tracer     trace.Tracer
-	Rollouts   Rollouts                    // whoever makes traces of rollouts
-	Asking     Asking                      // whoever asks pods about a decrease
-	Told       Told                        // whoever tells pods that they leave or stay
-	Managed    func(namespace string) bool // asked before every single write
-	Clock      *clock.Clock                // dates what is noted
-	DryRun     bool                        // decide and report, write nothing
+	Client       kubernetes.Interface
+	Metadata     metadataclient.Interface // writes to resources of any kind
+	References   References
+	Holds        *lease.Store
+	Fresh        *freshness.Log
+	Tracer       trace.Tracer
+	Rollouts     Rollouts                    // whoever makes traces of rollouts
+	Preparations Preparations                // whoever asks pods about a decrease
+	Messages     Messages                    // whoever tells pods that they leave or stay
+	Managed      func(namespace string) bool // asked before every single write
+	Clock        *clock.Clock                // dates what is noted
+	DryRun       bool                        // decide and report, write nothing
 }
 
 // References are resources whose replicas zones take over.
@@ -84,7 +84,7 @@ func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.
 	defer stop()
 	receipts := e.deletePods(ctx, s.Key, steps)
 	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
-	receipts = append(receipts, noted(steps)...)
+	receipts = append(receipts, receiptsOfNotes(steps)...)
 	return append(receipts, e.ask(ctx, s, steps)...), nil
 }
 
@@ -173,8 +173,8 @@ func withoutHold(steps []plan.Action) (free, others []plan.Action) {
 	return free, others
 }
 
-// noted returns receipts for what was done by writing the hold alone.
-func noted(steps []plan.Action) []plan.Receipt {
+// receiptsOfNotes returns receipts for what was done by writing the hold alone.
+func receiptsOfNotes(steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		switch step.(type) {

@@ -692,7 +692,7 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.Asking = asked{r.recorder}
+			r.Preparations = asked{r.recorder}
 			if tc.prepare != nil {
 				tc.prepare(r)
 			}
@@ -725,7 +725,7 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 func TestNobodyIsToldToStayWhereAVoidFailed(t *testing.T) {
 	s := group()
 	r := newRoom(t)
-	r.Told = r.recorder
+	r.Messages = r.recorder
 	r.refuses = refusing("PATCH statefulsets/zone-a")
 	steps := []plan.Action{
 		plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},

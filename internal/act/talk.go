@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Asking asks pods about a decrease. Nobody waits for their answers.
-type Asking interface {
+// Preparations asks pods about a decrease. Nobody waits for their answers.
+type Preparations interface {
 	// Noted hears that this process has noted a decrease about which nobody was asked, and
 	// what is left of the one before it.
 	Noted(key plan.Key, d, former plan.Decrease)
@@ -18,8 +18,8 @@ type Asking interface {
 	Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration)
 }
 
-// Told takes messages for pods of zones with a delay. Nobody waits for answers.
-type Told interface {
+// Messages takes messages for pods of zones with a delay. Nobody waits for answers.
+type Messages interface {
 	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
 }
 
@@ -28,7 +28,7 @@ type Told interface {
 func (e *Executor) remember(key plan.Key, steps []plan.Action) {
 	for _, step := range steps {
 		if a, is := step.(plan.NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
-			e.Asking.Noted(key, a.Decrease, a.Former)
+			e.Preparations.Noted(key, a.Decrease, a.Former)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action
 			continue
 		}
 		zone, _ := s.Zone(decrease.Zone)
-		e.Asking.Ask(s.Key, zone, decrease, pods, limit)
+		e.Preparations.Ask(s.Key, zone, decrease, pods, limit)
 		receipts = append(receipts, plan.Receipt{Step: step})
 	}
 	return receipts
@@ -84,7 +84,7 @@ func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 		}
 		zone, _ := s.Zone(a.Zone)
 		zone.Delay.Call = a.Call
-		e.Told.Tell(s.Key, zone, a.Message, a.Pods)
+		e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
 		receipts = append(receipts, plan.Receipt{Step: a})
 	}
 	return receipts

@@ -41,7 +41,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.Told = r.recorder
+			r.Messages = r.recorder
 			if tc.prepare != nil {
 				tc.prepare(r)
 			}

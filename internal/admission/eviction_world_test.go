@@ -145,7 +145,7 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 
 // webhook judges evictions there.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.Turns{}, Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Log: silent()}
 }
 
 // pinned is the eviction of a pod, bound to it as it is shown.

@@ -43,7 +43,7 @@ func barring(strict bool) http.Handler {
 
 func preparing(group plan.Snapshot) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+		Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent(),
 	}})
 }
 

@@ -493,7 +493,7 @@ func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
 			h := admission.New(admission.Options{
 				Log: silent(), Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 				PrepareDownscale: &admission.PrepareDownscale{
-					Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+					Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent(),
 				},
 			})
 			h.ServeHTTP(httptest.NewRecorder(), asking(t, preparePath, update(t, set(3), set(2))))

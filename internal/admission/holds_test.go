@@ -132,7 +132,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 				c := tc.cluster
 				c.record = c.shows.Hold
 				webhook := &admission.PrepareDownscale{
-					Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.Turns{}, Log: silent(),
+					Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -154,7 +154,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 func TestADownscaleWhoseNamespaceOptsOutWhilePodsAreAskedStaysNotedAsPrepared(t *testing.T) {
 	c := &leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}
 	webhook := &admission.PrepareDownscale{
-		Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.Turns{}, Log: silent(),
+		Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)

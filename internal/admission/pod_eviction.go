@@ -25,7 +25,7 @@ type PodEviction struct {
 	Observer PodObserver
 	Holds    Holds
 	Fresh    Freshness
-	Turns    *Turns
+	Turns    *GroupLocks
 	Log      *logrus.Logger
 	Clock    *clock.Clock // tells for how long a refusal counts
 	DryRun   bool         // every request is judged as if it were a dry run

@@ -26,7 +26,7 @@ type PrepareDownscale struct {
 	Observer Observer
 	Holds    Holds
 	Pods     Pods
-	Turns    *Turns
+	Turns    *GroupLocks
 	Log      *logrus.Logger
 	Clock    *clock.Clock // dates what is noted
 	DryRun   bool         // every request is judged as if it were a dry run

@@ -41,7 +41,7 @@ func TestWhoeverRefusesShowsALeaseThatLostItsLabel(t *testing.T) {
 			group.Hold.Exists, group.Hold.UID, group.Hold.Version = true, "lease", 3
 			asks := shrinking()
 			asks.DryRun = tc.dryRun
-			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
 			if v := webhook.Judge(t.Context(), asks); v.Allowed {
 				t.Errorf("got %+v", v)
 			}

@@ -47,7 +47,7 @@ func (s sharing) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
 // replica is the webhook as one process serves it: its turns are its own.
 func (s sharing) replica() http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.Turns{}, Log: silent(),
+		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent(),
 	}})
 }
 

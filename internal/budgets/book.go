@@ -48,14 +48,14 @@ type Book struct {
 	watcher  func(namespace string)
 
 	mu      sync.Mutex
-	shelves map[string]*shelf // by namespace; none is empty
-	filled  bool              // all that exists has been read
-	absent  bool              // there is no such kind
-	reads   *cache.Reflector  // what keeps the shelves
-	streams bool              // what exists is read by the watch itself
-	failing time.Time         // since when requests fail; zero: they do not
-	missing time.Time         // since when they fail since there is no such kind
-	trouble error             // why they do
+	shelves map[string]*namespaceBudgets // by namespace; none is empty
+	filled  bool                         // all that exists has been read
+	absent  bool                         // there is no such kind
+	reads   *cache.Reflector             // what keeps the shelves
+	streams bool                         // what exists is read by the watch itself
+	failing time.Time                    // since when requests fail; zero: they do not
+	missing time.Time                    // since when they fail since there is no such kind
+	trouble error                        // why they do
 
 	followed time.Time // when the API server last told what there is, or that a watch goes on
 	said     string    // what the log says last
@@ -64,7 +64,7 @@ type Book struct {
 // New returns a Book that knows nothing yet.
 func New(o Options) *Book {
 	return &Book{
-		options: o, listener: func(string) {}, watcher: func(string) {}, shelves: map[string]*shelf{},
+		options: o, listener: func(string) {}, watcher: func(string) {}, shelves: map[string]*namespaceBudgets{},
 	}
 }
 

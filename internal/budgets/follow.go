@@ -45,12 +45,12 @@ func (b *Book) reflector() *cache.Reflector {
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, kind.Brief(o))
+			events, err := objects.Watch(ctx, kind.ShortWatch(o))
 			b.watched(ctx, err, o.SendInitialEvents != nil)
 			if err != nil {
 				return nil, err
 			}
-			return kind.Heard(events, o, func() {}, b.heard), nil // the store hears of all
+			return kind.WithSigns(events, o, func() {}, b.heard), nil // the store hears of all
 		},
 	}, b.options.Client)
 	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
@@ -151,7 +151,7 @@ func (b *Book) gone() bool {
 		b.options.Log.Info("there is no kind ZoneAwarePodDisruptionBudget, so there are no budgets for evictions")
 	})
 	left := b.shelves
-	b.shelves = map[string]*shelf{}
+	b.shelves = map[string]*namespaceBudgets{}
 	b.filled, b.absent = false, true
 	b.failing, b.trouble, b.followed = time.Time{}, nil, time.Now()
 	b.mu.Unlock()

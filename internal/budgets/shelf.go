@@ -32,21 +32,21 @@ type Object struct {
 	Status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus // not to be changed
 }
 
-// shelf has the budgets of one namespace.
-type shelf struct {
+// namespaceBudgets has the budgets of one namespace.
+type namespaceBudgets struct {
 	objects map[string]*object
 	read    []plan.DisruptionBudget // all of them; nil: nobody has asked since they changed
 	changes int                     // how many there were
 }
 
-func (s *shelf) list() []plan.DisruptionBudget {
+func (s *namespaceBudgets) list() []plan.DisruptionBudget {
 	if s == nil {
 		return nil
 	}
 	return s.read
 }
 
-func (s *shelf) ordered() []*object {
+func (s *namespaceBudgets) ordered() []*object {
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *object) int { return cmp.Compare(a.name, b.name) })
 }
 
@@ -57,7 +57,7 @@ func (o *object) sameSpec(other *object) bool {
 
 // put takes a state of an object over, and returns whether it asks for something
 // else than the state before. One that does not is not read again.
-func (s *shelf) put(o *object) (changed bool) {
+func (s *namespaceBudgets) put(o *object) (changed bool) {
 	before := s.objects[o.name]
 	s.objects[o.name] = o
 	if before.sameSpec(o) {
@@ -68,12 +68,12 @@ func (s *shelf) put(o *object) (changed bool) {
 	return true
 }
 
-func (s *shelf) take(name string) {
+func (s *namespaceBudgets) take(name string) {
 	delete(s.objects, name)
 	s.change()
 }
 
-func (s *shelf) change() {
+func (s *namespaceBudgets) change() {
 	s.read = nil
 	s.changes++
 }

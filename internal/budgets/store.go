@@ -82,10 +82,10 @@ func budgetIn(it any) (*unstructured.Unstructured, error) {
 }
 
 // shelf returns that of a namespace, where there is about to be a budget. Call it locked.
-func (b *Book) shelf(namespace string) *shelf {
+func (b *Book) shelf(namespace string) *namespaceBudgets {
 	s := b.shelves[namespace]
 	if s == nil {
-		s = &shelf{objects: map[string]*object{}}
+		s = &namespaceBudgets{objects: map[string]*object{}}
 		b.shelves[namespace] = s
 	}
 	return s

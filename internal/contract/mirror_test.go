@@ -49,7 +49,7 @@ func TestMirror(t *testing.T) {
 			}
 		})
 	}
-	if got := contract.Mirror(nil); got.Asked() {
+	if got := contract.Mirror(nil); got.Configured() {
 		t.Errorf("without annotations: got %+v", got)
 	}
 }

@@ -50,21 +50,21 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	case len(deeds) > 0:
 		decision := decideDeletes(s, deeds, decrease)
 		if decision.Need == Carry && (changes || endsGrants(steps)) && s.Hold.Unreadable == "" {
-			return Decision{Need: Write, Record: kept(s, decrease)}
+			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 		}
 		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case releases(steps):
-		return Decision{Need: Write, Record: settle(s, "", intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
 	case changes || endsGrants(steps):
-		return Decision{Need: Write, Record: kept(s, decrease)}
+		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
 	case renewalDue(s):
-		return Decision{Need: Write, Record: settle(s, s.Hold.Holder, intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), decrease)}
 	case idle(s) && s.Hold.Rollouts.Current.Begun():
-		if record := kept(s, decrease); !record.Rollouts.Current.Begun() {
+		if record := nextRecordOfHolder(s, decrease); !record.Rollouts.Current.Begun() {
 			return Decision{Need: Write, Record: record} // else nobody would write it down (ADR 17)
 		}
 	}
@@ -127,7 +127,7 @@ func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decre
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: settle(s, holder, intents(s, underHold), decrease)}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), decrease)}
 }
 
 // holderFor names the holder under which the deeds are done. A takedown is

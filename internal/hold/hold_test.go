@@ -322,7 +322,7 @@ zone-b rev=1
 	s.Hold = hold.Decide(s, plan.Group(s)).Record
 	seen := s.Hold.Decrease
 	next := hold.Decide(s, plan.Group(s)).Record
-	if got := next.Downscaled["zone-a"]; seen.Generation != plan.Seen || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
+	if got := next.Downscaled["zone-a"]; seen.Generation != plan.SeenInEffect || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
 		t.Errorf("noted %s, then %s, and dated %v", seen, next.Decrease, got)
 	}
 }
@@ -340,7 +340,7 @@ zone-b rev=1
   zone-b-0 ready@1
 `)
 	got := hold.Decide(s, plan.Group(s)).Record
-	if got.Decrease.Generation != plan.Seen || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
+	if got.Decrease.Generation != plan.SeenInEffect || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
 		t.Errorf("noted %+v, given up %v", got.Decrease, got.GivenUp)
 	}
 }
@@ -441,7 +441,7 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	now := time.Now()
 	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
 	seen := fixture.Shrinking("zone-a", 3, 2, plan.Admitted)
-	seen.Generation, seen.Since = plan.Seen, now
+	seen.Generation, seen.Since = plan.SeenInEffect, now
 	for sentence, tc := range map[string]struct {
 		record plan.Hold
 		want   bool

@@ -9,7 +9,7 @@ import (
 
 // settle returns the record as it must read next, with these intents: the time of a
 // decrease that ended is kept, rollouts are remembered, and the time is renewed.
-func settle(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease plan.Decrease) plan.Hold {
+func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease plan.Decrease) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
 	next.Exists = true
 	next.Own = s.Hold.Own || s.Live
@@ -27,10 +27,10 @@ func settle(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease 
 	return next
 }
 
-// kept returns the record of whoever has the hold as it must read next. Others' time is
+// nextRecordOfHolder returns the record of whoever has the hold as it must read next. Others' time is
 // not ours to prolong.
-func kept(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
-	record := settle(s, holderAfter(s, decrease), intents(s, nil), decrease)
+func nextRecordOfHolder(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
+	record := nextRecord(s, holderAfter(s, decrease), intents(s, nil), decrease)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
 	}
@@ -41,7 +41,7 @@ func kept(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
 // dated by when it can come at the latest.
 func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
-		return settle(&s, plan.Downscale.For(zone), intents(&s, nil), v.Note)
+		return nextRecord(&s, plan.Downscale.For(zone), intents(&s, nil), v.Note)
 	}
 	next := s.Hold
 	next.Downscaled = lasting(&s)
@@ -58,7 +58,7 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 	holder := plan.Downscale.For(d.Zone)
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
 	before := record.Decrease
-	follows := before.None() || (before.Generation == plan.Seen && before.Zone == d.Zone)
+	follows := before.None() || (before.Generation == plan.SeenInEffect && before.Zone == d.Zone)
 	if !follows || !free || record.Unreadable != "" {
 		return record, false
 	}
@@ -105,7 +105,7 @@ func givenUp(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 			times[zone] = at
 		}
 	}
-	if d := s.Hold.Decrease; d.Ours && (next.None() || next.Generation == plan.Seen) && d.Failed(*s) {
+	if d := s.Hold.Decrease; d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d.Failed(*s) {
 		times[d.Zone] = s.Now
 	}
 	if len(times) == 0 {

@@ -55,7 +55,7 @@ var methods = map[Purpose]string{ToPrepare: http.MethodPost, ToUndo: http.Method
 // hold for all of them together.
 type Caller struct {
 	options Options
-	turns   *turns
+	slots   *slots
 }
 
 // New returns a Caller.
@@ -78,7 +78,7 @@ func New(o Options) *Caller {
 	o.Parallel = orElse(o.Parallel, 32)
 	o.PerNamespace = orElse(o.PerNamespace, 64)
 	o.PerProcess = orElse(o.PerProcess, 256)
-	return &Caller{options: o, turns: newTurns(o.PerNamespace, o.PerProcess)}
+	return &Caller{options: o, slots: newSlots(o.PerNamespace, o.PerProcess)}
 }
 
 func orElse[T int | time.Duration](value, usual T) T {
@@ -200,10 +200,10 @@ func (r round) alone(ctx context.Context) Result {
 // one asks one pod when it is its turn.
 func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	c := r.caller
-	if err := c.turns.take(begin, pod.Namespace, pod.Name); err != nil {
+	if err := c.slots.take(begin, pod.Namespace, pod.Name); err != nil {
 		return Result{Pod: pod.Name, Outcome: NotAsked}
 	}
-	defer c.turns.give(pod.Namespace, pod.Name)
+	defer c.slots.give(pod.Namespace, pod.Name)
 	if begin.Err() != nil || !c.options.Managed(pod.Namespace) {
 		return Result{Pod: pod.Name, Outcome: NotAsked}
 	}

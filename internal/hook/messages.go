@@ -43,7 +43,7 @@ type Messages struct {
 
 	mu       sync.Mutex
 	groups   map[plan.Key]*recipients
-	places   places
+	quota    quota
 	arrivals int
 	changed  chan struct{} // has something when a call may begin
 }
@@ -91,7 +91,7 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 	}
 	return &Messages{
 		caller: c, options: o, groups: map[plan.Key]*recipients{}, changed: make(chan struct{}, 1),
-		places: places{perNamespace: o.PerNamespace, perProcess: o.PerProcess, namespaces: map[string]int{}},
+		quota: newQuota(o.PerNamespace, o.PerProcess),
 	}
 }
 
@@ -151,13 +151,13 @@ func (m *Messages) Fill(s plan.Snapshot) {
 	present := map[*letter]bool{}
 	for i := range s.Zones {
 		z := &s.Zones[i]
-		if !z.Delay.Asked() && s.Hold.Agreed[z.Name].None() {
+		if !z.Delay.Configured() && s.Hold.Agreed[z.Name].None() {
 			continue
 		}
 		z.Told = map[string]plan.Told{}
 		for _, pod := range z.Pods {
 			l := g.letter(z.Name, pod)
-			if l != nil && (z.Delay.Asked() || l.told.Message == plan.Stay) {
+			if l != nil && (z.Delay.Configured() || l.told.Message == plan.Stay) {
 				l.told.Again = within(l.told.Again, l.rest, s.Now)
 				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong: nobody would believe a note of it
 					l.told.At = s.Now
@@ -209,11 +209,11 @@ func (m *Messages) drop(g *recipients, gone func(*letter) bool) {
 		}
 	}
 	g.waiting = slices.DeleteFunc(g.waiting, func(l *letter) bool { return l.dropped })
-	m.settle(g)
+	m.dropIfEmpty(g)
 }
 
-// settle forgets a group of which nothing is left.
-func (m *Messages) settle(g *recipients) {
+// dropIfEmpty forgets a group of which nothing is left.
+func (m *Messages) dropIfEmpty(g *recipients) {
 	if len(g.letters) > 0 {
 		return
 	}
@@ -260,7 +260,7 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 		l.sent, l.queued = noteOf(l.told), false
 		g.calls++
-		m.places.take(g.key.Namespace)
+		m.quota.take(g.key.Namespace)
 		r := round{caller: m.caller, purpose: purposes[l.sent.message], call: l.call, pods: []Pod{l.pod}}
 		calls.Go(func() {
 			if m.done(g, l, r.alone(ctx)) {
@@ -277,7 +277,7 @@ var purposes = map[plan.Message]Purpose{plan.Leave: ToLeave, plan.Stay: ToStay}
 func (m *Messages) next() *recipients {
 	var best *recipients
 	for _, g := range m.groups {
-		if len(g.waiting) == 0 || g.calls >= m.options.PerGroup || !m.places.free(g.key.Namespace, g.calls > 0) {
+		if len(g.waiting) == 0 || g.calls >= m.options.PerGroup || !m.quota.allows(g.key.Namespace, g.calls > 0) {
 			continue
 		}
 		if best == nil || m.before(g, best) {
@@ -288,7 +288,7 @@ func (m *Messages) next() *recipients {
 }
 
 func (m *Messages) before(a, b *recipients) bool {
-	if inA, inB := m.places.namespaces[a.key.Namespace], m.places.namespaces[b.key.Namespace]; inA != inB {
+	if inA, inB := m.quota.inNamespace[a.key.Namespace], m.quota.inNamespace[b.key.Namespace]; inA != inB {
 		return inA < inB
 	}
 	if a.calls != b.calls {
@@ -317,12 +317,12 @@ func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	defer m.mu.Unlock()
 	defer m.look()
 	g.calls--
-	m.places.give(g.key.Namespace)
+	m.quota.give(g.key.Namespace)
 	sent := l.sent
 	l.sent = note{}
 	switch {
 	case l.dropped:
-		m.settle(g)
+		m.dropIfEmpty(g)
 		return false
 	case noteOf(l.told) != sent:
 		m.enqueue(g, l)

@@ -65,7 +65,7 @@ func breaksPreparedFirst(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 				leave = append(leave, p)
 			}
 		}
-		if len(leave) > 0 && plan.AskedOf(leave) != s.Hold.Decrease.Asked {
+		if len(leave) > 0 && plan.Fingerprint(leave) != s.Hold.Decrease.Asked {
 			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, s.Hold.Decrease.Asked)
 		}
 	}
@@ -75,7 +75,7 @@ func breaksPreparedFirst(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 func breaksDelayKept(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := s.Zone(a.Zone)
-		if a.To >= a.From || !z.Mirror.Asked() || !z.Delay.Asked() {
+		if a.To >= a.From || !z.Mirror.Configured() || !z.Delay.Configured() {
 			continue
 		}
 		ready := 0

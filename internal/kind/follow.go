@@ -27,7 +27,7 @@ import (
 var Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // First is the pause after a first failure; each further one doubles it.
-const First = 100 * time.Millisecond
+const FirstPause = 100 * time.Millisecond
 
 // Follower watches the objects of one kind. All is required but Metadata.
 type Follower struct {
@@ -57,7 +57,7 @@ func (f Follower) Run(ctx context.Context) {
 }
 
 func (f Follower) follow(ctx context.Context, changed <-chan struct{}) {
-	reflector, pause := f.Reads(), First
+	reflector, pause := f.Reads(), FirstPause
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -65,10 +65,10 @@ func (f Follower) follow(ctx context.Context, changed <-chan struct{}) {
 			reflector = f.Reads()
 		}
 		if time.Since(began) > 2*f.Most {
-			pause = First // it had gone well
+			pause = FirstPause // it had gone well
 		}
 		if rest(ctx, pause, changed) {
-			pause = First
+			pause = FirstPause
 		} else {
 			pause = min(2*pause, f.Most)
 		}

@@ -11,7 +11,7 @@ import (
 
 const (
 	// SilentFor is for how long an API server may tell nothing of a kind that is watched
-	// as Brief and Heard have it.
+	// as ShortWatch and WithSigns have it.
 	SilentFor = 3 * time.Minute
 
 	// lasts is for how long one watch is asked for. Not every API server sends bookmarks,
@@ -24,18 +24,18 @@ const (
 	steady = time.Second
 )
 
-// Brief returns what a watch is asked for that Heard listens to.
-func Brief(o metav1.ListOptions) metav1.ListOptions {
+// ShortWatch returns what a watch is asked for that WithSigns listens to.
+func ShortWatch(o metav1.ListOptions) metav1.ListOptions {
 	seconds := int64(lasts / time.Second)
 	o.TimeoutSeconds = &seconds
 	return o
 }
 
-// Heard passes on what a watch tells, for as long as Brief asks for. It calls sign with
+// WithSigns passes on what a watch tells, for as long as ShortWatch asks for. It calls sign with
 // each of it, bookmarks among it, and once when the watch has stayed open for a while. An
 // error is no sign. Where the watch begins with all that exists nothing is one until all
 // of it has been told, which all hears.
-func Heard(events watch.Interface, o metav1.ListOptions, all, sign func()) watch.Interface {
+func WithSigns(events watch.Interface, o metav1.ListOptions, all, sign func()) watch.Interface {
 	h := &heard{Interface: events, passed: make(chan watch.Event), stopped: make(chan struct{}), all: all, sign: sign}
 	h.begins = o.SendInitialEvents != nil && *o.SendInitialEvents
 	go h.pass()

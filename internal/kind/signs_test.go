@@ -24,7 +24,7 @@ func listen(t *testing.T, o metav1.ListOptions, test func(*listener)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{t: t, FakeWatcher: watch.NewFake()}
-		l.heard = kind.Heard(l.FakeWatcher, o, func() { l.all++ }, func() { l.sign++ })
+		l.heard = kind.WithSigns(l.FakeWatcher, o, func() { l.all++ }, func() { l.sign++ })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -85,7 +85,7 @@ func TestNothingIsASignBeforeAllIsTold(t *testing.T) {
 }
 
 func TestAWatchThatTheAPIServerDoesNotEndIsEnded(t *testing.T) {
-	asked := kind.Brief(metav1.ListOptions{})
+	asked := kind.ShortWatch(metav1.ListOptions{})
 	listen(t, asked, func(l *listener) {
 		limit := time.Duration(*asked.TimeoutSeconds) * time.Second
 		time.Sleep(limit)

@@ -4,7 +4,7 @@ package mutants
 var delays = []Mutant{
 	{
 		Name:  "pods told to leave for whom the hold has no room",
-		Edits: []Edit{{delay, "max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)", "max(z.wish.asked, z.Replicas-MaxAgreed)"}},
+		Edits: []Edit{{messages, "max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)", "max(z.wish.asked, z.Replicas-MaxAgreed)"}},
 		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
@@ -34,12 +34,12 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed",
-		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
+		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed, seen by the check",
-		Edits: []Edit{{delay, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
+		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
@@ -54,7 +54,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
-		Edits: []Edit{{delay, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
+		Edits: []Edit{{messages, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
 		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
 	},
 	{
@@ -79,7 +79,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
-		Edits: []Edit{{delay, "return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.asked && !parts(pod)"}},
+		Edits: []Edit{{messages, "return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.asked && !parts(pod)"}},
 		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
 	},
 	{
@@ -109,12 +109,12 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "who agreed noted over what nobody has read",
-		Edits: []Edit{{agreed, "if !s.Hold.Exists && !s.Live {", "if false {"}},
+		Edits: []Edit{{holdAgreed, "if !s.Hold.Exists && !s.Live {", "if false {"}},
 		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "look live",
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
-		Edits: []Edit{{agreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
+		Edits: []Edit{{holdAgreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
 		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
@@ -144,7 +144,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods asked on what the caches say of the hold",
-		Edits: []Edit{{cover, " || asksPods(steps)):", "):"}},
+		Edits: []Edit{{holdDecision, " || asksPods(steps)):", "):"}},
 		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
 	},
 }

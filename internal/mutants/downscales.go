@@ -4,12 +4,12 @@ package mutants
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{cover, "!s.Live && (changes || endsGrants(steps)", "!s.Live && (endsGrants(steps)"}},
+		Edits: []Edit{{holdDecision, "!s.Live && (changes || endsGrants(steps)", "!s.Live && (endsGrants(steps)"}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
 		Name:  "downscale ended before its last pod",
-		Edits: []Edit{{shrink, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
+		Edits: []Edit{{decreaseState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
 		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleSeen",
 	},
 	{
@@ -50,7 +50,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
-		Edits: []Edit{{"internal/controller/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Told", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Told"}},
+		Edits: []Edit{{"internal/controller/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
 		Test:  "internal/controller/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
 	},
 	{
@@ -81,7 +81,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "minimum time between downscales one instant longer",
-		Edits: []Edit{{admit, "until := last.Add(between); b.Now.Before(until)", "until := last.Add(between); !b.Now.After(until)"}},
+		Edits: []Edit{{downscaleTime, "until := last.Add(between); b.Now.Before(until)", "until := last.Add(between); !b.Now.After(until)"}},
 		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
 	},
 	{
@@ -99,7 +99,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:   "downscale that counts from the yes to it",
-		Edits:  []Edit{{record, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
+		Edits:  []Edit{{holdRecord, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
 		Test:   "internal/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
 		Rule:   "dated",
 		Remark: "TestWalk finds it in 547 schedules",
@@ -111,19 +111,19 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "seen downscale noted over the hold of another zone",
-		Edits: []Edit{{shrink, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
+		Edits: []Edit{{decreaseState, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
 		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
 	},
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
-		Edits: []Edit{{asked, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
+		Edits: []Edit{{decreaseSteps, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
 		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
 	},
 	{
 		Name: "downscale and rollout of another zone at once",
 		Edits: []Edit{
 			{guards, "if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.decreaseElsewhere(zone); false {"},
-			{shrink, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
+			{decreaseState, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
 		},
 		Test: scenarios + "a-downscale-that-was-admitted-keeps-rollouts-of-other-zones-away", Rule: "delete zone-a-0",
 	},
@@ -149,7 +149,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod told to stay that nobody can have asked",
-		Edits: []Edit{{shrink, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
+		Edits: []Edit{{decreaseState, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
 		Test:  "internal/plan TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
 	},
 	{
@@ -164,7 +164,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "turn of a group that every request makes anew",
-		Edits: []Edit{{"internal/admission/turns.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
+		Edits: []Edit{{"internal/admission/group_locks.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
 		Test:  "internal/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
 		Remark: "across replicas the Lease decides: see the next one, and the mutants that write it",
 	},

@@ -49,24 +49,24 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction void once its pod has another version",
-		Edits: []Edit{{fate, "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
+		Edits: []Edit{{planHold, "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
 		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen",
-		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
+		Edits: []Edit{{planHold, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen, seen by the check",
-		Edits: []Edit{{fate, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
+		Edits: []Edit{{planHold, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
 		Name: "granted eviction that ends while the API server works on it",
 		Edits: []Edit{
-			{fate, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
-			{granted, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
+			{planHold, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
+			{invariantGrant, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
 		},
 		Test: walk, Rule: "NotedFirst",
 		Remark: "the explorer has no lengths of time",
@@ -74,8 +74,8 @@ var evictions = []Mutant{
 	{
 		Name: "granted eviction that ends on caches",
 		Edits: []Edit{
-			{fate, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
-			{cover, "!s.Live && (changes || endsGrants(steps) || ", "!s.Live && (changes || "},
+			{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
+			{holdDecision, "!s.Live && (changes || endsGrants(steps) || ", "!s.Live && (changes || "},
 		},
 		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
@@ -106,7 +106,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{cover, "decision.Need == Carry && (changes || endsGrants(steps))", "false && (changes || endsGrants(steps))"}},
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || endsGrants(steps))", "false && (changes || endsGrants(steps))"}},
 		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end grant of zone-a-1",
 	},
 	{
@@ -116,12 +116,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction forgotten for the repair of its pod",
-		Edits: []Edit{{record, "stays := i.Granted() && !i.Succeeded(d.UID, d.Version)", "stays := false"}, blind},
+		Edits: []Edit{{holdRecord, "stays := i.Granted() && !i.Succeeded(d.UID, d.Version)", "stays := false"}, blind},
 		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction that takes the hold without a look",
-		Edits: []Edit{{grants, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {", "if false {"}, blindToEvictions},
+		Edits: []Edit{{holdEvict, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {", "if false {"}, blindToEvictions},
 		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -182,7 +182,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction that is noted in place of others",
-		Edits: []Edit{{grants, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
+		Edits: []Edit{{holdEvict, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
 		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",
 	},
 	{

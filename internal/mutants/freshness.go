@@ -4,39 +4,39 @@ package mutants
 var freshness = []Mutant{
 	{
 		Name:  "freshness ignores looks",
-		Edits: []Edit{{known, "k.looks = append(k.looks, live)", ""}},
+		Edits: []Edit{{freshnessKnown, "k.looks = append(k.looks, live)", ""}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "freshness ignores that a pod had gone",
-		Edits: []Edit{{known, "\treturn lingering(view, look)\n", "\t_ = lingering\n\treturn \"\"\n"}},
+		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, look)\n", "\t_ = lingering\n\treturn \"\"\n"}},
 		Test:  explore + "two pods at a time while others delete pods and replies get lost", Rule: "WithinBudget",
 	},
 	{
 		Name:   "freshness takes absence for an end",
-		Edits:  []Edit{{known, "\treturn view >= wanted\n", "\treturn true\n"}},
+		Edits:  []Edit{{freshnessKnown, "\treturn view >= wanted\n", "\treturn true\n"}},
 		Test:   "internal/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
 		Rule:   "pod zone-a-0 after version 10",
 		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
 	},
 	{
 		Name:  "older look in place of a newer one",
-		Edits: []Edit{{known, "return olderThan(live, former) == \"\"", "return true"}},
+		Edits: []Edit{{freshnessKnown, "return olderThan(live, former) == \"\"", "return true"}},
 		Test:  "internal/freshness TestALookThatEndsLaterHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
 	},
 	{
 		Name:  "freshness ignores own deletes and touches",
-		Edits: []Edit{{known, "\tk.moved[pod] = version\n", "\t_, _ = pod, version\n"}},
+		Edits: []Edit{{freshnessKnown, "\tk.moved[pod] = version\n", "\t_, _ = pod, version\n"}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
 	},
 	{
 		Name:  "freshness ignores own adoptions",
-		Edits: []Edit{{known, "\tk.written[zone] = version\n", "\t_, _ = zone, version\n"}},
+		Edits: []Edit{{freshnessKnown, "\tk.written[zone] = version\n", "\t_, _ = zone, version\n"}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
 	},
 	{
 		Name:  "freshness never content",
-		Edits: []Edit{{known, "if (present && pod.Version == version) || !reached(", "if present || !reached("}},
+		Edits: []Edit{{freshnessKnown, "if (present && pod.Version == version) || !reached(", "if present || !reached("}},
 		Test:  explore + "two pods at a time while the operator dies", Rule: "Progress",
 	},
 }

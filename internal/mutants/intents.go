@@ -4,53 +4,53 @@ package mutants
 var intents = []Mutant{
 	{
 		Name:  "intent dropped by time alone",
-		Edits: []Edit{{fate, "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn Void\n"}, blind},
+		Edits: []Edit{{planHold, "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn Void\n"}, blind},
 		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent dropped since its pod is not seen, however old the view",
-		Edits: []Edit{{fate, "if !stillWanted && s.PodsAt >= i.Version {", "if !stillWanted {"}, blind},
+		Edits: []Edit{{planHold, "if !stillWanted && s.PodsAt >= i.Version {", "if !stillWanted {"}, blind},
 		Test:  explore + "scaling up while the operator dies and requests come late", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent dropped since an older pod of that name is seen",
-		Edits: []Edit{{fate, "\tcase pod.Version <= i.Version:\n\t\treturn Open // an older incarnation: this view is behind\n", ""}, blind},
+		Edits: []Edit{{planHold, "\tcase pod.Version <= i.Version:\n\t\treturn Open // an older incarnation: this view is behind\n", ""}, blind},
 		Test:  explore + "two templates while the operator dies and requests come late", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent that is no longer wanted dropped without a touch",
-		Edits: []Edit{{fate, "\tcase pod.Version == i.Version:\n\t\treturn Pending\n", ""}, blind},
+		Edits: []Edit{{planHold, "\tcase pod.Version == i.Version:\n\t\treturn Pending\n", ""}, blind},
 		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "hold taken without a look",
-		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "stale hold taken over without a look",
-		Edits: []Edit{{cover, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deeds) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deeds) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "record of another process gone on with without a look",
-		Edits: []Edit{{cover, "if h.Holder != holder || !h.Own {", "if h.Holder != holder {"}},
+		Edits: []Edit{{holdDecision, "if h.Holder != holder || !h.Own {", "if h.Holder != holder {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "repair planned on caches alone",
-		Edits: []Edit{{cover, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
+		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
 		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
 	},
 	{
 		Name:  "intents of others left out of the record",
-		Edits: []Edit{{record, "case !anew || d.AlreadyNoted || stays:", "case false && (!anew || d.AlreadyNoted || stays):"}, blind},
+		Edits: []Edit{{holdRecord, "case !anew || d.AlreadyNoted || stays:", "case false && (!anew || d.AlreadyNoted || stays):"}, blind},
 		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "repair in the place of an intent finds no room in a full hold",
-		Edits: []Edit{{record, "return !d.Up && replaced[d.Pod] },", "return !d.Up && replaced[d.Pod] && false },"}},
+		Edits: []Edit{{holdRecord, "return !d.Up && replaced[d.Pod] },", "return !d.Up && replaced[d.Pod] && false },"}},
 		Test:  "internal/hold TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent", Rule: "GrantKept",
 	},
 	{

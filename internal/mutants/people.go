@@ -19,17 +19,17 @@ var people = []Mutant{
 	},
 	{
 		Name:  "person who drives out a rollout",
-		Edits: []Edit{{manual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
+		Edits: []Edit{{holdManual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
 		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
 	},
 	{
 		Name:  "person who holds while a pod is on its way",
-		Edits: []Edit{{manual, "case len(h.Intents) > 0:", "case false:"}},
+		Edits: []Edit{{holdManual, "case len(h.Intents) > 0:", "case false:"}},
 		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
 	},
 	{
 		Name:  "person who gives back what lockstep holds",
-		Edits: []Edit{{manual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
+		Edits: []Edit{{holdManual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
 		Test:  "internal/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
 	},
 }

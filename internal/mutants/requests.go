@@ -39,7 +39,7 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "writers go on until the hold expires",
-		Edits: []Edit{{term, "record.Renewed.Add(record.Duration - Margin)", "record.Renewed.Add(record.Duration)"}},
+		Edits: []Edit{{holdTerm, "record.Renewed.Add(record.Duration - Margin)", "record.Renewed.Add(record.Duration)"}},
 		Test:  "internal/act TestNothingIsSentUnderAHoldThatCouldExpire", Rule: "want 0 in at most",
 	},
 	{

@@ -4,7 +4,7 @@ package mutants
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{replicas, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{decreaseSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -24,32 +24,32 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale that somebody else asked for carried out",
-		Edits: []Edit{{shrink, "\tcase d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.Course(d) == Awaited:\n"}},
+		Edits: []Edit{{decreaseSteps, "\tcase d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.Course(d) == Awaited:\n"}},
 		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DecreaseNoted",
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{cover, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
+		Edits: []Edit{{holdDecision, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
 		Test:  "internal/hold TestCover", Rule: `want "look live"`,
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
-		Edits: []Edit{{replicas, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
+		Edits: []Edit{{decreaseSteps, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
-		Edits: []Edit{{replicas, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
+		Edits: []Edit{{decreaseSteps, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
-		Edits: []Edit{{replicas, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
+		Edits: []Edit{{decreaseSteps, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
 		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
 	},
 	{
 		Name:  "own downscale takes along who was not asked",
-		Edits: []Edit{{replicas, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if false {"}},
+		Edits: []Edit{{decreaseSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
 	},
 	{
@@ -69,12 +69,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "time of a downscale that was only seen lost to the next one",
-		Edits: []Edit{{record, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
+		Edits: []Edit{{holdRecord, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
 		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
 	},
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
-		Edits: []Edit{{record, "(next.None() || next.Generation == plan.Seen)", "next.None()"}},
+		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == plan.SeenInEffect)", "next.None()"}},
 		Test:  "internal/hold TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
 	},
 	{
@@ -84,7 +84,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
-		Edits: []Edit{{"internal/plan/asked.go", "return b.endUnheard(d, asked.Failed)", "return []Action{EndDecrease{Decrease: d, Failed: asked.Failed}}"}},
+		Edits: []Edit{{decreaseSteps, "return b.endUnheard(d, asked.Failed)", "return []Action{EndDecrease{Decrease: d, Failed: asked.Failed}}"}},
 		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
 	},
 	{
@@ -94,7 +94,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
-		Edits: []Edit{{cover, "if noted.None() || byHand {", "if noted.None() || (byHand && false) {"}},
+		Edits: []Edit{{holdDecision, "if noted.None() || byHand {", "if noted.None() || (byHand && false) {"}},
 		Test:  "internal/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
 	},
 	{
@@ -109,7 +109,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale that was only seen counts as judged",
-		Edits: []Edit{{shrink, "Generation: Seen,", "Generation: max(1, z.Generation-1),"}},
+		Edits: []Edit{{decreaseState, "Generation: SeenInEffect,", "Generation: max(1, z.Generation-1),"}},
 		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
 	},
 	{
@@ -149,17 +149,17 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although somebody declined",
-		Edits: []Edit{{asked, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {asked, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
+		Edits: []Edit{{decreaseSteps, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {decreaseSteps, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
-		Edits: []Edit{{replicas, "if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
+		Edits: []Edit{{decreaseSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
 		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
-		Edits: []Edit{{shrink, "[]func() []Action{b.undoOrphanedPreparation, b.adoptDecrease}", "[]func() []Action{b.adoptDecrease}"}},
+		Edits: []Edit{{decreaseSteps, "b.undoOrphanedPreparation(); steps != nil", "b.undoOrphanedPreparation(); false && steps != nil"}},
 		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{
@@ -174,12 +174,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
-		Edits: []Edit{{shrink, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {shrink, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
+		Edits: []Edit{{decreaseSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {decreaseSteps, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
 		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
 	},
 	{
 		Name:  "leader counts before what is mirrored",
-		Edits: []Edit{{replicas, "\tcase z.Mirror.Asked():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Edits: []Edit{{replicas, "\tcase z.Mirror.Configured():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
 		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
 	},
 	{

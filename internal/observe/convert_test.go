@@ -206,7 +206,7 @@ func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
 	told := &messages{}
 	server := newLibrary(newSet("zone-a", delayed("app")), newPod("zone-a", 0))
 	o := newObserver(t, server.client(t))
-	o.told = told
+	o.messages = told
 	show(o, newSet("zone-a", delayed("app")))
 	show(o, newPod("zone-a", 0))
 	live, err := o.Live(t.Context(), store)

@@ -31,11 +31,11 @@ type Options struct {
 	// no-downscale; nil: nobody wants to know.
 	Metadata metadataclient.Interface
 	Scales   Scales // nil: what zones take over is not known
-	// Told knows what pods of zones with a delay were told; nil: nobody was told
+	// Messages knows what pods of zones with a delay were told; nil: nobody was told
 	// anything.
-	Told Told
+	Messages Messages
 	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
-	Asked Asked
+	Preparations Preparations
 	// Now is what times in API objects are compared with; time.Now.
 	Now func() time.Time
 	// Budgets knows the budgets for evictions; nil: there are none.
@@ -43,31 +43,31 @@ type Options struct {
 }
 
 // Asked tells a snapshot what its pods were asked about a decrease.
-type Asked interface {
+type Preparations interface {
 	Fill(s *plan.Snapshot)
 }
 
-// Told tells zones of a group what their pods were told last. It may forget what
+// Messages tells zones of a group what their pods were told last. It may forget what
 // it knows of pods that are not among them.
-type Told interface {
+type Messages interface {
 	Fill(s plan.Snapshot)
 }
 
 // Observer owns the caches. Make one with New, give it its listeners, run it.
 type Observer struct {
-	client     kubernetes.Interface
-	holds      *lease.Store
-	only       string
-	pods       cache.SharedIndexInformer
-	zones      cache.SharedIndexInformer
-	namespaces cache.SharedIndexInformer            // nil in single-namespace mode
-	labelled   map[string]cache.SharedIndexInformer // by resource; empty without webhooks
-	scales     Scales                               // may be nil
-	wanting    sync.Mutex
-	told       Told
-	asked      Asked
-	budgets    Budgets
-	now        func() time.Time
+	client       kubernetes.Interface
+	holds        *lease.Store
+	only         string
+	pods         cache.SharedIndexInformer
+	zones        cache.SharedIndexInformer
+	namespaces   cache.SharedIndexInformer            // nil in single-namespace mode
+	labelled     map[string]cache.SharedIndexInformer // by resource; empty without webhooks
+	scales       Scales                               // may be nil
+	wanting      sync.Mutex
+	messages     Messages
+	preparations Preparations
+	budgets      Budgets
+	now          func() time.Time
 }
 
 // Names of indexes.
@@ -86,16 +86,16 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(opts.Namespace))
 	o := &Observer{
-		client:  client,
-		holds:   holds,
-		only:    opts.Namespace,
-		told:    opts.Told,
-		asked:   opts.Asked,
-		budgets: opts.Budgets,
-		pods:    coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
-		zones:   factory.Apps().V1().StatefulSets().Informer(),
-		scales:  opts.Scales,
-		now:     opts.Now,
+		client:       client,
+		holds:        holds,
+		only:         opts.Namespace,
+		messages:     opts.Messages,
+		preparations: opts.Preparations,
+		budgets:      opts.Budgets,
+		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
+		zones:        factory.Apps().V1().StatefulSets().Informer(),
+		scales:       opts.Scales,
+		now:          opts.Now,
 	}
 	if o.now == nil {
 		o.now = time.Now

@@ -41,11 +41,11 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 func (o *Observer) fill(s *plan.Snapshot) {
 	s.Unread = !o.BudgetsKnown() // before what it vouches for
 	s.Budgets = o.budgetsOf(s.Key.Namespace)
-	if o.told != nil {
-		o.told.Fill(*s)
+	if o.messages != nil {
+		o.messages.Fill(*s)
 	}
-	if o.asked != nil {
-		o.asked.Fill(s)
+	if o.preparations != nil {
+		o.preparations.Fill(s)
 	}
 }
 
@@ -55,7 +55,7 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 }
 
 func (o *Observer) withPods(z plan.Zone) plan.Zone {
-	places := placesOf(lookup[*podRecord](o.pods, byOwner, z.UID))
+	places := inPodOrder(lookup[*podRecord](o.pods, byOwner, z.UID))
 	z.Pods = slices.Grow(z.Pods, len(places)) // the same
 	for _, p := range places {
 		z.Pods = append(z.Pods, p.record.pod)
@@ -63,20 +63,20 @@ func (o *Observer) withPods(z plan.Zone) plan.Zone {
 	return z
 }
 
-// place is where a pod stands in its zone. It is much smaller than the pod.
-type place struct {
+// orderedPod is where a pod stands in its zone. It is much smaller than the pod.
+type orderedPod struct {
 	ordinal int
 	name    string
 	record  *podRecord
 }
 
-// placesOf returns pods in order.
-func placesOf(records []*podRecord) []place {
-	places := make([]place, len(records))
+// inPodOrder returns pods in order.
+func inPodOrder(records []*podRecord) []orderedPod {
+	places := make([]orderedPod, len(records))
 	for i, r := range records {
-		places[i] = place{r.pod.Ordinal, r.pod.Name, r}
+		places[i] = orderedPod{r.pod.Ordinal, r.pod.Name, r}
 	}
-	slices.SortFunc(places, func(a, b place) int { return inOrder(a.ordinal, b.ordinal, a.name, b.name) })
+	slices.SortFunc(places, func(a, b orderedPod) int { return inOrder(a.ordinal, b.ordinal, a.name, b.name) })
 	return places
 }
 

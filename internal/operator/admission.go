@@ -59,7 +59,7 @@ func (o *Operator) askPods() *hook.Preparations {
 
 // admission answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
-	turns := &admission.Turns{}
+	turns := &admission.GroupLocks{}
 	holds := admission.Holds{Store: o.holds, Managed: o.observer.Managed}
 	o.downscales = &admission.PrepareDownscale{
 		Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,

@@ -37,34 +37,34 @@ import (
 
 // Operator is one process of lockstep.
 type Operator struct {
-	config     config.Config
-	log        *logrus.Logger
-	metrics    *telemetry.Metrics
-	tracer     trace.Tracer
-	spans      *spans.Rollouts
-	flush      func(context.Context) error
-	identity   string
-	clients    clients
-	events     events.EventBroadcaster
-	access     *access.Review
-	holds      *lease.Store
-	pods       hook.Zones
-	messages   *hook.Messages
-	asking     *hook.Preparations
-	references *reference.Book
-	budgets    *budgets.Book
-	observer   *observe.Observer
-	reporter   *report.Reporter
-	executor   *act.Executor
-	controller *group.Controller
-	fresh      *freshness.Log
-	webhooks   *webhooks                   // nil: none are served
-	downscales *admission.PrepareDownscale // nil: as well
-	decisions  *decisions                  // nil: budgets are not told
-	underway   *underway
-	loop       atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
-	telling    atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
-	showing    atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
+	config       config.Config
+	log          *logrus.Logger
+	metrics      *telemetry.Metrics
+	tracer       trace.Tracer
+	spans        *spans.Rollouts
+	flush        func(context.Context) error
+	identity     string
+	clients      clients
+	events       events.EventBroadcaster
+	access       *access.Review
+	holds        *lease.Store
+	pods         hook.Zones
+	messages     *hook.Messages
+	preparations *hook.Preparations
+	references   *reference.Book
+	budgets      *budgets.Book
+	observer     *observe.Observer
+	reporter     *report.Reporter
+	executor     *act.Executor
+	controller   *group.Controller
+	fresh        *freshness.Log
+	webhooks     *webhooks                   // nil: none are served
+	downscales   *admission.PrepareDownscale // nil: as well
+	decisions    *decisions                  // nil: budgets are not told
+	underway     *underway
+	loop         atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
+	telling      atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
+	showing      atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
 }
 
 // flushTimeout bounds how long the last spans may take at the end.
@@ -109,7 +109,7 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	o.messages, o.asking = o.tellPods(), o.askPods()
+	o.messages, o.preparations = o.tellPods(), o.askPods()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
@@ -117,7 +117,7 @@ func (o *Operator) assemble() error {
 		Client: o.clients.dynamic, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
 	watched := observe.Options{
-		Namespace: only, Selector: selector, Scales: o.references, Told: o.messages, Asked: o.asking, Now: o.clients.clock.Now, Budgets: o.budgets,
+		Namespace: only, Selector: selector, Scales: o.references, Messages: o.messages, Preparations: o.preparations, Now: o.clients.clock.Now, Budgets: o.budgets,
 	}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
@@ -130,19 +130,19 @@ func (o *Operator) assemble() error {
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{
-		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Asking: o.asking, Told: o.messages,
+		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Preparations: o.preparations, Messages: o.messages,
 		Fresh: o.fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
 	o.controller = &group.Controller{
-		Observer: o.observer,
-		Executor: o.executor,
-		Reporter: voices{o.reporter, o.showing.Load},
-		Holds:    o.holds,
-		Told:     o.messages,
-		Asked:    o.asking,
-		Traces:   o.spans,
-		Fresh:    o.fresh,
-		Log:      o.log,
+		Observer:     o.observer,
+		Executor:     o.executor,
+		Reporter:     voices{o.reporter, o.showing.Load},
+		Holds:        o.holds,
+		Messages:     o.messages,
+		Preparations: o.preparations,
+		Traces:       o.spans,
+		Fresh:        o.fresh,
+		Log:          o.log,
 	}
 	if o.config.ServerTLS.Enabled {
 		if o.webhooks, err = newWebhooks(o); err != nil {

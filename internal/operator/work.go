@@ -84,7 +84,7 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	telling.Go(func() { o.messages.Run(ctx) })
-	telling.Go(func() { o.asking.Run(ctx) })
+	telling.Go(func() { o.preparations.Run(ctx) })
 	l.Run(ctx)
 	telling.Wait() // before anybody else leads and tells the same pods
 	o.resign()
@@ -175,7 +175,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		o.metrics.OptedOut()
 		o.metrics.ForgetNamespace(namespace)
 		o.messages.ForgetNamespace(namespace)
-		o.asking.ForgetNamespace(namespace)
+		o.preparations.ForgetNamespace(namespace)
 		o.fresh.ForgetBut(namespace, groups) // a look finds also what nobody holds
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -22,7 +20,7 @@ func (r DownscaleRequest) decrease() Decrease {
 	return Decrease{Zone: r.Zone, UID: r.UID, Version: r.Version, From: r.From, To: r.To}
 }
 
-// Verdict is the answer to a DownscaleRequest.
+// DownscaleAnswer is the answer to a DownscaleRequest.
 type DownscaleAnswer struct {
 	Because Refusal  // none: it is allowed
 	Note    Decrease // what the hold must say before the yes; none where nothing has to
@@ -204,31 +202,12 @@ func (b *board) admitWithoutHold(d departure) DownscaleAnswer {
 	return DownscaleAnswer{Because: firstOf(holdUnreadable(b), objectMoved(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
 }
 
-// shrinksElsewhere objects while another zone may shrink at any moment: when that will
-// have been is not known yet.
-func shrinksElsewhere(b *board, d departure) Refusal {
-	noted := b.Hold.Decrease
-	other, exists := b.standing(noted.Zone)
-	if noted.Zone == d.Zone || noted.Stage == Undoing || !exists || max(d.zone.MinBetween.Duration, other.MinBetween.Duration) == 0 {
-		return Refusal{}
-	}
-	if course := b.Course(noted); course != Awaited && course != Unseen {
-		return Refusal{}
-	}
-	return b.held(noted.Zone, "")
-}
-
 // holdUnreadable objects where nothing can be added to what the hold says.
 func holdUnreadable(b *board) Refusal {
 	if b.Hold.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
 	return Refusal{}
-}
-
-// keepsTime tells whether zones of the group ask for time between their downscales.
-func (b *board) keepsTime() bool {
-	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
 }
 
 func objectMoved(_ *board, d departure) Refusal {
@@ -271,67 +250,6 @@ func cannotPrepare(_ *board, d departure) Refusal {
 		}
 	}
 	return Refusal{}
-}
-
-// tooSoon holds for every zone that shrank, against the larger of the two
-// zones' minimum times. A time that is just over has passed.
-func tooSoon(b *board, d departure) Refusal {
-	for _, z := range b.standings {
-		if z.Name == d.Zone {
-			continue
-		}
-		last, between := b.lastDownscale(z.Zone), max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
-		if last.IsZero() || between == 0 {
-			continue
-		}
-		if until := last.Add(between); b.Now.Before(until) {
-			return Refusal{Code: reason.DownscaleTooSoon, Zone: z.Name, Until: until}
-		}
-	}
-	return firstOf(b.tooSoonAfterGone(d), b.unreadableTimes(d.zone))
-}
-
-// tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
-func (b *board) tooSoonAfterGone(d departure) Refusal {
-	between := d.zone.MinBetween.Duration
-	if between == 0 || !b.Hold.Exists { // the predecessor tracked whole namespaces
-		return Refusal{}
-	}
-	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Decrease.Zone) {
-		until := b.shrankByHold(zone).Add(between)
-		if _, exists := b.Zone(zone); !exists && b.Now.Before(until) {
-			return Refusal{Code: reason.DownscaleTooSoon, Detail: "after a zone that left the group", Until: until}
-		}
-	}
-	return Refusal{}
-}
-
-// unreadableTimes objects to what would have to be compared and cannot be read.
-func (b *board) unreadableTimes(shrinks *standing) Refusal {
-	for _, z := range b.standings {
-		switch {
-		case z.MinBetween.Invalid != "":
-			return Refusal{Code: reason.InvalidDownscaleTime, Zone: z.Name, Detail: z.MinBetween.Invalid}
-		case z.Name != shrinks.Name && z.Downscaled.Invalid != "":
-			return Refusal{Code: reason.InvalidDownscaleTime, Zone: z.Name, Detail: z.Downscaled.Invalid}
-		}
-	}
-	return Refusal{}
-}
-
-// lastDownscale returns when a zone shrank last: the later one of what its
-// annotation says and of what the hold says.
-func (b *board) lastDownscale(z *Zone) time.Time {
-	return latest(z.Downscaled.Time, b.shrankByHold(z.Name))
-}
-
-// shrankByHold returns when a zone shrank last, or may have, by what the hold says.
-func (b *board) shrankByHold(zone string) time.Time {
-	last := b.Hold.Downscaled[zone]
-	if d := b.Hold.Decrease; d.Zone == zone && b.Shrank(d) {
-		return latest(last, d.EffectiveBy(b.Now)) // its end has not been written yet
-	}
-	return last
 }
 
 // othersBeforeDownscale objects while an operation of another zone waits that was

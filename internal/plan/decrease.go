@@ -21,7 +21,7 @@ type Decrease struct {
 	From       int     // its spec.replicas
 	To         int     // what is asked for
 	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
-	Asked      string  // who agreed to leave by a decrease of lockstep's own, as AskedOf tells
+	Asked      string  // who agreed to leave by a decrease of lockstep's own, as Fingerprint tells
 	Stage      Stage
 	Ours       bool      // lockstep itself makes it; else somebody else asked, or it was seen
 	Since      time.Time // when it got to its stage
@@ -77,7 +77,7 @@ const (
 )
 
 // Seen stands for the generation of a decrease that was noted when it was in effect.
-const Seen = -1
+const SeenInEffect = -1
 
 // None tells whether nothing is noted.
 func (d Decrease) None() bool { return d.Zone == "" }
@@ -156,7 +156,7 @@ func (s *Snapshot) Shrank(d Decrease) bool {
 		z, exists := s.Zone(d.Zone)
 		gone := !exists || z.UID != d.UID
 		saidYes := d.Stage != Preparing && d.Generation > 0
-		return d.Generation == Seen || (saidYes && (gone || z.Generation >= d.Generation+2))
+		return d.Generation == SeenInEffect || (saidYes && (gone || z.Generation >= d.Generation+2))
 	case Unseen, Awaited:
 	}
 	return false
@@ -181,9 +181,9 @@ func (s *Snapshot) patience(d Decrease) time.Time {
 	return d.Since.Add(limit)
 }
 
-// AskedOf returns by what the hold knows again which pods agreed to leave; none
+// Fingerprint returns by what the hold knows again which pods agreed to leave; none
 // are the empty text.
-func AskedOf(pods []Pod) string {
+func Fingerprint(pods []Pod) string {
 	if len(pods) == 0 {
 		return ""
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,60 +16,11 @@ type Delay struct {
 	Invalid string // what is wrong with what was written; the zone does not shrink
 }
 
-// Asked tells whether pods that leave wait.
-func (d Delay) Asked() bool { return d.For > 0 || d.Invalid != "" }
-
-// Message is what a pod of a zone with a delay is told.
-type Message string
-
-const (
-	// Leave: the pod will leave when the delay is over.
-	Leave Message = "leave"
-	// Stay: the pod does not leave.
-	Stay Message = "stay"
-)
-
-// Told is the last message that this process sent to a pod, and what came of it.
-type Told struct {
-	Message  Message
-	Call     Call      // by which it was sent
-	Underway bool      // it has not answered yet, or it is not its turn yet
-	Failed   bool      // it did not agree
-	Why      string    // it did not
-	Ready    time.Time // since when the pod was Ready as the message was handed over; zero: it was not
-	At       time.Time // when the message was handed over or, once not Underway, when it was answered or failed
-	Since    time.Time // of an answer to Leave: since when the pod is ready to leave, by its own clock
-	Again    time.Time // once not Underway: when it is to be told again; zero: never
-}
-
-// agrees tells whether a pod said that it is ready to leave, and has not been
-// restarted since.
-func (t Told) agrees(call Call, pod Pod) bool {
-	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
-}
-
-// has tells whether a message by a call was the last one, and has had its answer.
-func (t Told) has(message Message, call Call) bool {
-	return t.Message == message && t.Call == call && !t.Underway
-}
-
-// outlived tells whether a pod may have lost what it prepared: it has stopped being
-// Ready, or become so, since it was told to leave. Times are compared for being the
-// same, so no clock matters.
-func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
-
-// isDue tells whether a pod has to be told something, or to be told it again.
-func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
-	over := !t.Again.IsZero() && !now.Before(t.Again)
-	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
-}
+// Configured tells whether pods that leave wait.
+func (d Delay) Configured() bool { return d.For > 0 || d.Invalid != "" }
 
 // delays tells whether pods of the zone that leave wait.
-func (z *Zone) delays() bool { return z.Mirror.Asked() && z.Delay.Asked() }
-
-// tells tells whether pods of the zone are told what will become of them: it is
-// known who leaves, and how to tell them.
-func (z *standing) tells() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
+func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configured() }
 
 // delayed returns what is left of a wish: a zone with a delay shrinks only as far
 // as its last pods have been ready to leave for long enough, one after the other
@@ -176,79 +126,10 @@ func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 // unreleased objects while somebody does not know that he stays who was prepared by a
 // call that does not count any more, in whichever zone: he may serve less than he could.
 func (b *board) unreleased(z *Zone) Refusal {
-	if !b.tells() {
+	if !b.maySendMessages() {
 		return Refusal{}
 	}
 	return b.parting(z)
-}
-
-// tells tells whether pods of the group are told anything.
-func (b *board) tells() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
-
-// tell returns what pods are told now, and before that what the hold notes of
-// them: nobody is told to stay while the hold still notes that he agreed to leave,
-// or his next way out would be too short.
-func (b *board) tell() []Action {
-	if !b.tells() {
-		return nil
-	}
-	var notes, messages []Action
-	for _, z := range b.standings {
-		next := b.agreed(z)
-		if !next.equal(b.Hold.Agreed[z.Name]) {
-			notes = append(notes, NoteAgreed{Zone: z.Name, Agreed: next})
-		}
-		messages = append(messages, b.messages(z, next)...)
-	}
-	return append(append(notes, b.vanished()...), messages...)
-}
-
-// vanished drops what is noted of zones that are none of the group any more.
-func (b *board) vanished() []Action {
-	if len(b.Hold.Agreed) == 0 || len(b.Zones) == 0 {
-		return nil
-	}
-	var notes []Action
-	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Agreed), CompareNatural) {
-		if _, exists := b.Zone(zone); !exists {
-			notes = append(notes, NoteAgreed{Zone: zone})
-		}
-	}
-	return notes
-}
-
-// messages returns what pods of a zone are told. Who was prepared by a call that
-// does not count any more hears by that one that he stays. Those whom the hold has no
-// room to note hear that they leave once others have left.
-func (b *board) messages(z *standing, noted Agreement) []Action {
-	parts := func(pod Pod) bool {
-		_, is := noted.since(z.Zone, pod)
-		return noted.Over && is
-	}
-	steps := b.message(z, Stay, noted.Call, parts)
-	if !z.tells() {
-		return steps
-	}
-	leaves := max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)
-	steps = append(steps, b.message(z, Stay, z.Delay.Call, func(pod Pod) bool {
-		return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)
-	})...)
-	return append(steps, b.message(z, Leave, z.Delay.Call, func(pod Pod) bool {
-		return pod.Ordinal-z.Start >= leaves && !parts(pod)
-	})...)
-}
-
-func (b *board) message(z *standing, message Message, call Call, wanted func(Pod) bool) []Action {
-	var pods []Pod
-	for _, pod := range z.Pods {
-		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
-			pods = append(pods, pod)
-		}
-	}
-	if len(pods) == 0 {
-		return nil
-	}
-	return []Action{TellPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
 }
 
 // agreed returns what the hold should note of those who leave: who stays or is
@@ -259,9 +140,9 @@ func (b *board) agreed(z *standing) Agreement {
 		return owed
 	}
 	switch {
-	case !noted.ends(z.Zone) && !z.tells():
+	case !noted.ends(z.Zone) && !z.sendsMessages():
 		return noted // it is not known who leaves
-	case !z.tells():
+	case !z.sendsMessages():
 		return Agreement{}
 	}
 	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
@@ -328,18 +209,4 @@ func (s Snapshot) AsNoted() Snapshot {
 		}
 	}
 	return s
-}
-
-// NextMessage returns when the next pod is told again what it was told before, or
-// the zero time.
-func NextMessage(s Snapshot) time.Time {
-	var next time.Time
-	for _, z := range s.Zones {
-		for _, pod := range z.Pods {
-			if told := z.Told[pod.UID]; !told.Underway && told.Again.After(s.Now) {
-				next = earlier(next, told.Again)
-			}
-		}
-	}
-	return next
 }

@@ -18,6 +18,7 @@ func Group(s Snapshot) []Action {
 	b := newBoard(s)
 	var deeds, after, waits []Action
 	var turn Refusal // what keeps the zone from going on whose turn it is
+
 	for _, z := range b.standings {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
@@ -28,10 +29,12 @@ func Group(s Snapshot) []Action {
 			turn = objection
 		}
 	}
+
 	deeds = append(b.withdrawals(deeds), deeds...)
 	deeds = append(deeds, b.shrink()...)
 	raises := b.raises(deeds)
 	deeds = append(dropWritesToRaised(deeds, raises), raises...)
+
 	for _, z := range b.standings {
 		after = append(after, b.adopt(z)...)
 	}
@@ -41,6 +44,7 @@ func Group(s Snapshot) []Action {
 	after = append(after, b.tell()...)
 	after = append(after, b.endGrants()...)
 	after = append(after, b.takePlaces(turn)...)
+
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}

@@ -14,8 +14,8 @@ type Mirror struct {
 	Scale     Scale  // what is seen of the resource
 }
 
-// Asked tells whether a zone is to take over anybody's replicas.
-func (m Mirror) Asked() bool { return !m.Reference.None() || m.Invalid != "" }
+// Configured tells whether a zone is to take over anybody's replicas.
+func (m Mirror) Configured() bool { return !m.Reference.None() || m.Invalid != "" }
 
 // Reference names a resource with replicas in the namespace of a zone, in
 // whichever version of its API.

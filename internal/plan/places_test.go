@@ -17,7 +17,7 @@ import (
 
 // unseen returns the reasons among waits that need a person and are said not to be seen
 // in that place.
-func unseen(waits []plan.Wait, place reason.Place) []reason.Code {
+func unseen(waits []plan.Wait, place reason.Surface) []reason.Code {
 	var wrong []reason.Code
 	for _, w := range waits {
 		e, _ := reason.Explain(w.Because.Code)

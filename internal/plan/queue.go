@@ -34,7 +34,7 @@ const (
 )
 
 // place returns the place of an operation in the queue, if it has one.
-func (b *board) place(operation Operation, zone string) (Waiting, bool) {
+func (b *board) queuePlace(operation Operation, zone string) (Waiting, bool) {
 	i := slices.IndexFunc(b.Hold.Waiting, func(w Waiting) bool { return w.Operation == operation && w.Zone == zone })
 	if i < 0 || !b.Hold.Waiting[i].Counts(b.Now) {
 		return Waiting{}, false
@@ -44,7 +44,7 @@ func (b *board) place(operation Operation, zone string) (Waiting, bool) {
 
 // since returns since when an operation waits: it has just come if it has no place.
 func (b *board) since(operation Operation, zone string) time.Time {
-	if w, waits := b.place(operation, zone); waits {
+	if w, waits := b.queuePlace(operation, zone); waits {
 		return w.Since
 	}
 	return b.Now
@@ -88,7 +88,7 @@ func (b *board) byEvictions(r Refusal) bool {
 }
 
 func (b *board) takePlace(operation Operation, zone string) []Action {
-	w, waits := b.place(operation, zone)
+	w, waits := b.queuePlace(operation, zone)
 	if waits && b.Now.Before(w.LastSeen.Add(AskAgain)) {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (b *board) takePlace(operation Operation, zone string) []Action {
 func (b *board) keepsPlace(zone string) time.Time {
 	var again time.Time
 	for _, operation := range []Operation{Rollout, Downscale} {
-		if w, waits := b.place(operation, zone); waits {
+		if w, waits := b.queuePlace(operation, zone); waits {
 			again = earlier(again, b.ahead(w.LastSeen.Add(AskAgain)))
 		}
 	}

@@ -30,7 +30,7 @@ func (b *board) scale() {
 		return
 	}
 	for _, z := range b.standings {
-		b.settle(z)
+		b.resolveWish(z)
 	}
 	rolling := b.rolling()
 	for _, z := range b.shrinkingFirst() {
@@ -78,7 +78,7 @@ const (
 
 // settle gives a zone its wish, after its leader: those who follow a zone that
 // is raised need not wait for the next plan.
-func (b *board) settle(z *standing) {
+func (b *board) resolveWish(z *standing) {
 	if z.wishing != unasked {
 		return
 	}
@@ -101,7 +101,7 @@ func (b *board) wishOf(z *Zone) wish {
 		return wish{}
 	case z.Forced.Given:
 		return plausible(wish{replicas: z.Forced.Replicas, because: reason.ReplicasForced})
-	case z.Mirror.Asked():
+	case z.Mirror.Configured():
 		return plausible(mirrored(z.Mirror))
 	case z.Leader != "":
 		return plausible(b.following(z))
@@ -122,7 +122,7 @@ func (b *board) following(z *Zone) wish {
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
 	}
-	b.settle(leader)
+	b.resolveWish(leader)
 	if leader.wishing == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
 		return wish{objection: Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
@@ -191,7 +191,7 @@ func (b *board) ours(d departure) Decrease {
 	if !former.Ours || former.Zone != d.Zone || b.Course(former) != Overtaken {
 		return note
 	}
-	if note.Call == former.Call && former.Stage == Admitted && former.Asked == AskedOf(d.ask) {
+	if note.Call == former.Call && former.Stage == Admitted && former.Asked == Fingerprint(d.ask) {
 		note.Stage, note.Asked = Admitted, former.Asked
 	}
 	if asksNoMore := former.Stage == Preparing && note.Stage == Admitted; !asksNoMore {
@@ -224,62 +224,6 @@ func (b *board) overdue(z *standing) Refusal {
 		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
 	}
 	return Refusal{}
-}
-
-// begin notes the decrease that is due, if one is. No pod is taken down beside it.
-func (b *board) begin() []Action {
-	if b.lowering.None() {
-		return nil
-	}
-	z, _ := b.standing(b.lowering.Zone)
-	return []Action{NoteDecrease{Decrease: b.lowering, Former: b.former(z.Name), Because: z.wish.because}}
-}
-
-// carryOut makes a decrease that the hold notes as lockstep's own, or makes it
-// impossible where it is not wanted or allowed any more.
-func (b *board) carryOut(d Decrease) []Action {
-	leaves, because := b.stillDue(d)
-	switch late := !b.Now.Before(b.patience(d)); {
-	case !late && unknownYet[because.Code]:
-		return nil
-	case late || !because.None():
-		return []Action{VoidDecrease{Decrease: d}}
-	}
-	return []Action{SetReplicas{
-		Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To, Because: leaves.zone.wish.because,
-	}}
-}
-
-// unknownYet are the objections of who has just begun to work: he does not know yet
-// whether a decrease is still wanted that somebody else has noted.
-var unknownYet = map[reason.Code]bool{reason.ReferenceUnseen: true, reason.PodNotAgreed: true}
-
-// stillDue tells who leaves by a decrease of lockstep's own that is noted and
-// has not come yet, or what speaks against it now: time may have passed, so
-// what was true when it was noted is asked again.
-func (b *board) stillDue(d Decrease) (departure, Refusal) {
-	z, _ := b.standing(d.Zone)
-	if b.Hold.Holder != Downscale.For(d.Zone) {
-		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
-	}
-	switch unseen := z.wish.objection; {
-	case z.Replicas != d.From || b.Course(d) != Awaited:
-		return departure{}, Refusal{Code: reason.NoLongerWanted}
-	case z.wish.none() && unseen.Code == reason.ReferenceUnseen, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAgreed:
-		return departure{}, unseen
-	case !z.wishesFor(d):
-		return departure{}, Refusal{Code: reason.NoLongerWanted}
-	}
-	return b.stillAllowed(z, d)
-}
-
-// stillAllowed is stillDue but for whether the decrease is still wanted.
-func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
-	leaves := b.departure(z, DownscaleRequest{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
-	if d.Stage == Admitted && d.Asked != AskedOf(leaves.ask) {
-		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
-	}
-	return leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))
 }
 
 // raises returns what gives zones more replicas. One whose decrease has to be made

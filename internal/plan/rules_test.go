@@ -519,7 +519,7 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 
 func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
-	s.Hold.Decrease.Generation = plan.Seen
+	s.Hold.Decrease.Generation = plan.SeenInEffect
 	if got, want := plan.Notation(plan.Group(s)), "end zone-a from 2 to 1 admitted because DownscaleOver"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want that it begins with %q", got, want)
 	}

@@ -30,14 +30,14 @@ func (b *board) shrankLately(z *Zone) time.Time {
 		return time.Time{} // a write would void the note
 	}
 	at := b.Hold.Downscaled[z.Name]
-	if at.After(b.Now) || b.Now.Sub(at) >= stampLimit || tells(z.Downscaled, at) {
+	if at.After(b.Now) || b.Now.Sub(at) >= stampLimit || isStampOf(z.Downscaled, at) {
 		return time.Time{}
 	}
 	return at
 }
 
-// tells whether a time that was stamped is that of a downscale which the hold dates:
+// isStampOf reports whether a time that was stamped is that of a downscale which the hold dates:
 // it was noted before it came into effect, in whole seconds.
-func tells(stamped Moment, at time.Time) bool {
+func isStampOf(stamped Moment, at time.Time) bool {
 	return !stamped.Time.Before(at.Add(-CarryLimit - RequestLimit).Truncate(time.Second))
 }

@@ -45,7 +45,7 @@ func links(k Kind) []string {
 
 func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }
 
-func listed(seen []Place) string {
+func listed(seen []Surface) string {
 	var names []string
 	for _, place := range seen {
 		name := string(place)

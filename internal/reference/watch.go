@@ -136,11 +136,11 @@ func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed,
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, follow.Brief(o))
+			events, err := objects.Watch(ctx, follow.ShortWatch(o))
 			if err != nil {
 				return nil, err
 			}
-			return follow.Heard(events, o, listed, heard), nil
+			return follow.WithSigns(events, o, listed, heard), nil
 		},
 	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))

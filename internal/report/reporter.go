@@ -33,7 +33,7 @@ type Reporter struct {
 	events  Recorder
 	rations *rations
 	metrics *telemetry.Metrics
-	courses courses
+	courses durationsOfGroups
 
 	mu     sync.Mutex
 	groups map[plan.Key]*memory

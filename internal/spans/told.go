@@ -47,9 +47,11 @@ func revisions(group plan.RolledGroup) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.StringSlice("lockstep.revision.from", from), attribute.StringSlice("lockstep.revision.to", to)}
 }
 
-func of(key plan.Key) telemetry.Of { return telemetry.Of{Namespace: key.Namespace, Group: key.Group} }
+func of(key plan.Key) telemetry.Owner {
+	return telemetry.Owner{Namespace: key.Namespace, Group: key.Group}
+}
 
-func zoneSpans(whose telemetry.Of, root trace.SpanContext, zone plan.RolledZone) []telemetry.Span {
+func zoneSpans(whose telemetry.Owner, root trace.SpanContext, zone plan.RolledZone) []telemetry.Span {
 	about := []attribute.KeyValue{
 		semconv.K8SStatefulSetName(name(zone.Name)),
 		attribute.String("lockstep.holder", plan.Rollout.For(zone.Name).Plain()),
@@ -78,7 +80,7 @@ func name(text string) string {
 
 // podSpan is the span of a pod. A StatefulSet's pod is created once the one before has
 // gone, so both happen at one moment as far as anybody knows.
-func podSpan(whose telemetry.Of, own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
+func podSpan(whose telemetry.Owner, own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
 	span := telemetry.Span{
 		Of: whose, Context: own, Parent: parent, Name: "pod " + name(pod.Name), Start: pod.Deleted, End: pod.Ready,
 		Attributes: append(slices.Clip(about),

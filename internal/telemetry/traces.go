@@ -30,7 +30,7 @@ const (
 // Tracing is what spans go through.
 type Tracing struct {
 	Provider trace.TracerProvider // of what this process does
-	Retold   *Retold              // of what somebody has written down; nil: spans go nowhere
+	Retold   *RecordedSpans       // of what somebody has written down; nil: spans go nowhere
 }
 
 // Begin returns the W3C traceparent of a span that somebody will hand over to Retold
@@ -133,7 +133,7 @@ func describeService(ctx context.Context, version string) (*resource.Resource, e
 type countedExporter struct {
 	sdktrace.SpanExporter
 	failed func()
-	retold *Retold // hears what was exported
+	retold *RecordedSpans // hears what was exported
 	log    logrus.FieldLogger
 	away   atomic.Bool
 }

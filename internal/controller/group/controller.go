@@ -57,15 +57,15 @@ type traces interface {
 // Controller reconciles one group at a time per call; calls for different
 // groups may run concurrently.
 type Controller struct {
-	Observer observer
-	Executor executor
-	Reporter reporter
-	Holds    holds
-	Told     told
-	Asked    told
-	Traces   traces
-	Fresh    *freshness.Log
-	Log      *logrus.Logger
+	Observer     observer
+	Executor     executor
+	Reporter     reporter
+	Holds        holds
+	Messages     told
+	Preparations told
+	Traces       traces
+	Fresh        *freshness.Log
+	Log          *logrus.Logger
 
 	trouble trouble
 }
@@ -222,8 +222,8 @@ func (c *Controller) Forget(key plan.Key) {
 // how long a process has known of it, however often it leads meanwhile.
 func (c *Controller) Resign(key plan.Key) {
 	c.Reporter.Forget(key)
-	c.Told.Forget(key)
-	c.Asked.Forget(key)
+	c.Messages.Forget(key)
+	c.Preparations.Forget(key)
 	c.Traces.Forget(key)
 	c.trouble.forget(key)
 }

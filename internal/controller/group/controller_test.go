@@ -92,7 +92,7 @@ func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &group.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Told: memory{w, "told"}, Asked: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "told"}, Preparations: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Log: log,
 	}, lines
 }
 

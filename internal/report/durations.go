@@ -7,16 +7,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// courses remembers of each group what takes time and has not ended. The zero
+// durationsOfGroups remembers of each group what takes time and has not ended. The zero
 // courses are ready for use, by several goroutines for different groups.
-type courses struct {
+type durationsOfGroups struct {
 	mu     sync.Mutex
-	groups map[plan.Key]*course
+	groups map[plan.Key]*durations
 }
 
-// course is what of one group has ended and been told of. Looks at a group come one
+// durations is what of one group has ended and been told of. Looks at a group come one
 // after the other.
-type course struct {
+type durations struct {
 	begun    bool               // it was looked at before
 	rolled   map[rollStart]bool // rollouts that the Lease remembers and that have ended
 	replaced map[string]bool    // by UID: pods that are noted still and have been replaced
@@ -35,19 +35,19 @@ type stopwatch interface {
 	Rolled(time.Duration)
 }
 
-func (c *courses) of(key plan.Key) *course {
+func (c *durationsOfGroups) of(key plan.Key) *durations {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.groups == nil {
-		c.groups = map[plan.Key]*course{}
+		c.groups = map[plan.Key]*durations{}
 	}
 	if c.groups[key] == nil {
-		c.groups[key] = &course{}
+		c.groups[key] = &durations{}
 	}
 	return c.groups[key]
 }
 
-func (c *courses) forget(key plan.Key) {
+func (c *durationsOfGroups) forget(key plan.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.groups, key)
@@ -55,13 +55,13 @@ func (c *courses) forget(key plan.Key) {
 
 // follow tells of what has ended since the last look, by the times of the Lease. What
 // had ended before the first look is told of by who led then.
-func (c *course) follow(s plan.Snapshot, watch stopwatch) {
+func (c *durations) follow(s plan.Snapshot, watch stopwatch) {
 	c.steps(s, watch)
 	c.rollouts(s.Hold.Rollouts, watch)
 	c.begun = true
 }
 
-func (c *course) rollouts(r plan.Rollouts, watch stopwatch) {
+func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 	rolled := make(map[rollStart]bool, len(c.rolled))
 	ended := func(zone string, since, until time.Time, tell func(time.Duration)) {
 		start := rollStart{zone, since.UnixNano()}
@@ -83,7 +83,7 @@ func (c *course) rollouts(r plan.Rollouts, watch stopwatch) {
 }
 
 // steps tells of pods that are noted and have been replaced, each once.
-func (c *course) steps(s plan.Snapshot, watch stopwatch) {
+func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 	replaced := map[string]bool{}
 	for _, intent := range s.Hold.Intents {
 		if intent.Granted() || s.Fate(intent) != plan.Done {

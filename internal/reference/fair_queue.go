@@ -1,26 +1,26 @@
 package reference
 
-// turns is a workqueue.Queue in which namespaces take turns, and what one of them
+// fairQueue is a workqueue.Queue in which namespaces take turns, and what one of them
 // waits for comes in its order. The queue around it locks it.
-type turns[T comparable] struct {
+type fairQueue[T comparable] struct {
 	namespace func(T) string
 	waiting   map[string][]T // by namespace; none is empty
 	order     []string       // of the namespaces that wait, the next one first
 	count     int
 }
 
-func newTurns[T comparable](namespace func(T) string) *turns[T] {
-	return &turns[T]{namespace: namespace, waiting: map[string][]T{}}
+func newTurns[T comparable](namespace func(T) string) *fairQueue[T] {
+	return &fairQueue[T]{namespace: namespace, waiting: map[string][]T{}}
 }
 
 // Touch implements workqueue.Queue: asking twice changes no turn.
-func (*turns[T]) Touch(T) {}
+func (*fairQueue[T]) Touch(T) {}
 
 // Len implements workqueue.Queue.
-func (q *turns[T]) Len() int { return q.count }
+func (q *fairQueue[T]) Len() int { return q.count }
 
 // Push implements workqueue.Queue.
-func (q *turns[T]) Push(item T) {
+func (q *fairQueue[T]) Push(item T) {
 	namespace := q.namespace(item)
 	if len(q.waiting[namespace]) == 0 {
 		q.order = append(q.order, namespace)
@@ -30,7 +30,7 @@ func (q *turns[T]) Push(item T) {
 }
 
 // Pop implements workqueue.Queue, which calls it only when something waits.
-func (q *turns[T]) Pop() T {
+func (q *fairQueue[T]) Pop() T {
 	namespace := q.order[0]
 	q.order = q.order[1:]
 	items := q.waiting[namespace]

@@ -36,7 +36,7 @@ func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
 		all := rapid.SliceOfN(calls(), 0, 60).Draw(r, "calls")
 		var wrong string
 		synctest.Test(t, func(t *testing.T) {
-			turns := newTurns(perNamespace, perProcess)
+			slots := newSlots(perNamespace, perProcess)
 			var mu sync.Mutex
 			underway, inNamespace, onPod := 0, map[int]int{}, map[[2]int]int{}
 			change := func(c call, by int) {
@@ -56,18 +56,18 @@ func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
 					ctx, stop := context.WithTimeout(t.Context(), c.Awaits)
 					defer stop()
 					namespace, pod := fmt.Sprint(c.Namespace), fmt.Sprint(c.Pod)
-					if turns.take(ctx, namespace, pod) != nil {
+					if slots.take(ctx, namespace, pod) != nil {
 						return
 					}
 					change(c, 1)
 					time.Sleep(c.For)
 					change(c, -1)
-					turns.give(namespace, pod)
+					slots.give(namespace, pod)
 				})
 			}
 			callers.Wait()
-			if turns.underway != 0 || len(turns.lanes) != 0 {
-				wrong = fmt.Sprintf("%d under way and %d lanes are left", turns.underway, len(turns.lanes))
+			if slots.quota.underway != 0 || len(slots.lanes) != 0 {
+				wrong = fmt.Sprintf("%d under way and %d lanes are left", slots.quota.underway, len(slots.lanes))
 			}
 		})
 		if wrong != "" {
@@ -78,10 +78,10 @@ func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
 
 func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(10, 3)
+		slots := newSlots(10, 3)
 		take := func(namespace, pod string) {
 			t.Helper()
-			if err := turns.take(t.Context(), namespace, pod); err != nil {
+			if err := slots.take(t.Context(), namespace, pod); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -98,7 +98,7 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 			synctest.Wait() // so that they come in this order
 		}
 		for _, done := range [][2]string{{"busy", "0"}, {"busy", "1"}, {"other", "0"}, {"new", "0"}} {
-			turns.give(done[0], done[1])
+			slots.give(done[0], done[1])
 			synctest.Wait()
 		}
 		waiting.Wait()
@@ -111,17 +111,17 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 
 func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(100, 16) // of which 2 are kept
+		slots := newSlots(100, 16) // of which 2 are kept
 		ctx, stop := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		for pod := range 50 {
-			waiting.Go(func() { _ = turns.take(ctx, "busy", fmt.Sprint(pod)) })
+			waiting.Go(func() { _ = slots.take(ctx, "busy", fmt.Sprint(pod)) })
 		}
 		synctest.Wait()
-		if turns.underway != 14 {
-			t.Errorf("%d calls of one namespace are under way, want 14", turns.underway)
+		if slots.quota.underway != 14 {
+			t.Errorf("%d calls of one namespace are under way, want 14", slots.quota.underway)
 		}
-		if err := turns.take(t.Context(), "new", "0"); err != nil {
+		if err := slots.take(t.Context(), "new", "0"); err != nil {
 			t.Error(err)
 		}
 		stop()
@@ -131,21 +131,21 @@ func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
 
 func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1, 1)
-		if err := turns.take(t.Context(), "team", "0"); err != nil {
+		slots := newSlots(1, 1)
+		if err := slots.take(t.Context(), "team", "0"); err != nil {
 			t.Fatal(err)
 		}
 		ctx, lose := context.WithCancel(t.Context())
 		taken := make(chan error, 1)
-		go func() { taken <- turns.take(ctx, "team", "1") }()
+		go func() { taken <- slots.take(ctx, "team", "1") }()
 		synctest.Wait()
 		lose() // and before that has been noticed:
-		turns.give("team", "0")
+		slots.give("team", "0")
 		if err := <-taken; err == nil {
 			t.Error("it was taken after patience had ended")
 		}
-		if turns.underway != 0 || len(turns.lanes) != 0 {
-			t.Errorf("%d under way and %d lanes are left", turns.underway, len(turns.lanes))
+		if slots.quota.underway != 0 || len(slots.lanes) != 0 {
+			t.Errorf("%d under way and %d lanes are left", slots.quota.underway, len(slots.lanes))
 		}
 	})
 }

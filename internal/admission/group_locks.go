@@ -7,10 +7,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Turns let one request a group be decided at a time: the others are answered
+// GroupLocks let one request a group be decided at a time: the others are answered
 // from what came of it. Whoever takes holds shares them. The zero Turns are ready
 // for use.
-type Turns struct {
+type GroupLocks struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*turn
 }
@@ -22,7 +22,7 @@ type turn struct {
 
 // take waits for the group's turn. What it returns ends the turn; only the
 // first call does.
-func (t *Turns) take(ctx context.Context, key plan.Key) (leave func(), err error) {
+func (t *GroupLocks) take(ctx context.Context, key plan.Key) (leave func(), err error) {
 	mine := t.join(key)
 	select {
 	case mine.free <- struct{}{}:
@@ -34,7 +34,7 @@ func (t *Turns) take(ctx context.Context, key plan.Key) (leave func(), err error
 }
 
 // try takes the group's turn if nobody has it.
-func (t *Turns) try(key plan.Key) (leave func(), taken bool) {
+func (t *GroupLocks) try(key plan.Key) (leave func(), taken bool) {
 	mine := t.join(key)
 	select {
 	case mine.free <- struct{}{}:
@@ -45,7 +45,7 @@ func (t *Turns) try(key plan.Key) (leave func(), taken bool) {
 	}
 }
 
-func (t *Turns) end(key plan.Key, mine *turn) func() {
+func (t *GroupLocks) end(key plan.Key, mine *turn) func() {
 	var once sync.Once
 	return func() {
 		once.Do(func() {
@@ -55,7 +55,7 @@ func (t *Turns) end(key plan.Key, mine *turn) func() {
 	}
 }
 
-func (t *Turns) join(key plan.Key) *turn {
+func (t *GroupLocks) join(key plan.Key) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine, known := t.groups[key]
@@ -70,7 +70,7 @@ func (t *Turns) join(key plan.Key) *turn {
 	return mine
 }
 
-func (t *Turns) part(key plan.Key, mine *turn) {
+func (t *GroupLocks) part(key plan.Key, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mine.users--; mine.users == 0 {

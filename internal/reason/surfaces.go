@@ -1,20 +1,20 @@
 package reason
 
-// Place is where a reason that needs a person is seen: a metric that has it as a label,
+// Surface is where a reason that needs a person is seen: a metric that has it as a label,
 // or the conditions of budgets.
-type Place string
+type Surface string
 
 // Places.
 const (
-	InWaits    Place = "lockstep_group_zone_waiting"
-	InRemarks  Place = "lockstep_group_zone_remarks"
-	InRefusals Place = "lockstep_group_refusals_total"
-	InReviews  Place = "lockstep_admission_reviews_total" // of what belongs to no group, or to none that is known
-	InBudgets  Place = "the conditions of ZoneAwarePodDisruptionBudgets"
+	InWaits    Surface = "lockstep_group_zone_waiting"
+	InRemarks  Surface = "lockstep_group_zone_remarks"
+	InRefusals Surface = "lockstep_group_refusals_total"
+	InReviews  Surface = "lockstep_admission_reviews_total" // of what belongs to no group, or to none that is known
+	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
 )
 
 // places are those of each reason that needs a person.
-var places = map[Code][]Place{
+var surfaces = map[Code][]Surface{
 	Paused:                {InWaits},
 	WrongUpdateStrategy:   {InWaits},
 	StaleHold:             {InWaits, InRefusals},
@@ -56,4 +56,4 @@ var places = map[Code][]Place{
 
 // Seen returns where a reason is seen that needs a person; none for others, which are
 // seen wherever anything is told.
-func (e Entry) Seen() []Place { return places[e.Code] }
+func (e Entry) Seen() []Surface { return surfaces[e.Code] }

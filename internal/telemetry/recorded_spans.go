@@ -21,7 +21,7 @@ const handAgain = time.Minute
 // Span is a span of which everything is given, its ids too, so that whoever exports it
 // exports the same.
 type Span struct {
-	Of         Of // which it has as attributes
+	Of         Owner // which it has as attributes
 	Context    trace.SpanContext
 	Parent     trace.SpanID // of the same trace; none: it is the root
 	Name       string
@@ -37,16 +37,16 @@ type Event struct {
 	At   time.Time
 }
 
-// Retold exports spans that are made from what somebody has written down, in this
+// RecordedSpans exports spans that are made from what somebody has written down, in this
 // process or in an earlier one. A span that is exported twice is the same byte for byte.
 // Its methods may be called concurrently.
-type Retold struct {
+type RecordedSpans struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
 	now      func() time.Time
 
 	mu     sync.Mutex
-	handed map[ids]map[Of]handed // there is none without an owner
+	handed map[ids]map[Owner]handed // there is none without an owner
 }
 
 type handed struct {
@@ -56,12 +56,12 @@ type handed struct {
 
 // newRetold returns a Retold whose spans go to a processor. Whoever is behind that
 // calls took.
-func newRetold(processor sdktrace.SpanProcessor, about *resource.Resource) *Retold {
+func newRetold(processor sdktrace.SpanProcessor, about *resource.Resource) *RecordedSpans {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(processor), sdktrace.WithResource(alike(about)),
 		sdktrace.WithIDGenerator(givenIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 	)
-	return &Retold{tracer: provider.Tracer(serviceName), provider: provider, now: time.Now, handed: map[ids]map[Of]handed{}}
+	return &RecordedSpans{tracer: provider.Tracer(serviceName), provider: provider, now: time.Now, handed: map[ids]map[Owner]handed{}}
 }
 
 // unlike are beginnings of attributes that differ from one process to the next.
@@ -80,7 +80,7 @@ func alike(about *resource.Resource) *resource.Resource {
 
 // Hand hands a span over to be exported, unless that was done a moment ago or the
 // collector has it.
-func (r *Retold) Hand(ctx context.Context, s Span) {
+func (r *RecordedSpans) Hand(ctx context.Context, s Span) {
 	if !r.due(s.Of.In(s.Context)) {
 		return
 	}
@@ -102,39 +102,39 @@ func (r *Retold) Hand(ctx context.Context, s Span) {
 }
 
 // due tells whether a span is to be handed over now, and notes that it is.
-func (r *Retold) due(it Ref) bool {
+func (r *RecordedSpans) due(it Ref) bool {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, before := r.handed[it.ids][it.Of]
+	last, before := r.handed[it.ids][it.Owner]
 	if before && (last.taken || now.Sub(last.at) < handAgain) {
 		return false
 	}
 	if r.handed[it.ids] == nil {
-		r.handed[it.ids] = map[Of]handed{}
+		r.handed[it.ids] = map[Owner]handed{}
 	}
-	r.handed[it.ids][it.Of] = handed{at: now}
+	r.handed[it.ids][it.Owner] = handed{at: now}
 	return true
 }
 
 // Taken tells whether the collector took a span that this process handed over.
-func (r *Retold) Taken(it Ref) bool {
+func (r *RecordedSpans) Taken(it Ref) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.handed[it.ids][it.Of].taken
+	return r.handed[it.ids][it.Owner].taken
 }
 
 // Forget drops what is known of a span that nobody hands over any more.
-func (r *Retold) Forget(it Ref) {
+func (r *RecordedSpans) Forget(it Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if delete(r.handed[it.ids], it.Of); len(r.handed[it.ids]) == 0 {
+	if delete(r.handed[it.ids], it.Owner); len(r.handed[it.ids]) == 0 {
 		delete(r.handed, it.ids)
 	}
 }
 
 // took notes which spans the collector took.
-func (r *Retold) took(spans []sdktrace.ReadOnlySpan) {
+func (r *RecordedSpans) took(spans []sdktrace.ReadOnlySpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, span := range spans {

@@ -50,7 +50,7 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var watch clocked
-			c := (&courses{}).of(plan.Key{})
+			c := (&durationsOfGroups{}).of(plan.Key{})
 			for _, r := range tc.looks {
 				s := fixture.MustParse("zone-a rev=2\n")
 				s.Hold.Rollouts = r
@@ -65,7 +65,7 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 
 func TestAReplacementThatNobodyWaitsForTookNoTime(t *testing.T) {
 	var watch clocked
-	c := (&courses{}).of(plan.Key{})
+	c := (&durationsOfGroups{}).of(plan.Key{})
 	c.follow(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n"), &watch)
 	if len(watch) > 0 {
 		t.Errorf("told %v", watch)
@@ -84,7 +84,7 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var watch clocked
-			c := (&courses{}).of(plan.Key{})
+			c := (&durationsOfGroups{}).of(plan.Key{})
 			s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\n")
 			s.Hold.Intents = []plan.Intent{noted}
 			s.Zones[0].Pods[0].UID, s.Zones[0].Pods[0].Version, s.Zones[0].Pods[0].Phase = "next", 9, plan.Starting

@@ -1,0 +1,80 @@
+package plan
+
+import "github.com/lockstep-dev/lockstep/internal/reason"
+
+func (DeletePod) isAction()       {}
+func (Withdraw) isAction()        {}
+func (AdoptRevision) isAction()   {}
+func (NoteDecrease) isAction()    {}
+func (VoidDecrease) isAction()    {}
+func (PreparePods) isAction()     {}
+func (UndoPreparation) isAction() {}
+func (EndDecrease) isAction()     {}
+func (StampDownscale) isAction()  {}
+func (SetReplicas) isAction()     {}
+func (ReportReplicas) isAction()  {}
+func (TellPods) isAction()        {}
+func (NoteAgreed) isAction()      {}
+func (EndGrant) isAction()        {}
+func (TakePlace) isAction()       {}
+func (Release) isAction()         {}
+func (Wait) isAction()            {}
+
+// Reason implements Action.
+func (a DeletePod) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (Withdraw) Reason() reason.Code { return reason.NoLongerWanted }
+
+// Reason implements Action.
+func (AdoptRevision) Reason() reason.Code { return reason.RevisionComplete }
+
+// Reason implements Action.
+func (a NoteDecrease) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (VoidDecrease) Reason() reason.Code { return reason.DownscaleNeverCame }
+
+// Reason implements Action.
+func (PreparePods) Reason() reason.Code { return reason.DownscaleAdmitted }
+
+// Reason implements Action.
+func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
+
+// Reason implements Action.
+func (a EndDecrease) Reason() reason.Code {
+	switch {
+	case a.Effective:
+		return reason.DownscaleOver
+	case a.Failed != "":
+		return reason.PreparationFailed
+	}
+	return reason.DownscaleNeverCame
+}
+
+// Reason implements Action.
+func (StampDownscale) Reason() reason.Code { return reason.DownscaleOver }
+
+// Reason implements Action.
+func (a SetReplicas) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (ReportReplicas) Reason() reason.Code { return reason.ReferenceMirrored }
+
+// Reason implements Action.
+func (TellPods) Reason() reason.Code { return reason.DownscaleDelayed }
+
+// Reason implements Action.
+func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
+
+// Reason implements Action.
+func (EndGrant) Reason() reason.Code { return reason.EvictionLapsed }
+
+// Reason implements Action.
+func (TakePlace) Reason() reason.Code { return reason.GroupHeld }
+
+// Reason implements Action.
+func (Release) Reason() reason.Code { return reason.ZoneSettled }
+
+// Reason implements Action.
+func (a Wait) Reason() reason.Code { return a.Because.Code }

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// shrink returns what is due for the decrease that the hold notes or, where
+// there is none, for one that happened without anybody's yes.
+//
+//	nothing is noted        undoOrphanedPreparation, adoptDecrease, begin
+//	it is over              end
+//	Undoing                 undo: tell those who were prepared in vain that they stay
+//	Preparing, lockstep's   prepare: ask those who leave
+//	Preparing, a webhook's  giveUp, once nobody can be at it any more
+//	Admitted, lockstep's    carryOut: lower spec.replicas
+//	Admitted, a webhook's   recall, where its update does not come
+func (b *board) shrink() []Action {
+	switch d := b.Hold.Decrease; {
+	case b.Hold.Unreadable != "" || b.Key.Covered:
+		return nil
+	case d.None():
+		if steps := b.undoOrphanedPreparation(); steps != nil {
+			return steps
+		}
+		if steps := b.adoptDecrease(); steps != nil {
+			return steps
+		}
+		return b.begin()
+	case b.ended:
+		return b.end(d)
+	case d.Stage == Undoing:
+		return b.undo(d)
+	case b.lowering.Zone == d.Zone:
+		return b.begin()
+	case d.Stage == Preparing && d.Ours && b.Course(d) == Awaited:
+		return b.prepare(d)
+	case d.Stage == Preparing:
+		return b.giveUp(d)
+	case d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:
+		return b.carryOut(d)
+	case d.Stage == Admitted:
+		return b.recall(d)
+	}
+	return nil
+}
+
+// begin notes the decrease that is due, if one is. No pod is taken down beside it.
+func (b *board) begin() []Action {
+	if b.lowering.None() {
+		return nil
+	}
+	z, _ := b.standing(b.lowering.Zone)
+	return []Action{NoteDecrease{Decrease: b.lowering, Former: b.former(z.Name), Because: z.wish.because}}
+}
+
+// prepare asks who leaves by a decrease of lockstep's own, once that is noted, and
+// goes on when all have agreed.
+func (b *board) prepare(d Decrease) []Action {
+	leaves, because := b.stillDue(d)
+	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to write down what came of it
+	late := left <= 0
+	asked := b.Asked
+	if !asked.sameAttempt(d) {
+		asked = Asked{}
+	}
+	switch {
+	case unknownYet[because.Code] && !late:
+		return nil // it is not known yet whether it is still wanted
+	case (!because.None() || late) && !b.Hold.Own && b.Now.Before(b.patience(d)):
+		return nil // another process may still be asking
+	case !because.None() || late:
+		return b.takeBack(d)
+	case len(leaves.ask) > 0 && !asked.includes(d, leaves.ask):
+		return []Action{PreparePods{Decrease: d, Pods: leaves.ask, Within: left}}
+	case asked.Underway:
+		return nil
+	case asked.Failed != "" && asked.Heard:
+		return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.PreparationFailed, Why: asked.Failed}}
+	case asked.Failed != "":
+		return b.endUnheard(d, asked.Failed) // there is nothing to undo
+	}
+	d.Stage, d.Since, d.Asked = Admitted, b.Now, Fingerprint(leaves.ask)
+	return []Action{NoteDecrease{Decrease: d, Because: leaves.zone.wish.because}}
+}
+
+// carryOut makes a decrease that the hold notes as lockstep's own, or makes it
+// impossible where it is not wanted or allowed any more.
+func (b *board) carryOut(d Decrease) []Action {
+	leaves, because := b.stillDue(d)
+	switch late := !b.Now.Before(b.patience(d)); {
+	case !late && unknownYet[because.Code]:
+		return nil
+	case late || !because.None():
+		return []Action{VoidDecrease{Decrease: d}}
+	}
+	return []Action{SetReplicas{
+		Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To, Because: leaves.zone.wish.because,
+	}}
+}
+
+// stillDue tells who leaves by a decrease of lockstep's own that is noted and
+// has not come yet, or what speaks against it now: time may have passed, so
+// what was true when it was noted is asked again.
+func (b *board) stillDue(d Decrease) (departure, Refusal) {
+	z, _ := b.standing(d.Zone)
+	if b.Hold.Holder != Downscale.For(d.Zone) {
+		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
+	}
+	switch unseen := z.wish.objection; {
+	case z.Replicas != d.From || b.Course(d) != Awaited:
+		return departure{}, Refusal{Code: reason.NoLongerWanted}
+	case z.wish.none() && unseen.Code == reason.ReferenceUnseen, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAgreed:
+		return departure{}, unseen
+	case !z.wishesFor(d):
+		return departure{}, Refusal{Code: reason.NoLongerWanted}
+	}
+	return b.stillAllowed(z, d)
+}
+
+// unknownYet are objections that only mean that this process has just begun to work: it
+// cannot tell yet whether a decrease that another one noted is still wanted.
+var unknownYet = map[reason.Code]bool{reason.ReferenceUnseen: true, reason.PodNotAgreed: true}
+
+// stillAllowed is stillDue but for whether the decrease is still wanted.
+func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
+	leaves := b.departure(z, DownscaleRequest{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
+	if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {
+		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
+	}
+	return leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))
+}
+
+// giveUp undoes a preparation whose time is over, so that nobody works on it any more.
+func (b *board) giveUp(d Decrease) []Action {
+	if b.Course(d) == InEffect || b.Now.Before(b.patience(d)) {
+		return nil
+	}
+	return b.takeBack(d)
+}
+
+// recall ends an admitted decrease whose update does not come: the StatefulSet
+// is touched, so that the update cannot come any more, and then the preparation
+// is undone.
+func (b *board) recall(d Decrease) []Action {
+	if b.Now.Before(b.patience(d)) {
+		return nil
+	}
+	switch b.Course(d) {
+	case Awaited:
+		return []Action{VoidDecrease{Decrease: d}}
+	case Overtaken:
+		return b.takeBack(d)
+	case Unseen, InEffect:
+	}
+	return nil
+}
+
+// takeBack begins to undo a decrease. One of lockstep's own that is not wished
+// for any more has not failed: it is nobody's now.
+func (b *board) takeBack(d Decrease) []Action {
+	z, _ := b.standing(d.Zone)
+	d.Ours = d.Ours && z.wishesFor(d)
+	return []Action{NoteDecrease{Decrease: b.takenBack(d), Because: reason.DownscaleNeverCame}}
+}
+
+// undo tells pods that were prepared in vain that they stay, and ends the decrease
+// when all have answered. Where it is in effect after all, there is nothing to take
+// back, and its end is waited for.
+func (b *board) undo(d Decrease) []Action {
+	if c := b.Course(d); c == Unseen || c == InEffect {
+		return nil
+	}
+	pods, asked := b.prepared(d), b.Asked
+	switch {
+	case len(pods) == 0:
+		return nil // whom a StatefulSet has adopted that was made anew is not known yet
+	case !asked.includes(d, pods), !asked.Underway && asked.Failed != "" && !b.Now.Before(asked.Again):
+		return []Action{UndoPreparation{Decrease: d, Pods: pods}}
+	case asked.Underway || asked.Failed != "":
+		return nil
+	}
+	return b.end(d)
+}
+
+// end takes a decrease off the hold, or puts the one before it in its place.
+func (b *board) end(d Decrease) []Action {
+	if before, leave := b.before(d); leave {
+		return []Action{NoteDecrease{Decrease: before, Because: reason.DownscaleSeen}}
+	}
+	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect || d.Generation == SeenInEffect}}
+}
+
+// endUnheard is end for a decrease that failed before any pod heard of it.
+func (b *board) endUnheard(d Decrease, why string) []Action {
+	if before, leave := b.before(d); leave {
+		return []Action{NoteDecrease{Decrease: before, Because: reason.PreparationFailed, Why: why}}
+	}
+	return []Action{EndDecrease{Decrease: d, Failed: why}}
+}
+
+// undoOrphanedPreparation notes again a decrease for which this process has asked pods that
+// stay, and of which the hold says nothing any more: they may have heard that after
+// somebody else told them to stay.
+func (b *board) undoOrphanedPreparation() []Action {
+	a := b.Asked
+	if a.Decrease.Stage != Preparing || a.Underway || !a.Heard || !b.joinable(a.Decrease.Zone) {
+		return nil
+	}
+	d := a.Decrease.TakenBack(b.Now)
+	asked := func(pod Pod) bool { return slices.Contains(a.UIDs, pod.UID) }
+	if !slices.ContainsFunc(b.prepared(d), asked) {
+		return nil
+	}
+	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleNeverCame}}
+}
+
+// adoptDecrease notes the decrease of a zone that has pods beyond its spec,
+// if the group is free for it. It happens anyway; noted, it excludes others.
+func (b *board) adoptDecrease() []Action {
+	for _, z := range b.standings {
+		if b.adoptable(z) {
+			return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: b.seen(z)}}
+		}
+	}
+	return nil
+}

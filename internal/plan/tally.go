@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Tally is what is down, in the words of the predecessor.
+type Tally struct {
+	NotReady int
+	Unknown  int    // missing
+	In       string // the zone, or "partition 7"
+}
+
+// total is how many pods are down.
+func (t Tally) total() int { return t.NotReady + t.Unknown }
+
+// String returns the tally as people know it: 1 pod not ready, 2 pods unknown in
+// ingester-zone-b. Nothing down is the empty text.
+func (t Tally) String() string {
+	text := podCount(t.NotReady, "not ready")
+	if t.NotReady > 0 && t.Unknown > 0 {
+		text += ", "
+	}
+	text += podCount(t.Unknown, "unknown")
+	if text == "" {
+		return ""
+	}
+	return text + " in " + t.In
+}
+
+func podCount(n int, how string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 pod " + how
+	}
+	return fmt.Sprintf("%d pods %s", n, how)
+}
+
+// tallies say where that is down which an objection is about.
+var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
+	reason.PartitionNotWhole: tallyOfPartition,
+	reason.PartitionTooFresh: tallyOfPartition,
+	reason.GroupHeld:         tallyElsewhere,
+	reason.StaleHold:         tallyElsewhere,
+	reason.OtherZoneNotWhole: tallyElsewhere,
+	reason.PodMissing:        tallyHere,
+	reason.PodStarting:       tallyHere,
+	reason.PodFailing:        tallyHere,
+	reason.PodLeaving:        tallyHere,
+	reason.PodNotYetStable:   tallyHere,
+	reason.PodAboutToLeave:   tallyHere,
+	reason.EvictionUnderway:  tallyHere,
+}
+
+// tally counts what is down, where that is why an eviction is refused.
+func (b *board) tally(e eviction, because Refusal) Tally {
+	if count, counts := tallies[because.Code]; counts {
+		return count(b, e, because)
+	}
+	return Tally{}
+}
+
+func tallyOfPartition(b *board, e eviction, _ Refusal) Tally {
+	return b.partitionDown(e).Tally
+}
+
+// tallyElsewhere counts in the zone that is in the way; where that is none, in the first
+// one that has something down.
+func tallyElsewhere(b *board, e eviction, because Refusal) Tally {
+	if z, exists := b.standing(because.Zone); exists && z.Name != e.zone.Name && z.down > 0 {
+		return z.tally()
+	}
+	for _, z := range b.standings {
+		if z.Name != e.zone.Name && z.down > 0 {
+			return z.tally()
+		}
+	}
+	return Tally{}
+}
+
+func tallyHere(_ *board, e eviction, _ Refusal) Tally { return e.zone.tally() }
+
+func (z *standing) tally() Tally {
+	return Tally{NotReady: z.down - z.missing, Unknown: z.missing, In: z.Name}
+}
