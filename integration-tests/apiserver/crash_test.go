@@ -155,7 +155,7 @@ func killing(op *operator, after bool) (faultproxy.Fault, <-chan struct{}) {
 	return faultproxy.CrashBefore(crash), crashed
 }
 
-// isSurvived tells whether the point was reached at all.
+// isSurvived reports whether the point was reached at all.
 func (p crashPoint) isSurvived(t *testing.T) bool {
 	t.Helper()
 	s := unmanaged(t)

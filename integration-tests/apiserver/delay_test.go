@@ -45,7 +45,7 @@ func unrepeated(heard string) string {
 	return strings.Join(slices.Compact(strings.Split(heard, ", ")), ", ")
 }
 
-// calledInVain tells whether the metrics know of a call to a pod that was not answered in
+// calledInVain reports whether the metrics know of a call to a pod that was not answered in
 // time, as happens on a machine that stands still.
 func (s *scene) calledInVain() bool {
 	_, metrics := s.operator.get("/metrics")

@@ -101,7 +101,7 @@ func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 	})
 }
 
-// needs tells whether there is such a write in every history: each eviction is noted, and
+// needs reports whether there is such a write in every history: each eviction is noted, and
 // so is that the last is over. How often else the Lease is written, and statuses, depends
 // on time.
 func (of exodus) needs(write faultproxy.Request) bool {
@@ -154,7 +154,7 @@ func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
 	}
 }
 
-// survives tells whether the point was reached at all.
+// survives reports whether the point was reached at all.
 func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	t.Helper()
 	e, proxy, start := leavable(t, of)

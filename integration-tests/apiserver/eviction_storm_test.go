@@ -182,7 +182,7 @@ func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
 // changed since it was judged.
 var expected = []int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}
 
-// ask evicts a pod once, and tells whether to ask again.
+// ask evicts a pod once, and reports whether to ask again.
 func (b *blows) ask(pod string) bool {
 	began := time.Now()
 	err := b.e.evicts(b.e.t.Context(), pod, nil)

@@ -188,7 +188,7 @@ func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
 	}
 }
 
-// between tells whether a time lies between two others, as far as times of the API server
+// between reports whether a time lies between two others, as far as times of the API server
 // and of Leases tell: they are in whole seconds.
 func between(t, from, to time.Time) bool {
 	const about = 2 * time.Second

@@ -66,7 +66,7 @@ func (t tags) get(key string) string {
 func (s span) start() time.Time { return time.UnixMicro(s.StartTime) }
 func (s span) end() time.Time   { return time.UnixMicro(s.StartTime + s.Duration) }
 
-// same tells whether both are one span that was exported twice.
+// same reports whether both are one span that was exported twice.
 func (s span) same(other span) bool {
 	return s.TraceID == other.TraceID && s.SpanID == other.SpanID && s.parent() == other.parent() &&
 		s.OperationName == other.OperationName && s.StartTime == other.StartTime && s.Duration == other.Duration
@@ -82,7 +82,7 @@ func (s span) parent() string {
 	return ""
 }
 
-// linked tells whether it has a link to a span that it is no part of.
+// linked reports whether it has a link to a span that it is no part of.
 func (s span) linked(trace, id string) bool {
 	for _, r := range s.References {
 		if r.TraceID == trace && r.SpanID == id && r.SpanID != s.parent() {
@@ -92,7 +92,7 @@ func (s span) linked(trace, id string) bool {
 	return false
 }
 
-// within tells whether it is a part of a span by time as well, a second apart at most.
+// within reports whether it is a part of a span by time as well, a second apart at most.
 func (s span) within(other span) bool {
 	return !s.start().Before(other.start().Add(-time.Second)) && !s.end().After(other.end().Add(time.Second))
 }

@@ -31,7 +31,7 @@ type rules struct {
 // user is whom the API server takes the operator for that runs in a namespace.
 func user(namespace string) string { return "system:serviceaccount:" + namespace + ":" + account }
 
-// byOperator tells whether a user is an operator's.
+// byOperator reports whether a user is an operator's.
 func byOperator(user string) bool { return strings.HasSuffix(user, ":"+account) }
 
 // operators are all that may be at work in the scene: the shared one and its own.

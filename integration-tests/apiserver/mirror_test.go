@@ -170,7 +170,7 @@ const (
 	dialRights     = "testdata/dial-rights.yaml" // an aggregated ClusterRole
 )
 
-// ofDials tells whether a request is about a kind that is forbidden until a test
+// ofDials reports whether a request is about a kind that is forbidden until a test
 // grants it.
 func ofDials(r judge.Request) bool { return strings.HasPrefix(r.Resource, dials.Resource) }
 

@@ -114,7 +114,7 @@ func (s *scene) keepsReplicas() {
 	s.followsTheLabel()
 }
 
-// barredByLabel tells whether a decrease was refused because of the label.
+// barredByLabel reports whether a decrease was refused because of the label.
 func barredByLabel(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), noDownscale)
 }

@@ -21,7 +21,7 @@ func (p plight) first(code string) said {
 	return p.names(code)
 }
 
-// in tells whether a text names code, zone and pod.
+// in reports whether a text names code, zone and pod.
 func (s said) in(text string) bool {
 	return strings.Contains(text, s.Code) && strings.Contains(text, s.Zone) && strings.Contains(text, s.Pod)
 }

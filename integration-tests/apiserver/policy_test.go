@@ -80,7 +80,7 @@ func (w write) try(ctx context.Context, client kubernetes.Interface, namespace s
 	return err
 }
 
-// isDenial tells whether it was the policy that said no, as it should.
+// isDenial reports whether it was the policy that said no, as it should.
 func isDenial(err error, namespace string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "'lockstep-opt-in' denied request: "+
 		"lockstep may not write to namespace "+namespace+", which did not opt in: label it so that it matches lockstep.dev/enabled=true")

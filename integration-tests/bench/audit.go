@@ -26,7 +26,7 @@ type request struct {
 	code                      int
 }
 
-// deletesPod tells whether the request took a pod down.
+// deletesPod reports whether the request took a pod down.
 func (r request) deletesPod() bool { return r.verb == "delete" && r.resource == "pods" && r.code < 300 }
 
 // next returns what was added since the last call.

@@ -219,7 +219,7 @@ func tuningOf(folder string) ([]tuned, error) {
 	return all, nil
 }
 
-// inMemory tells whether what is written to a folder never gets to a disk.
+// inMemory reports whether what is written to a folder never gets to a disk.
 func inMemory(folder string) bool {
 	const tmpfs = 0x01021994 // its number in statfs(2)
 	var is syscall.Statfs_t

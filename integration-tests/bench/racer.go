@@ -32,7 +32,7 @@ type racer struct {
 
 func (r *racer) isFloor() bool { return r.command == "" }
 
-// writes tells whether a request is a write of the racer's that is not to stay leader:
+// writes reports whether a request is a write of the racer's that is not to stay leader:
 // the Lease of a group's hold is one, the leader's is not.
 func (r *racer) writes(q request) bool {
 	leads := q.verb == "update" && q.resource == "leases" && q.namespace == r.home && q.name == leaderLease

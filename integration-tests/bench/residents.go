@@ -87,7 +87,7 @@ type transition struct {
 // perPod is how many calls a pod's change cost.
 func (t transition) perPod() float64 { return float64(len(t.calls)) / float64(max(len(t.due), 1)) }
 
-// exact tells whether every pod heard of it once and nobody anything else.
+// exact reports whether every pod heard of it once and nobody anything else.
 func (t transition) exact() bool {
 	heard := map[string]int{}
 	for _, c := range t.calls {

@@ -63,7 +63,7 @@ func (p *progress) see(set *appsv1.StatefulSet, at time.Time) {
 	p.whole[set.Name] = sized && is.ObservedGeneration == set.Generation && is.Replicas == p.want && is.ReadyReplicas == p.want
 }
 
-// done tells whether all zones have the number and are whole.
+// done reports whether all zones have the number and are whole.
 func (p *progress) done() bool {
 	for _, zone := range p.zoneNames() {
 		if !p.whole[zone] {

@@ -109,7 +109,7 @@ func (w *witness) see(s sighting) {
 	}
 }
 
-// see takes a sighting in and tells whether it is of a pod that was taken down.
+// see takes a sighting in and reports whether it is of a pod that was taken down.
 func (h *history) see(s sighting) (isDown bool) {
 	name := s.pod.Name
 	before, known := h.pods[name]

@@ -73,7 +73,7 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 	return c.fine(done), err
 }
 
-// fine tells whether all plans of the seeds that were asked for went as they must,
+// fine reports whether all plans of the seeds that were asked for went as they must,
 // whether they were carried out now or are recorded for this code.
 func (c *campaign) fine(done []record) bool {
 	if c.only == 0 {

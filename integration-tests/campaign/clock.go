@@ -48,7 +48,7 @@ func clocksWrong(random *rand.Rand) fault {
 	return f
 }
 
-// clockJumped tells whether the clock of one of its processes jumped while it worked.
+// clockJumped reports whether the clock of one of its processes jumped while it worked.
 func (r *replica) clockJumped() bool {
 	for _, f := range r.trial.plan.faults {
 		if f.clocks == nil || !f.befalls(r.number) || f.clocks[r.number].jump == 0 {

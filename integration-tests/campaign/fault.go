@@ -38,7 +38,7 @@ type fault struct {
 	once string
 }
 
-// befalls tells whether a fault is one of a replica's.
+// befalls reports whether a fault is one of a replica's.
 func (f fault) befalls(replica int) bool { return f.replica < 0 || f.replica == replica }
 
 // sources are the kinds of faults, each with how often it is drawn.
@@ -90,7 +90,7 @@ func newFaults(random *rand.Rand) []fault {
 	return faults
 }
 
-// isAgain tells whether a fault was drawn that a plan has once at most.
+// isAgain reports whether a fault was drawn that a plan has once at most.
 func (f fault) isAgain(drawn []fault) bool {
 	return f.once != "" && slices.ContainsFunc(drawn, func(other fault) bool { return other.once == f.once })
 }

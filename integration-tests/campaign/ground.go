@@ -177,7 +177,7 @@ func (g *ground) failed() error {
 	return g.lost
 }
 
-// stood tells whether nothing that was away at a time stayed away. It waits until that is known.
+// stood reports whether nothing that was away at a time stayed away. It waits until that is known.
 func (g *ground) stood(at time.Time) bool {
 	for {
 		pending := slices.DeleteFunc(g.absencesSince(at), func(a absence) bool { return a.from.After(at) || !a.to.IsZero() })

@@ -78,7 +78,7 @@ func (t *trap) disarm() bool {
 	return was
 }
 
-// closes tells whether an operator is caught, of which there is one at most.
+// closes reports whether an operator is caught, of which there is one at most.
 func (t *trap) closes(r *replica) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +99,7 @@ type stopped struct {
 	continues func() error
 }
 
-// leads tells whether a replica has renewed its leadership lately. Only who leads
+// leads reports whether a replica has renewed its leadership lately. Only who leads
 // writes that Lease, but for a moment at which it changes.
 func (r *replica) leads() bool { return time.Since(time.Unix(0, r.led.Load())) < 2*time.Second }
 
@@ -138,7 +138,7 @@ func (t *trial) pauses(ctx context.Context, s stopped, long time.Duration) error
 	return err
 }
 
-// outlived tells whether a Lease that named a holder has run out, or was written since.
+// outlived reports whether a Lease that named a holder has run out, or was written since.
 func outlived(before, after *coordinationv1.Lease, now time.Time) bool {
 	switch {
 	case before == nil || judge.HoldOf(before).Holder == "":

@@ -103,7 +103,7 @@ func (p *present) leader() string {
 	return p.leads
 }
 
-// ledByAnother tells whether an operator leads now that did not lead then.
+// ledByAnother reports whether an operator leads now that did not lead then.
 func (p *present) ledByAnother(then string) bool {
 	now := p.leader()
 	return then != "" && now != "" && now != then && now != stranger
@@ -137,7 +137,7 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 	return nil
 }
 
-// allowed tells whether the API servers that the operators will ask have heard of their
+// allowed reports whether the API servers that the operators will ask have heard of their
 // roles.
 func (t *trial) allowed(ctx context.Context) error {
 	if slices.ContainsFunc(t.plan.faults, func(f fault) bool { return f.lists }) {

@@ -40,21 +40,21 @@ type record struct {
 	story string
 }
 
-// broken tells whether a plan did not end as it must.
+// broken reports whether a plan did not end as it must.
 func (r record) broken() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Undone != "" || r.Missed != ""
 }
 
-// judged tells whether a plan was carried out and judged, and nothing is in doubt.
+// judged reports whether a plan was carried out and judged, and nothing is in doubt.
 func (r record) judged() bool { return len(r.Unjudged) == 0 && r.Undone == "" }
 
-// accuses tells whether something is held against the operator. That is known whatever
+// accuses reports whether something is held against the operator. That is known whatever
 // else is not.
 func (r record) accuses() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || r.Missed != ""
 }
 
-// decides tells whether what came of a plan is known, so that it is not tried again.
+// decides reports whether what came of a plan is known, so that it is not tried again.
 func (r record) decides() bool { return r.accuses() || r.judged() }
 
 // soFar is what is known of a plan before it is judged.

@@ -194,7 +194,7 @@ func (r *replica) over(process *localcluster.Operator) {
 	}
 }
 
-// runs tells whether there is a process that is ready.
+// runs reports whether there is a process that is ready.
 func (r *replica) runs() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +210,7 @@ func (r *replica) crash(kind string) func() {
 	}
 }
 
-// kill ends the process as a crash would. It tells whether there was one.
+// kill ends the process as a crash would. It reports whether there was one.
 func (r *replica) kill() bool {
 	r.mu.Lock()
 	process := r.process
@@ -232,7 +232,7 @@ func (r *replica) newest() string {
 	return g.program
 }
 
-// upgrade lets the newest program run from now on, if another one does. It tells whether
+// upgrade lets the newest program run from now on, if another one does. It reports whether
 // one was at work.
 func (r *replica) upgrade(ctx context.Context) (bool, error) {
 	newest := r.newest()

@@ -45,7 +45,7 @@ func (s *service) opens() {
 	s.shut = false
 }
 
-// cut ends all connections; it tells whether there were any.
+// cut ends all connections; it reports whether there were any.
 func (s *service) cut() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,7 +75,7 @@ func (c *court) add(namespace string, zones []string, format string, args ...any
 	c.violations = append(c.violations, violation{namespace, zones, fmt.Sprintf(format, args...)})
 }
 
-// blames tells whether a violation is about the zone, or about its whole namespace.
+// blames reports whether a violation is about the zone, or about its whole namespace.
 func blames(violations []violation, namespace, zone string) bool {
 	for _, v := range violations {
 		if v.namespace == namespace && (len(v.zones) == 0 || slices.Contains(v.zones, zone)) {

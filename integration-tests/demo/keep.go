@@ -156,7 +156,7 @@ func endProcess(ctx context.Context, pid int, program string) error {
 	return nil
 }
 
-// runs tells whether the process is the program: a number alone may be someone
+// runs reports whether the process is the program: a number alone may be someone
 // else's by now.
 func runs(pid int, program string) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -33,7 +33,7 @@ func newScreen(file *os.File) *screen {
 	}}
 }
 
-// isTerminal tells whether lines can be redrawn.
+// isTerminal reports whether lines can be redrawn.
 func isTerminal(file *os.File) bool {
 	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -131,6 +131,6 @@ func (w wait) String() string {
 	return strings.Join(strings.Fields(w.code+" "+w.pod+" "+w.zone+" "+w.more), " ")
 }
 
-// onOthers tells whether another zone is waited for, rather than an own pod on its
+// onOthers reports whether another zone is waited for, rather than an own pod on its
 // way.
 func (w wait) onOthers() bool { return !strings.HasPrefix(w.code, "Pod") }

@@ -12,7 +12,7 @@ type pod struct {
 	ready, leaving        bool
 }
 
-// up tells whether the pod serves.
+// up reports whether the pod serves.
 func (p pod) up() bool { return p.ready && !p.leaving }
 
 // set is what the status of a zone's StatefulSet says.
@@ -169,7 +169,7 @@ func (w *world) begin() {
 	}
 }
 
-// ready tells whether all pods of all namespaces exist and serve, and all of them
+// ready reports whether all pods of all namespaces exist and serve, and all of them
 // run the revision that their StatefulSet knows.
 func (w *world) ready() bool {
 	for _, n := range w.namespaces {
@@ -193,7 +193,7 @@ func (w *world) podsUp() (up, all int) {
 	return up, all
 }
 
-// finished tells whether every namespace that opted in reached its goal.
+// finished reports whether every namespace that opted in reached its goal.
 func (w *world) finished() bool {
 	for _, n := range w.namespaces {
 		if n.optedIn && !n.finished() {
@@ -240,12 +240,12 @@ func (n *namespace) intents() int {
 	return count
 }
 
-// adopted tells whether the new revision is the current one.
+// adopted reports whether the new revision is the current one.
 func (z *zone) adopted() bool {
 	return z.before != "" && z.updateRevision != z.before && z.currentRevision == z.updateRevision
 }
 
-// finished tells whether all pods run the new revision and serve, and the
+// finished reports whether all pods run the new revision and serve, and the
 // StatefulSet says so.
 func (z *zone) finished() bool { return z.adopted() && z.renewed() == z.replicas }
 
@@ -260,7 +260,7 @@ func (z *zone) renewed() int {
 	return count
 }
 
-// isNew tells whether the pod was made after the rollout began. It does not need
+// isNew reports whether the pod was made after the rollout began. It does not need
 // the StatefulSet's status, which another watch shows, perhaps later.
 func (z *zone) isNew(p pod) bool { return z.before != "" && p.revision != z.before }
 

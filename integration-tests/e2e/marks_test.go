@@ -95,7 +95,7 @@ func ofLockstepOn(kind string, object, made metav1.ObjectMeta) (map[mark]bool, e
 	return marks, nil
 }
 
-// isOfContract tells whether a name is one that lockstep reads or writes.
+// isOfContract reports whether a name is one that lockstep reads or writes.
 func (m mark) isOfContract() bool {
 	for _, prefix := range []string{"lockstep.dev/", "grafana.com/", "rollout-"} {
 		if strings.HasPrefix(m.name, prefix) {

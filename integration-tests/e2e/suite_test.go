@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 	return enclosure.Main(m, prepare)
 }
 
-// asked tells whether any cluster is wanted.
+// asked reports whether any cluster is wanted.
 func asked() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
 
 // missing says why the suite can have no cluster of its own.

@@ -49,7 +49,7 @@ func (w *world) traces(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// ofANode tells whether an object is named after a node, which may be called lockstep.
+// ofANode reports whether an object is named after a node, which may be called lockstep.
 func (w *world) ofANode(name string) bool {
 	return slices.ContainsFunc(w.allNodes, func(node string) bool { return strings.Contains(name, node) })
 }
@@ -58,7 +58,7 @@ func ofLockstep(object *metav1.PartialObjectMetadata) bool {
 	return named(object.Name) || object.Namespace == home || object.Labels["app.kubernetes.io/name"] == "lockstep"
 }
 
-// named tells whether a name is one that lockstep gives.
+// named reports whether a name is one that lockstep gives.
 func named(name string) bool {
 	return strings.Contains(name, "lockstep") || strings.HasSuffix(name, ".rollout-operator.grafana.com")
 }

@@ -85,7 +85,7 @@ func openWorld(ctx context.Context, kubeconfig string) (w *world, err error) {
 	return w, nil
 }
 
-// isYours tells whether the cluster has an owner who wants nothing of it touched but
+// isYours reports whether the cluster has an owner who wants nothing of it touched but
 // what the suite makes itself.
 func (w *world) isYours() bool { return w.cluster == nil }
 

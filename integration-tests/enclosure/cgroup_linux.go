@@ -31,7 +31,7 @@ func MakeControlGroup(name string) (string, error) {
 	return group, nil
 }
 
-// unified tells whether there is but one hierarchy (version 2).
+// unified reports whether there is but one hierarchy (version 2).
 func unified() bool {
 	_, err := os.Stat(filepath.Join(hierarchies, "cgroup.controllers"))
 	return err == nil

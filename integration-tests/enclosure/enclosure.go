@@ -26,7 +26,7 @@ const (
 	prefix = "lockstep-enclosed-"
 )
 
-// Inside tells whether this process runs in an enclosure.
+// Inside reports whether this process runs in an enclosure.
 func Inside() bool { return os.Getenv(role) == asTester }
 
 // Dir is a folder for whatever the run needs on disk, which is also where its

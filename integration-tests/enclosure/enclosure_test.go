@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 )
 
-// asked tells whether tests that change namespaces and mounts are wanted (make e2e).
+// asked reports whether tests that change namespaces and mounts are wanted (make e2e).
 var asked = os.Getenv("LOCKSTEP_E2E") != ""
 
 func TestMain(m *testing.M) {

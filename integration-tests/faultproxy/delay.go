@@ -101,5 +101,5 @@ func (p *Proxy) arrives(r Request, first time.Time) {
 	p.gaps.sending.delays = append(p.gaps.sending.delays, Delay{r, first, time.Now()})
 }
 
-// tellsToComeAgain tells whether clients repeat by themselves what is answered so.
+// tellsToComeAgain reports whether clients repeat by themselves what is answered so.
 func (f Fault) tellsToComeAgain() bool { return f.code == http.StatusTooManyRequests }

@@ -38,7 +38,7 @@ type Request struct {
 	Agent     string // with which it is signed
 }
 
-// decides tells whether somebody does, or decides by what is read here.
+// decides reports whether somebody does, or decides by what is read here.
 func (r Request) decides() bool { return r.Kind == Read || r.Kind == Write }
 
 func (r Request) writes() bool { return r.Kind != Read && r.Kind != Watch }

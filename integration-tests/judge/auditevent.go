@@ -30,7 +30,7 @@ type auditEvent struct {
 	Ended time.Time `json:"stageTimestamp"`
 }
 
-// received tells whether this is the line that says that a request has come; another
+// received reports whether this is the line that says that a request has come; another
 // one with the same ID says what became of it.
 func (e *auditEvent) received() bool { return e.Stage == "RequestReceived" }
 

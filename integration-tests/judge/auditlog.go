@@ -43,13 +43,13 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s/%s by %s: %d", r.Verb, r.Resource, r.Namespace, r.Name, r.User, r.Code)
 }
 
-// Writes tells whether a request asks for a change.
+// Writes reports whether a request asks for a change.
 func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
 
-// over tells whether the API server has come to an end with a request.
+// over reports whether the API server has come to an end with a request.
 func (r Request) over() bool { return r.Code != 0 }
 
-// endless tells whether a request may be under way still, as far as anybody knows.
+// endless reports whether a request may be under way still, as far as anybody knows.
 func (r Request) endless() bool { return !r.over() && r.Ended.IsZero() }
 
 // KilledBefore says of requests without an answer that their API server had been killed
@@ -73,7 +73,7 @@ func (r Request) deletesPod() bool { return r.Verb == "delete" && r.Resource == 
 
 func (r Request) evictsPod() bool { return r.Verb == "create" && r.Resource == "pods/eviction" }
 
-// conditional tells whether a deletion was about one state of one object.
+// conditional reports whether a deletion was about one state of one object.
 func (r Request) conditional() bool { return r.RequiredUID != "" && r.RequiredVersion != 0 }
 
 // AuditLog reads the API server's audit log as it grows. It keeps all requests of
@@ -163,7 +163,7 @@ var (
 	eviction               = []byte(`"subresource":"eviction"`)
 )
 
-// matters tells whether a line is to be parsed.
+// matters reports whether a line is to be parsed.
 func (a *AuditLog) matters(line []byte) bool {
 	if bytes.Contains(line, ofPods) && (bytes.Contains(line, deletion) || bytes.Contains(line, eviction)) {
 		return true

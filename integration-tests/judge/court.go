@@ -121,7 +121,7 @@ const (
 
 func (d deed) String() string { return [...]string{"left", "deleted", "evicted"}[d] }
 
-// broken tells whether a pod that was Ready, and not for long enough, is so no more, or
+// broken reports whether a pod that was Ready, and not for long enough, is so no more, or
 // anew: it is then to be so until another time, or not at all.
 func (o outage) broken(until time.Time) bool {
 	return !o.until.IsZero() && (until.IsZero() || until.After(o.until))
@@ -304,7 +304,7 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 	c.down[at] = out
 }
 
-// counts tells whether an operator had to know of an outage.
+// counts reports whether an operator had to know of an outage.
 func (c *court) counts(out outage, k knowledge) bool {
 	switch {
 	case out.over(k.now):
@@ -326,5 +326,5 @@ func (c *court) lately(uid string, k knowledge) []dated {
 	return states
 }
 
-// longKnown tells whether an operator had to know of the first of these states.
+// longKnown reports whether an operator had to know of the first of these states.
 func (c *court) longKnown(states []dated, k knowledge) bool { return c.knew(k, states[0].from) }

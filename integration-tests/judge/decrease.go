@@ -125,14 +125,14 @@ func (c *court) tryTimeOfDecrease(z *Zone, k knowledge) {
 	})
 }
 
-// leavesByDecrease tells whether a decrease has taken a pod down already, which still
+// leavesByDecrease reports whether a decrease has taken a pod down already, which still
 // exists.
 func (c *court) leavesByDecrease(p *Pod) bool {
 	s := c.shrinking[p.Owner]
 	return s != nil && s.leaving[p.UID]
 }
 
-// isShrinking tells whether pods that a decrease took down still exist.
+// isShrinking reports whether pods that a decrease took down still exist.
 func (c *court) isShrinking(uid string) bool {
 	s := c.shrinking[uid]
 	return s != nil && len(s.leaving) > 0

@@ -33,10 +33,10 @@ func (r Request) slow() Delay {
 	return d
 }
 
-// stood tells whether it was not a request but the operator itself that was late.
+// stood reports whether it was not a request but the operator itself that was late.
 func (d Delay) stood() bool { return d.Of.Verb == "" }
 
-// refused tells whether this is a write that the API server refused, as late as it came:
+// refused reports whether this is a write that the API server refused, as late as it came:
 // nobody goes on after that.
 func (d Delay) refused(requests []Request) bool {
 	found := false
@@ -53,7 +53,7 @@ func (d Delay) refused(requests []Request) bool {
 	return found
 }
 
-// link tells whether a deed of its kind waits for such a request.
+// link reports whether a deed of its kind waits for such a request.
 type link func(Delay) bool
 
 // The links of the way from a look to a deed. Nobody does anything after a request that

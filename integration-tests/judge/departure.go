@@ -68,7 +68,7 @@ func earlier(a, b Request) int {
 	return a.At.Compare(b.At)
 }
 
-// meant tells whether a request can have been about this very pod, and not one of the
+// meant reports whether a request can have been about this very pod, and not one of the
 // same name before or after it, nor found it leaving.
 func (c *court) meant(r Request, f Fact) bool {
 	switch {
@@ -82,14 +82,14 @@ func (c *court) meant(r Request, f Fact) bool {
 	return r.endless() || r.Ended.Sub(c.seen[f.Pod.UID]) >= -hearing
 }
 
-// outlived tells whether a deletion at once that named no pod by its UID was still under
+// outlived reports whether a deletion at once that named no pod by its UID was still under
 // way when the pod left that had taken the place of the one it was answered with: the
 // API server then deletes what has the name.
 func outlived(r Request, f Fact) bool {
 	return r.AtOnce && r.RequiredUID == "" && f.At.Sub(r.Ended) <= hearing
 }
 
-// inTime tells whether a request that has failed, as far as its answer goes, was under
+// inTime reports whether a request that has failed, as far as its answer goes, was under
 // way when the pod began to leave. An API server goes on with what it has not answered
 // in time, and with what its client has given up.
 func (c *court) inTime(r Request, f Fact) bool {

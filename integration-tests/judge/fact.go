@@ -31,7 +31,7 @@ type Pod struct {
 	Gone       bool
 }
 
-// Up tells whether a pod serves. No pod does not.
+// Up reports whether a pod serves. No pod does not.
 func (p *Pod) Up() bool { return p != nil && p.Ready && !p.Leaving && !p.Gone }
 
 // Zone is what the judge looks at in a StatefulSet.
@@ -52,7 +52,7 @@ type Zone struct {
 	Gone     bool
 }
 
-// stands tells whether a zone is paused at a time.
+// stands reports whether a zone is paused at a time.
 func (z *Zone) stands(now time.Time) bool {
 	return z.Paused && (z.Until.IsZero() || now.Before(z.Until))
 }

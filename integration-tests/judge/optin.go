@@ -50,7 +50,7 @@ func (c *court) tryWrites() {
 	}
 }
 
-// managed tells whether an operator could take a namespace for its own.
+// managed reports whether an operator could take a namespace for its own.
 func (c *court) managed(o Operator, k knowledge) bool {
 	if len(o.Namespaces) > 0 {
 		return slices.Contains(o.Namespaces, c.namespace)

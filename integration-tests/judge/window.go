@@ -30,7 +30,7 @@ func (w Window) known(happened time.Time, grace time.Duration) time.Time {
 	return w.To.Add(grace)
 }
 
-// binds tells whether something was somebody's. Whose a deed was may not be known.
+// binds reports whether something was somebody's. Whose a deed was may not be known.
 func binds(part, agent string) bool { return agent == "" || strings.Contains(agent, part) }
 
 // knowledge is what may be expected of an operator in a deed.
@@ -41,7 +41,7 @@ type knowledge struct {
 	looked  time.Time // when the group's hold was taken, after a live look; zero: not known
 }
 
-// knew tells whether an operator had to know of what happened at a time.
+// knew reports whether an operator had to know of what happened at a time.
 func (c *court) knew(k knowledge, happened time.Time) bool {
 	return k.looked.After(happened.Add(c.Grace)) || k.decided.After(c.known(k.agent, happened))
 }

@@ -88,7 +88,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	p.agrees(s.image)
 }
 
-// shows tells whether a query gives anything.
+// shows reports whether a query gives anything.
 func (p *prometheus) shows(q panelQuery) bool {
 	p.Helper()
 	found, err := p.query(q.expr)

@@ -82,7 +82,7 @@ func Bar(done, total int) string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 
-// IsTerminal tells whether people look at a writer who see a line drawn again.
+// IsTerminal reports whether people look at a writer who see a line drawn again.
 func IsTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

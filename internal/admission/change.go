@@ -41,16 +41,16 @@ type Object struct {
 	Annotations map[string]string
 }
 
-// Full tells whether the whole object is under review, so that an answer may
+// Full reports whether the whole object is under review, so that an answer may
 // carry a JSON patch of its metadata. A patch of a Scale reaches nothing but the
 // number of replicas.
 func (c Change) Full() bool { return c.Subresource == "" }
 
-// Scale tells whether a Scale is under review, which does not carry the labels of
+// Scale reports whether a Scale is under review, which does not carry the labels of
 // what it scales.
 func (c Change) Scale() bool { return c.Subresource == "scale" }
 
-// Shrinks tells whether replicas go away. It is not known where one of the
+// Shrinks reports whether replicas go away. It is not known where one of the
 // objects does not say how many it has, or neither does and their ordinals differ.
 func (c Change) Shrinks() (shrinks, known bool) {
 	switch {

@@ -23,7 +23,7 @@ type NoDownscale struct {
 
 // Parents knows labels of objects that are not part of a review.
 type Parents interface {
-	// NoDownscale tells whether the object that a Scale belongs to carries the label.
+	// NoDownscale reports whether the object that a Scale belongs to carries the label.
 	NoDownscale(ctx context.Context, c Change) (bool, error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// Moves tells whether another first ordinal takes pods away, which a downscale never
+// Moves reports whether another first ordinal takes pods away, which a downscale never
 // does: it takes the last ones. Where others only come before the first one and nobody
 // leaves, nothing is moved. Numbers of replicas that Shrinks does not know count as none.
 func (c Change) Moves() bool {

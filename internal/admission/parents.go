@@ -52,7 +52,7 @@ func (p ScaleParents) NoDownscale(ctx context.Context, c Change) (bool, error) {
 	return contract.NoDownscale(labels), err
 }
 
-// shows tells whether the cache has the object in the state that its Scale shows,
+// shows reports whether the cache has the object in the state that its Scale shows,
 // or in a later one. Where it lags behind, a read decides: the label may have come,
 // or have been taken off, and then the object may shrink at once.
 func shows(cached observe.Scaled, scale Object) bool {

@@ -174,7 +174,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 	return p.told(ctx, e, permit)
 }
 
-// behind tells whether a yes would rest on caches that do not show what the last look
+// behind reports whether a yes would rest on caches that do not show what the last look
 // has shown.
 func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool {
 	if decision.Need != hold.Write {

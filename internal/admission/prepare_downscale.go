@@ -150,7 +150,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			return Allow(reason.DownscaleAdmitted)
 		}
 		record := hold.Admit(live, v, ask.Zone)
-		record.Own = false // whoever rolls the group looks before he goes on
+		record.Own = false // whoever rolls the group looks before going on
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotGuarded)
@@ -223,7 +223,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 }
 
 // ask asks who leaves, and writes down that all agreed if nothing speaks against it by
-// then. It tells whether somebody may have heard that he leaves.
+// then. It reports whether somebody may have heard that it leaves.
 func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (heard bool, because plan.Refusal) {
 	zone, _ := live.Zone(v.Note.Zone)
 	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
@@ -312,7 +312,7 @@ func advance(record *plan.Hold, note plan.Decrease, next func(plan.Decrease) pla
 }
 
 // undoAnew notes a decrease to be undone that somebody else has given up: pods
-// may have been asked after he told them to stay.
+// may have been asked after that one told them to stay.
 func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan.Decrease) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
 		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())

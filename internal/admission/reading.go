@@ -10,7 +10,7 @@ import (
 const largeReview = 512 << 10
 
 // readingRoom lets requests that bring much along, or do not say how much, be read one
-// after the other. The rest waits for nobody, and nobody is in it while he is judged.
+// after the other. The rest waits for nobody, and nobody is in it while being judged.
 type readingRoom chan struct{}
 
 // enter waits until the request may be read. What it returns is called when that is done.

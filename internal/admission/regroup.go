@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// Regroups tells whether a StatefulSet gets another rollout group, or its first, or
+// Regroups reports whether a StatefulSet gets another rollout group, or its first, or
 // leaves its last one.
 func (c Change) Regroups() bool {
 	former, was := c.Old.Labels[contract.GroupLabel]

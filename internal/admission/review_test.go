@@ -144,7 +144,7 @@ func (r reading) mayNotShrink(bad bool) string {
 	return ""
 }
 
-// barred tells whether the label forbids it to shrink.
+// barred reports whether the label forbids it to shrink.
 func (r reading) barred() bool {
 	return r.kind == "Scale" || at(r.review, "request", "oldObject", "metadata", "labels", "grafana.com/no-downscale") == "true"
 }
@@ -153,7 +153,7 @@ func (r reading) isZone() bool {
 	return at(r.review, "request", "resource", "group") == "apps" && at(r.review, "request", "resource", "resource") == "statefulsets"
 }
 
-// isJudged tells whether it is about zone-a in the state that is known, to be
+// isJudged reports whether it is about zone-a in the state that is known, to be
 // changed in that state and to a size that there is.
 func (r reading) isJudged() bool {
 	was, _ := at(r.review, "request", "oldObject", "metadata", "resourceVersion").(string)
@@ -188,7 +188,7 @@ func at(tree any, keys ...string) any {
 	return tree
 }
 
-// ambiguous tells whether an object of a JSON text has a key twice.
+// ambiguous reports whether an object of a JSON text has a key twice.
 func ambiguous(text []byte) bool {
 	tokens := json.NewDecoder(bytes.NewReader(text))
 	tokens.UseNumber()

@@ -56,7 +56,7 @@ func (v Verdict) of(group plan.Key) Verdict {
 	return v
 }
 
-// unseeing tells whether it refuses for what this replica could not see.
+// unseeing reports whether it refuses for what this replica could not see.
 func (v Verdict) unseeing() bool {
 	return !v.Allowed && (v.Reason == reason.CacheEmpty || v.Reason == reason.CacheBehind || v.Reason == reason.ParentUnknown)
 }

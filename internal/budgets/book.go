@@ -76,10 +76,10 @@ func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
 // changed, their status included. Call it before Run.
 func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed }
 
-// Known tells whether the budgets are known now, or there is no such kind.
+// Known reports whether the budgets are known now, or there is no such kind.
 func (b *Book) Known() bool { return b.Trouble() == nil }
 
-// Answered tells whether the API server has said once what budgets there are, or that
+// Answered reports whether the API server has said once what budgets there are, or that
 // it does not show them.
 func (b *Book) Answered() bool {
 	b.mu.Lock()
@@ -102,7 +102,7 @@ func (b *Book) Trouble() error {
 	return errNotRead
 }
 
-// stands tells whether what was read is as it was, as far as can be known. Call it locked.
+// stands reports whether what was read is as it was, as far as can be known. Call it locked.
 func (b *Book) stands() bool {
 	silent := time.Since(b.followed) >= kind.SilentFor
 	return !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
@@ -157,7 +157,7 @@ func (b *Book) Version() string {
 	return b.reads.LastSyncResourceVersion()
 }
 
-// Any tells whether there are budgets in a namespace.
+// Any reports whether there are budgets in a namespace.
 func (b *Book) Any(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

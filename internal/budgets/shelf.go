@@ -50,7 +50,7 @@ func (s *namespaceBudgets) ordered() []*object {
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *object) int { return cmp.Compare(a.name, b.name) })
 }
 
-// sameSpec tells whether two states of an object ask for the same.
+// sameSpec reports whether two states of an object ask for the same.
 func (o *object) sameSpec(other *object) bool {
 	return o != nil && other != nil && o.uid == other.uid && o.generation == other.generation
 }

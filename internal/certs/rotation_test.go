@@ -168,7 +168,7 @@ func (m *model) judge(r Record) findings {
 	return found
 }
 
-// settled tells whether nothing is to be done.
+// settled reports whether nothing is to be done.
 func (m *model) settled() bool {
 	found := m.judge(m.secret)
 	return len(found.authorities) == 1 && found.serving != nil && len(m.secret.Next.Cert) == 0 &&

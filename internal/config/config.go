@@ -42,7 +42,7 @@ type Kubernetes struct {
 	Namespace string
 }
 
-// Single tells whether exactly one namespace is managed, without any opt-in.
+// Single reports whether exactly one namespace is managed, without any opt-in.
 func (k Kubernetes) Single() bool { return k.Namespace != "" }
 
 // Namespaces says who opted in.
@@ -75,7 +75,7 @@ type ServerTLS struct {
 	SelfSigned     SelfSigned
 }
 
-// OwnFiles tells whether a certificate of one's own is served instead of a
+// OwnFiles reports whether a certificate of one's own is served instead of a
 // generated one.
 func (s ServerTLS) OwnFiles() bool { return s.CertFile != "" }
 
@@ -108,7 +108,7 @@ type Webhooks struct {
 	CABundleNames []string
 }
 
-// InjectsCA tells whether webhook configurations get the CA.
+// InjectsCA reports whether webhook configurations get the CA.
 func (c Config) InjectsCA() bool {
 	return c.ServerTLS.Enabled && c.Webhooks.UpdateCABundle && (!c.ServerTLS.OwnFiles() || c.ServerTLS.CAFile != "")
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// NoDownscale tells whether labels forbid to take replicas away.
+// NoDownscale reports whether labels forbid to take replicas away.
 func NoDownscale(labels map[string]string) bool { return labels[NoDownscaleLabel] == "true" }
 
-// PrepareDownscale tells whether labels ask for pods to be prepared before they leave.
+// PrepareDownscale reports whether labels ask for pods to be prepared before they leave.
 func PrepareDownscale(labels map[string]string) bool { return labels[PrepareDownscaleLabel] == "true" }
 
 // Call is what a tenant may say about a request to his pods: everything but
@@ -38,7 +38,7 @@ func (c Call) RequestURI() string {
 	return c.Path + "?" + c.Query
 }
 
-// Valid tells whether PrepareCall could have returned the call.
+// Valid reports whether PrepareCall could have returned the call.
 func (c Call) Valid() bool {
 	return c.Port >= 1 && c.Port <= 65535 && strings.HasPrefix(c.Path, "/") && !strings.HasPrefix(c.Path, "//") &&
 		wrongPath(c.RequestURI()[1:]) == nil
@@ -152,7 +152,7 @@ func isHex(c byte) bool {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// mayStandInPath tells whether RFC 3986 allows a character in path and query. Of
+// mayStandInPath reports whether RFC 3986 allows a character in path and query. Of
 // those, @ is left out: in a path it is only ever meant to name a host.
 func mayStandInPath(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||

@@ -44,7 +44,7 @@ func Mirror(annotations map[string]string) plan.Mirror {
 	}
 }
 
-// writeBack tells whether the resource is told how many replicas a zone has.
+// writeBack reports whether the resource is told how many replicas a zone has.
 func writeBack(annotations map[string]string) bool {
 	text, present := annotations[MirrorWriteBackAnnotation]
 	if !present {
@@ -54,7 +54,7 @@ func writeBack(annotations map[string]string) bool {
 	return err == nil && wanted
 }
 
-// builtIn tells whether an API group is one of Kubernetes' own. What stands in the
+// builtIn reports whether an API group is one of Kubernetes' own. What stands in the
 // status of its kinds is for their controllers to say.
 func builtIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")

@@ -28,7 +28,7 @@ func MaxUnavailable(annotations map[string]string) plan.Budget {
 	return plan.Budget{Invalid: shorten(text)}
 }
 
-// Paused tells whether the annotation of that name is exactly true.
+// Paused reports whether the annotation of that name is exactly true.
 func Paused(annotations map[string]string) bool {
 	return annotations[PausedAnnotation] == "true"
 }
@@ -43,7 +43,7 @@ func Leader(annotations map[string]string) string {
 	return name
 }
 
-// AfterLeader tells whether the annotation of that name is exactly true.
+// AfterLeader reports whether the annotation of that name is exactly true.
 func AfterLeader(annotations map[string]string) bool {
 	return annotations[AfterLeaderAnnotation] == "true"
 }

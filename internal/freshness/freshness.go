@@ -19,7 +19,7 @@ import (
 )
 
 // Log remembers what is known of each group until a view shows it, and then how new
-// that view was: whoever took his before, and asks later, is behind. Its methods may
+// that view was: whoever took theirs before, and asks later, is behind. Its methods may
 // be called concurrently.
 type Log struct {
 	mu     sync.Mutex

@@ -107,7 +107,7 @@ func lingeringPod(zone, look plan.Zone, at plan.Version) string {
 	return ""
 }
 
-// reached tells whether a view has got to a version of an object: it shows the
+// reached reports whether a view has got to a version of an object: it shows the
 // object at that version or later, or it shows none and is itself that new.
 func reached(present bool, shown, view, wanted plan.Version) bool {
 	if present {

@@ -112,12 +112,12 @@ func (r *rollout) replace() {
 	}
 }
 
-// takenDown tells whether it was a rollout that noted the pod.
+// takenDown reports whether it was a rollout that noted the pod.
 func takenDown(i plan.Intent) bool {
 	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndDown
 }
 
-// stands tells whether the record that is about to be written has the same intent.
+// stands reports whether the record that is about to be written has the same intent.
 func (r *rollout) stands(i plan.Intent) bool {
 	return slices.ContainsFunc(r.record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
 }
@@ -168,7 +168,7 @@ func (r *rollout) endOf(z plan.RolledZone) time.Time {
 	return end
 }
 
-// done tells whether every pod of a zone is there, available, not about to leave, and
+// done reports whether every pod of a zone is there, available, not about to leave, and
 // of the revision that the zone asks for.
 func (r *rollout) done(z plan.Zone) bool {
 	if !z.Observed || slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == z.Name }) {
@@ -183,7 +183,7 @@ func (r *rollout) done(z plan.Zone) bool {
 	return serving == z.Replicas
 }
 
-// complete tells whether nothing of the group is left to be rolled, as far as is
+// complete reports whether nothing of the group is left to be rolled, as far as is
 // known, and nothing is under way. What a zone asks for that is not observed yet begins
 // another rollout: nobody may look again for weeks.
 func (r *rollout) complete() bool {

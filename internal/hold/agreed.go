@@ -75,7 +75,7 @@ func ParseAgreed(text string) map[string]plan.Agreement {
 	return agreed
 }
 
-// inOrder tells whether stretches ascend and do not overlap, say whom they note,
+// inOrder reports whether stretches ascend and do not overlap, say whom they note,
 // at times that a process can have written, and are not too many pods together.
 func inOrder(all []stretch) bool {
 	next, pods := 0, 0

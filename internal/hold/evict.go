@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// endsGrants tells whether granted evictions are taken off the hold.
+// endsGrants reports whether granted evictions are taken off the hold.
 func endsGrants(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
 }

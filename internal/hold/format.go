@@ -243,7 +243,7 @@ func parseEntries(entries []entry) ([]plan.Intent, error) {
 	return intents, nil
 }
 
-// writable tells whether a time can be written in the form it was read from:
+// writable reports whether a time can be written in the form it was read from:
 // a zone's offset can carry it out of the years that RFC 3339 has.
 func writable(t time.Time) bool {
 	year := t.UTC().Year()

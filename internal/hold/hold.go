@@ -85,7 +85,7 @@ func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
 	return h.Decrease, false
 }
 
-// asksPods tells whether pods are asked to prepare, or to undo that: nothing is
+// asksPods reports whether pods are asked to prepare, or to undo that: nothing is
 // written before it that would say whether the hold is still as it is known.
 func asksPods(steps []plan.Action) bool {
 	for _, step := range steps {
@@ -99,7 +99,7 @@ func asksPods(steps []plan.Action) bool {
 	return false
 }
 
-// inheritsDecrease tells whether a decrease is carried out that another process
+// inheritsDecrease reports whether a decrease is carried out that another process
 // noted: what it saw is not known here.
 func inheritsDecrease(h plan.Hold, steps []plan.Action) bool { return !h.Own && plan.Lowers(steps) }
 
@@ -145,7 +145,7 @@ func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 	return h.Holder
 }
 
-// needsLook tells whether the caches do not suffice: a hold is taken, the
+// needsLook reports whether the caches do not suffice: a hold is taken, the
 // record was inherited from another process, or a pod may look outdated only
 // because the cached StatefulSet is older than the pod (ADR 0006).
 func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
@@ -160,7 +160,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 	return false
 }
 
-// idle tells whether nobody holds, or somebody from outside who has lapsed, and nothing
+// idle reports whether nobody holds, or somebody from outside who has lapsed, and nothing
 // that the hold notes counts any more.
 func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)

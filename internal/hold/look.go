@@ -52,7 +52,7 @@ func waits(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.Wait); return is })
 }
 
-// LookNeedsLease tells whether whoever looks at a group live reads the Lease as well:
+// LookNeedsLease reports whether whoever looks at a group live reads the Lease as well:
 // where none is known, and where it notes a decrease, whose pods are told things without
 // a write before. Else its compare-and-swap says whether what is known of it is still so
 // (ADR 13).

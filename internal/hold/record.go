@@ -74,7 +74,7 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 	return record, true
 }
 
-// Unfinished tells whether a record notes what lockstep alone ends: an operation of its
+// Unfinished reports whether a record notes what lockstep alone ends: an operation of its
 // own, a decrease, pods that are about to be taken down.
 func Unfinished(h plan.Hold) bool {
 	ours := !h.Holder.Free() && !h.Holder.Foreign()

@@ -121,7 +121,7 @@ func ParseRollouts(text string) plan.Rollouts {
 	return r
 }
 
-// readable tells whether a rollout can be written as it was read, and is no longer then.
+// readable reports whether a rollout can be written as it was read, and is no longer then.
 func (g rolledGroup) readable() bool {
 	good := (g.Trace == "" || TraceID(g.Trace) != "") && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
 	for _, z := range g.Zones {
@@ -133,7 +133,7 @@ func (g rolledGroup) readable() bool {
 	return good
 }
 
-// plain tells whether texts could be names: short, and of characters that a person can
+// plain reports whether texts could be names: short, and of characters that a person can
 // read and JSON writes as they are.
 func plain(texts ...string) bool {
 	const escaped = `"\<>&`
@@ -155,7 +155,7 @@ func TraceID(text string) string {
 
 const hexDigits = "0123456789abcdef"
 
-// isID tells whether a text is an id of so many digits.
+// isID reports whether a text is an id of so many digits.
 func isID(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, hexDigits) == "" && strings.Trim(text, "0") != ""
 }

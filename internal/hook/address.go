@@ -91,7 +91,7 @@ func nameOf(p Pod, domain string) string {
 	return name
 }
 
-// isName tells whether a text consists of DNS labels.
+// isName reports whether a text consists of DNS labels.
 func isName(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {

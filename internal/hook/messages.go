@@ -311,7 +311,7 @@ func (g *recipients) first() int {
 	return first
 }
 
-// done takes down what came of a call, and tells whether that is to be known now.
+// done takes down what came of a call, and reports whether that is to be known now.
 func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -350,7 +350,7 @@ func (m *Messages) answer(l *letter, r Result) {
 	}
 }
 
-// heard tells whether a pod took a message.
+// heard reports whether a pod took a message.
 func heard(message plan.Message, r Result) bool {
 	if message == plan.Stay {
 		return stays(r)
@@ -368,7 +368,7 @@ func (m *Messages) pause(l *letter) time.Duration {
 	return min(first<<min(l.failures, 16), limit)
 }
 
-// gather tells whether answers are to be known now: when nobody of the group is
+// gather reports whether answers are to be known now: when nobody of the group is
 // asked any more. Else they are a little later, with those that come until then.
 func (m *Messages) gather(g *recipients) bool {
 	if len(g.waiting) == 0 && g.calls == 0 {

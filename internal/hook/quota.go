@@ -14,7 +14,7 @@ func newQuota(perNamespace, perProcess int) quota {
 	return quota{perNamespace: perNamespace, perProcess: perProcess, inNamespace: map[string]int{}}
 }
 
-// allows tells whether a group of a namespace, which has calls under way or has none,
+// allows reports whether a group of a namespace, which has calls under way or has none,
 // may begin one more.
 func (q *quota) allows(namespace string, busy bool) bool {
 	limit, own := q.perProcess, q.perNamespace

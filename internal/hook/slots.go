@@ -130,7 +130,7 @@ func (s *slots) next() (string, int) {
 	return best, at
 }
 
-// before tells whether somebody who waits in one namespace comes before somebody in another.
+// before reports whether somebody who waits in one namespace comes before somebody in another.
 func (s *slots) before(a string, i int, b string, j int) bool {
 	return cmp.Or(
 		cmp.Compare(s.quota.inNamespace[a], s.quota.inNamespace[b]),

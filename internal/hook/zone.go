@@ -14,7 +14,7 @@ import (
 type Zones struct{ Caller *Caller }
 
 // Prepare asks pods of a zone to prepare to leave. The error says which of them
-// did not, in a way that can be put to a person; heard tells whether any of the
+// did not, in a way that can be put to a person; heard reports whether any of the
 // pods may have got the call.
 func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
 	return z.prepareWhile(ctx, ctx, key, zone, pods)
@@ -61,7 +61,7 @@ func (z Zones) undo(ctx context.Context, key plan.Key, call plan.Call, pods []pl
 	return left, err
 }
 
-// stays tells whether a pod has taken it that it stays.
+// stays reports whether a pod has taken it that it stays.
 func stays(r Result) bool {
 	uncalled := r.Outcome == Refused && r.Why != BadCall
 	return answered(r) || uncalled || slices.Contains(undoesNothing, r.Status)

@@ -61,7 +61,7 @@ func find(s *plan.Snapshot, pod string) (*plan.Zone, plan.Pod) {
 	return &plan.Zone{}, plan.Pod{}
 }
 
-// budgetOf finds the budget that covers a pod, if one does, and tells whether it is
+// budgetOf finds the budget that covers a pod, if one does, and reports whether it is
 // clear what it allows.
 func budgetOf(s *plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
 	all := budgetsOf(s, p)

@@ -31,7 +31,7 @@ func breaksDecreaseKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Dec
 	return ""
 }
 
-// unmade tells whether nobody can have carried a decrease out: lockstep itself does
+// unmade reports whether nobody can have carried a decrease out: lockstep itself does
 // so only once it is admitted.
 func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
 
@@ -54,7 +54,7 @@ func breaksDecreaseAlone(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.De
 	return ""
 }
 
-// settled tells whether nothing is left of what an operation of ours did in its
+// settled reports whether nothing is left of what an operation of ours did in its
 // zone, or of what somebody else's was given time for.
 func settled(s *plan.Snapshot, h plan.Holder) bool {
 	z, exists := s.Zone(h.Zone())

@@ -92,7 +92,7 @@ func breaksDelayKept(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-// waited tells whether a pod has been ready to leave for as long as its zone asks
+// waited reports whether a pod has been ready to leave for as long as its zone asks
 // for, by its own words since it became Ready and by what the hold notes of it.
 func waited(s *plan.Snapshot, z *plan.Zone, p plan.Pod, place int) bool {
 	said := z.Told[p.UID]

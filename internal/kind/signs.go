@@ -101,7 +101,7 @@ func (h *heard) hear(event watch.Event) {
 	}
 }
 
-// endsTheBeginning tells whether all has been told by now that exists (KEP-3157).
+// endsTheBeginning reports whether all has been told by now that exists (KEP-3157).
 func endsTheBeginning(event watch.Event) bool {
 	if event.Type != watch.Bookmark {
 		return false

@@ -75,7 +75,7 @@ func (c *cluster) rereadBudgets(ctx context.Context, l *budgetList, news func())
 	}
 }
 
-// replace tells whether budgets are others than before.
+// replace reports whether budgets are others than before.
 func (l *budgetList) replace(known map[string][]plan.DisruptionBudget) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

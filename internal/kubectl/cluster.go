@@ -125,7 +125,7 @@ func allowed(err error) error {
 	return err
 }
 
-// optedIn tells whether lockstep works in a namespace as far as a person may know:
+// optedIn reports whether lockstep works in a namespace as far as a person may know:
 // the second result is false where he may not read it.
 func (c *cluster) optedIn(ctx context.Context, namespace string, selector labels.Selector) (in, known bool) {
 	found, err := c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})

@@ -64,7 +64,7 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 	})
 }
 
-// unknownPartitions tells whether a budget finds no partition in a pod's name, which
+// unknownPartitions reports whether a budget finds no partition in a pod's name, which
 // hashed names do not show.
 func unknownPartitions(s plan.Snapshot) bool {
 	for _, b := range s.Budgets {

@@ -22,7 +22,7 @@ func pausingOf(zone *appsv1.StatefulSet, now time.Time) (pausing, bool) {
 	return p, contract.Paused(zone.Annotations) && (p.until.IsZero() || now.Before(p.until))
 }
 
-// speaksOfPause tells whether a zone has an annotation about a pause, over or not.
+// speaksOfPause reports whether a zone has an annotation about a pause, over or not.
 func speaksOfPause(zone *appsv1.StatefulSet) bool {
 	for _, key := range []string{contract.PausedAnnotation, contract.PausedReasonAnnotation, contract.PausedUntilAnnotation} {
 		if _, has := zone.Annotations[key]; has {

@@ -227,7 +227,7 @@ func (s *apiServer) watch(r *http.Request) *http.Response {
 	return apitest.Watch(ctx, w.events, end)
 }
 
-// within tells whether an object is listed in a folder, of one namespace or of all.
+// within reports whether an object is listed in a folder, of one namespace or of all.
 func within(path, folder string) bool {
 	parent := path[:strings.LastIndexByte(path, '/')]
 	if parent == folder {

@@ -84,7 +84,7 @@ func causes(s plan.Snapshot) []string {
 	return all
 }
 
-// readsBack tells whether the notation says everything on which the plan depends.
+// readsBack reports whether the notation says everything on which the plan depends.
 func readsBack(report fixture.Scenario) bool {
 	again, err := fixture.Parse(fixture.Print(report))
 	return err == nil && slices.Equal(fixture.Outcome(again.Snapshot), report.Then)

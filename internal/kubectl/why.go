@@ -114,7 +114,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 	return nil
 }
 
-// optIn tells whether a namespace has opted in; nil where nobody may know.
+// optIn reports whether a namespace has opted in; nil where nobody may know.
 func (c *cluster) optIn(ctx context.Context, namespace string, opted labels.Selector) *bool {
 	in, known := c.optedIn(ctx, namespace, opted)
 	if !known {

@@ -136,7 +136,7 @@ func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
 	return answer
 }
 
-// saysAsMuch tells whether an eviction is refused for what the zone waits for.
+// saysAsMuch reports whether an eviction is refused for what the zone waits for.
 func (a answerView) saysAsMuch(w waitView) bool {
 	return a.Because != nil && a.Because.short() == w.short()
 }

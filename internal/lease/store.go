@@ -96,7 +96,7 @@ func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.
 	return record
 }
 
-// Busy tells whether the group is held or has intents, as far as is known.
+// Busy reports whether the group is held or has intents, as far as is known.
 func (s *Store) Busy(key plan.Key) bool {
 	lease := s.newest(key).lease
 	return lease != nil && (deref(lease.Spec.HolderIdentity) != "" || lease.Annotations[contract.IntentsAnnotation] != "")
@@ -204,7 +204,7 @@ func (s *Store) newest(key plan.Key) reply {
 	return known
 }
 
-// watched tells whether the cache would show the Lease.
+// watched reports whether the cache would show the Lease.
 func watched(lease *coordinationv1.Lease) bool {
 	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
 }

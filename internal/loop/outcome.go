@@ -81,7 +81,7 @@ const (
 	ResultPanic Result = "panic" // panicked; tried again with back-off
 )
 
-// Success tells whether the reconcile did what it was meant to do.
+// Success reports whether the reconcile did what it was meant to do.
 func (r Result) Success() bool {
 	switch r {
 	case ResultDone, ResultGone, ResultWait, ResultNow:

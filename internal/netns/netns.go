@@ -18,7 +18,7 @@ const (
 	without = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
 )
 
-// Inside tells whether this is the run that Again began, or what that one started.
+// Inside reports whether this is the run that Again began, or what that one started.
 func Inside() bool { return os.Getenv(marker) != "" }
 
 // Need ends a test that needs such a network where it is missing.

@@ -13,16 +13,16 @@ type Budgets interface {
 	// Budgets returns those of a namespace, in order of names, those that cannot be
 	// used among them. Nobody changes what it returns.
 	Budgets(namespace string) []plan.DisruptionBudget
-	// Known tells whether they are known now, or there is no such kind.
+	// Known reports whether they are known now, or there is no such kind.
 	Known() bool
-	// Answered tells whether the API server has said once what there is, or that it
+	// Answered reports whether the API server has said once what there is, or that it
 	// does not show them.
 	Answered() bool
 	// Listen registers who is told when those of a namespace have changed.
 	Listen(changed func(namespace string))
 }
 
-// BudgetsKnown tells whether the budgets are known now, or there is no such kind.
+// BudgetsKnown reports whether the budgets are known now, or there is no such kind.
 func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Known() }
 
 // listenToBudgets tells every group of a namespace when the budgets there have

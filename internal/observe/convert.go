@@ -63,7 +63,7 @@ func addressOf(pod *corev1.Pod) (ip string, onHost bool) {
 	return pod.Status.PodIP, pod.Spec.HostNetwork || (pod.Status.PodIP != "" && pod.Status.PodIP == pod.Status.HostIP)
 }
 
-// ran tells whether any container of a pod has begun to run: a node that is started
+// ran reports whether any container of a pod has begun to run: a node that is started
 // anew makes its pods Pending again.
 func ran(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {

@@ -19,7 +19,7 @@ func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
 	return o.budgets.Budgets(namespace)
 }
 
-// concerns tells whether a budget is about a StatefulSet, or about the pods that it
+// concerns reports whether a budget is about a StatefulSet, or about the pods that it
 // makes.
 func concerns(b plan.DisruptionBudget, set, pods plan.Labels) bool {
 	return b.Selector.Matches(set.Map()) || b.Selector.Matches(pods.Map())
@@ -84,7 +84,7 @@ func (o *Observer) drainedLeases(namespace string) []plan.Key {
 	return keys
 }
 
-// belongs tells whether a StatefulSet as the API server shows it is one of those that
+// belongs reports whether a StatefulSet as the API server shows it is one of those that
 // a key stands for, of those that were asked for.
 func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 	_, grouped := set.Labels[contract.GroupLabel]

@@ -159,7 +159,7 @@ func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	}
 }
 
-// renewed tells whether a hold of lockstep's says the same as before, only later.
+// renewed reports whether a hold of lockstep's says the same as before, only later.
 // Whoever renews it sets a timer; looking at each renewal would undo the back-off
 // of a deed that fails after its intent was written once more.
 func renewed(was, is *coordinationv1.Lease) bool {

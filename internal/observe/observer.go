@@ -42,7 +42,7 @@ type Options struct {
 	Budgets Budgets
 }
 
-// Asked tells a snapshot what its pods were asked about a decrease.
+// Preparations tells a snapshot what its pods were asked about a decrease.
 type Preparations interface {
 	Fill(s *plan.Snapshot)
 }
@@ -159,7 +159,7 @@ func (o *Observer) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Synced tells whether every cache has been filled once without which nothing can
+// Synced reports whether every cache has been filled once without which nothing can
 // be decided; a cluster that does not show its budgets of evictions has none. Where
 // those of labelled objects are empty, a read answers.
 func (o *Observer) Synced() bool {
@@ -179,7 +179,7 @@ func (o *Observer) needed() []cache.SharedIndexInformer {
 	return all
 }
 
-// Managed tells whether a namespace opted in, or is the only one observed.
+// Managed reports whether a namespace opted in, or is the only one observed.
 func (o *Observer) Managed(namespace string) bool {
 	if o.namespaces == nil {
 		return namespace == o.only
@@ -226,7 +226,7 @@ func of[T any](items []any) []T {
 	return records
 }
 
-// Has tells whether a group has a zone, and is managed.
+// Has reports whether a group has a zone, and is managed.
 func (o *Observer) Has(key plan.Key) bool {
 	return o.Managed(key.Namespace) && len(o.zonesOf(key)) > 0
 }

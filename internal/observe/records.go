@@ -30,7 +30,7 @@ type kinship struct {
 	revision  string
 }
 
-// Equal tells whether both are the same.
+// Equal reports whether both are the same.
 func (k kin) Equal(other kin) bool { return k == other }
 
 func newPodRecord(namespace, owner string, pod plan.Pod) *podRecord {
@@ -108,10 +108,10 @@ func (r *zoneRecord) key() plan.Key {
 	return plan.Key{Namespace: r.namespace, Group: r.group}
 }
 
-// held tells whether the StatefulSet changes under a hold.
+// held reports whether the StatefulSet changes under a hold.
 func (r *zoneRecord) held() bool { return r.grouped || r.zone.Prepares }
 
-// samePod tells whether nothing but the version differs between two states of a pod.
+// samePod reports whether nothing but the version differs between two states of a pod.
 func samePod(before, after keptPod) bool {
 	was, is := before.view(), after.view()
 	was.Version, is.Version = 0, 0
@@ -120,7 +120,7 @@ func samePod(before, after keptPod) bool {
 	return was == is && called == calls && before.controller() == after.controller()
 }
 
-// sameBut tells whether nothing but the version differs.
+// sameBut reports whether nothing but the version differs.
 func (r *zoneRecord) sameBut(other *zoneRecord) bool {
 	a, b := *r, *other
 	a.zone.Version, b.zone.Version = 0, 0

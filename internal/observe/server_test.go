@@ -48,7 +48,7 @@ func (l *library) add(object runtime.Object) {
 	l.readers.Tell(object, apitest.Event(watch.Added, object))
 }
 
-// watched tells whether somebody watches a resource.
+// watched reports whether somebody watches a resource.
 func (l *library) watched(resource string) bool {
 	return slices.Contains(l.readers.Names(), resource)
 }

@@ -105,7 +105,7 @@ func restConfig(k config.Kubernetes) (*rest.Config, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 }
 
-// anyReadable tells whether one of the files, if any are named, can be read;
+// anyReadable reports whether one of the files, if any are named, can be read;
 // clientcmd passes over those that cannot.
 func anyReadable(files []string) error {
 	var errs []error

@@ -86,7 +86,7 @@ func (v voices) Forget(key plan.Key) {
 	v.Reporter.Forget(key)
 }
 
-// asks tells whether a permission is one to have: what RolloutGroups need, nobody
+// asks reports whether a permission is one to have: what RolloutGroups need, nobody
 // misses where there are none.
 func (o *Operator) asks(need permission.Need) bool {
 	showing := o.showing.Load()

@@ -134,8 +134,8 @@ type NoteAgreed struct {
 	Agreed Agreement
 }
 
-// EndGrant takes a granted eviction off the hold that nobody has carried out and
-// nobody can carry out any more.
+// EndGrant removes from the hold a granted eviction that was never carried out and no
+// longer can be.
 type EndGrant struct {
 	Intent Intent
 }
@@ -167,7 +167,7 @@ type Refusal struct {
 	Until  time.Time // when it ends by time alone; zero: an event will tell
 }
 
-// None tells whether there is no objection.
+// None reports whether there is no objection.
 func (r Refusal) None() bool { return r.Code == "" }
 
 // Wake returns the earliest time at which one of the waits ends by time alone, or has to
@@ -182,7 +182,7 @@ func Wake(steps []Action) time.Time {
 	return wake
 }
 
-// Lowers tells whether the plan takes replicas away from a zone.
+// Lowers reports whether the plan takes replicas away from a zone.
 func Lowers(steps []Action) bool {
 	for _, step := range steps {
 		if a, ok := step.(SetReplicas); ok && a.To < a.From {
@@ -192,7 +192,7 @@ func Lowers(steps []Action) bool {
 	return false
 }
 
-// Disrupts tells whether the plan takes any pod down.
+// Disrupts reports whether the plan takes any pod down.
 func Disrupts(steps []Action) bool {
 	for _, step := range steps {
 		if _, ok := step.(DeletePod); ok {
@@ -202,7 +202,7 @@ func Disrupts(steps []Action) bool {
 	return false
 }
 
-// Acts tells whether the plan changes what others see: pods, StatefulSets, or a resource
+// Acts reports whether the plan changes what others see: pods, StatefulSets, or a resource
 // that zones mirror. Noting that a zone is about to shrink is where that begins.
 func Acts(steps []Action) bool {
 	for _, step := range steps {

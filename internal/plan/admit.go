@@ -29,7 +29,7 @@ type DownscaleAnswer struct {
 	Dated   bool     // the hold must say when the zone shrinks before the yes, and nothing else
 }
 
-// Allowed tells whether the answer is yes, once what it asks for is done.
+// Allowed reports whether the answer is yes, once what it asks for is done.
 func (v DownscaleAnswer) Allowed() bool { return v.Because.None() }
 
 // departure is a decrease with the zone it is about and those who leave by it.
@@ -81,14 +81,13 @@ func forDownscale(object guard[disruption]) guard[departure] {
 	}
 }
 
-// Admit decides about a decrease of a zone of the group. It shares its rules
-// with Group: what one of them begins, the other one respects.
+// Admit decides about a decrease of a zone of the group. It shares its rules with Group:
+// what one of them begins, the other one respects.
 //
-// A decrease of which all leaving pods are down or absent needs nothing of the
-// other zones but time. Where nobody has to be prepared and the hold is not to be
-// had, it needs no hold either: so no repair ever waits for what waits for it. Where
-// zones ask for time between their downscales the hold says when this one was, or the
-// next one would not know.
+// A decrease whose leaving pods are all down or absent waits for no other zone, only for
+// the minimum time between downscales. If nobody has to be prepared and the hold cannot be
+// had, it needs no hold either, so a repair never waits for what waits for it. Where zones
+// ask for time between downscales, the hold still notes when this one was.
 func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 	b := newBoard(s.AsNoted())
 	z, exists := b.standing(r.Zone)
@@ -164,7 +163,7 @@ func (b *board) former(zone string) Decrease {
 	return Decrease{}
 }
 
-// isOwnNotedDecrease tells whether the request is for exactly the decrease that lockstep
+// isOwnNotedDecrease reports whether the request is for exactly the decrease that lockstep
 // itself has noted and may still carry out: everything that could be asked was. The
 // note dates the decrease, so after CarryLimit whoever asks waits until that is
 // ended, by whoever leads, and asks for a note of his own.

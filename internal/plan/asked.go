@@ -17,13 +17,13 @@ type Asked struct {
 	Again    time.Time // after a failure: they are not asked again before
 }
 
-// includes tells whether pods were asked about exactly this decrease, all of these
+// includes reports whether pods were asked about exactly this decrease, all of these
 // among them.
 func (a Asked) includes(d Decrease, pods []Pod) bool {
 	return a.sameAttempt(d) && !slices.ContainsFunc(pods, func(pod Pod) bool { return !slices.Contains(a.UIDs, pod.UID) })
 }
 
-// sameAttempt tells whether pods were asked about that decrease since it got to its
+// sameAttempt reports whether pods were asked about that decrease since it got to its
 // stage: the same one may be tried again, by whomever.
 func (a Asked) sameAttempt(d Decrease) bool {
 	return a.Decrease.Same(d) && a.Decrease.Stage == d.Stage && a.Decrease.Since.Equal(d.Since)

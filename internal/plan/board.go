@@ -90,7 +90,7 @@ func (b *board) standing(name string) (*standing, bool) {
 	return &standing{Zone: &Zone{}}, false
 }
 
-// outweighed tells whether another intent for the same name says more: one for the very
+// outweighed reports whether another intent for the same name says more: one for the very
 // pod that is there, and of these a granted one, which somebody else may carry out.
 func (b *board) outweighed(i Intent) bool {
 	other, noted := b.activeIntents[i.Pod]
@@ -167,7 +167,7 @@ func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refu
 	return Refusal{}
 }
 
-// candidate tells whether a pod could be replaced now: outdated, not leaving,
+// candidate reports whether a pod could be replaced now: outdated, not leaving,
 // and not older in this view than what is noted about it. One that serves and whose
 // eviction was granted goes by that, or stays until nobody is coming any more.
 func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
@@ -246,10 +246,11 @@ func firstOf(refusals ...Refusal) Refusal {
 	return Refusal{}
 }
 
-// chooseTurn names the one zone whose pods may be taken down: the zone that
-// the rollout is in, else the zone that is not whole, else the first one. One that an
-// eviction keeps from being whole has no turn by that: places in the queue are kept by
-// the zone whose turn it is, and drains of two others would take it from each other.
+// chooseTurn names the one zone whose pods may be taken down: the one whose unfinished
+// rollout has the hold; else the first that has outdated pods and is not whole, unless
+// evictions hold it; else the first with outdated pods. Evictions give no priority: the
+// zone at turn keeps the place of the rollout in the queue, and drains of two others would
+// take it from each other.
 func (b *board) chooseTurn() string {
 	first := ""
 	for _, z := range b.standings {
@@ -273,5 +274,5 @@ func (b *board) chooseTurn() string {
 	return first
 }
 
-// canRoll tells whether a rollout of the zone can go on at all.
+// canRoll reports whether a rollout of the zone can go on at all.
 func (b *board) canRoll(z *Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }

@@ -83,7 +83,7 @@ func (b *board) reaches() map[int32]*reach {
 	return all
 }
 
-// covers tells whether a zone is one of the budget's. One without any pod is assumed
+// covers reports whether a zone is one of the budget's. One without any pod is assumed
 // to be.
 func (r *reach) covers(zone int, z *standing) bool {
 	return len(r.pods[zone]) > 0 || (len(z.Pods) == 0 && !z.Elsewhere)
@@ -173,7 +173,7 @@ func (z *standing) takeDown(e eviction) {
 	}
 }
 
-// grant tells whether a pod could be evicted that serves, and counts it as noted then,
+// grant reports whether a pod could be evicted that serves, and counts it as noted then,
 // or else says when it could be.
 func (b *board) grant(e eviction) (granted bool, later time.Time) {
 	if !e.pod.Up() {

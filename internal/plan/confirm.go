@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// Confirms tells whether a view proposes the takedowns of a plan as well that was made
+// Confirms reports whether a view proposes the takedowns of a plan as well that was made
 // from a live read: reading takes a while, and what broke meanwhile is seen in the
 // caches. A granted eviction that the plan ends keeps nobody back: that it is over is
 // seen live alone. Nor does a Lease that the caches do not show, whose label somebody

@@ -79,15 +79,15 @@ const (
 // Seen stands for the generation of a decrease that was noted when it was in effect.
 const SeenInEffect = -1
 
-// None tells whether nothing is noted.
+// None reports whether nothing is noted.
 func (d Decrease) None() bool { return d.Zone == "" }
 
-// Same tells whether two are one decrease, however far it has got.
+// Same reports whether two are one decrease, however far it has got.
 func (d Decrease) Same(other Decrease) bool {
 	return d.Zone == other.Zone && d.UID == other.UID && d.Version == other.Version && d.From == other.From && d.To == other.To
 }
 
-// Leaves tells whether a pod of that ordinal leaves by the decrease.
+// Leaves reports whether a pod of that ordinal leaves by the decrease.
 func (d Decrease) Leaves(z Zone, ordinal int) bool {
 	return ordinal >= z.Start+d.To && ordinal < z.Start+d.From
 }
@@ -144,7 +144,7 @@ func (s *Snapshot) Course(d Decrease) Course {
 	return Overtaken
 }
 
-// Shrank tells whether an admitted decrease has come into effect, or may have
+// Shrank reports whether an admitted decrease has come into effect, or may have
 // come and been taken back before anybody looked: a StatefulSet whose spec has
 // changed at least twice since it was judged shows neither, nor does one that is
 // gone or was made anew. One that was seen in effect has come.
@@ -162,7 +162,7 @@ func (s *Snapshot) Shrank(d Decrease) bool {
 	return false
 }
 
-// Failed tells whether a decrease that ends now did not happen although there was
+// Failed reports whether a decrease that ends now did not happen although there was
 // time for it.
 func (d Decrease) Failed(s Snapshot) bool {
 	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
@@ -181,8 +181,8 @@ func (s *Snapshot) patience(d Decrease) time.Time {
 	return d.Since.Add(limit)
 }
 
-// Fingerprint returns by what the hold knows again which pods agreed to leave; none
-// are the empty text.
+// Fingerprint returns a text by which the hold recognises the pods that agreed to leave;
+// empty for none.
 func Fingerprint(pods []Pod) string {
 	if len(pods) == 0 {
 		return ""
@@ -194,7 +194,7 @@ func Fingerprint(pods []Pod) string {
 	return fmt.Sprintf("%d %016x", len(pods), sum.Sum64())
 }
 
-// StillGivenUp tells whether a decrease that failed at a time is not tried again
+// StillGivenUp reports whether a decrease that failed at a time is not tried again
 // yet. A time that is not to be believed keeps nobody waiting.
 func StillGivenUp(at, now time.Time) bool {
 	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// over tells whether a decrease has come to its end: nothing is left of it, or
+// over reports whether a decrease has come to its end: nothing is left of it, or
 // it cannot happen and there is nothing to undo.
 func (b *board) over(d Decrease) bool {
 	z, exists := b.standing(d.Zone)
@@ -23,7 +23,7 @@ func (b *board) over(d Decrease) bool {
 	return false
 }
 
-// undone tells whether nobody is left who was prepared in vain. A StatefulSet that was
+// undone reports whether nobody is left who was prepared in vain. A StatefulSet that was
 // made anew has adopted the pods of the former one once it is observed.
 func (b *board) undone(d Decrease) bool {
 	z, _ := b.standing(d.Zone)
@@ -71,14 +71,14 @@ func (b *board) prepared(d Decrease) []Pod {
 // decided that pods stay, and some.
 const lateCalls = time.Minute
 
-// mayHaveAsked tells whether a pod may have been asked to prepare. One that was made long
+// mayHaveAsked reports whether a pod may have been asked to prepare. One that was made long
 // after all were to be told that they stay was not, unless its date is not to be believed.
 func (b *board) mayHaveAsked(d Decrease, pod Pod) bool {
 	made := pod.Created.Time()
 	return d.asks() && (d.Stage != Undoing || made.Before(d.Since.Add(lateCalls)) || made.After(b.Now))
 }
 
-// asks tells whether pods that leave are asked to prepare.
+// asks reports whether pods that leave are asked to prepare.
 func (d Decrease) asks() bool { return d.Call != Call{} }
 
 // before returns the decrease of the zone before this one, where pods still leave by
@@ -95,7 +95,7 @@ func (b *board) before(d Decrease) (Decrease, bool) {
 	return seen, true
 }
 
-// adoptable tells whether pods leave a zone beyond its spec and the group is free to
+// adoptable reports whether pods leave a zone beyond its spec and the group is free to
 // note that.
 func (b *board) adoptable(z *standing) bool {
 	return !z.surplus.None() && !z.Deleting && b.joinable(z.Name)
@@ -118,7 +118,7 @@ func (z *standing) extent() int {
 	return most
 }
 
-// joinable tells whether an operation in the zone may have the hold as it is:
+// joinable reports whether an operation in the zone may have the hold as it is:
 // nobody has it, or only somebody from outside who has lapsed, or an operation in the
 // same zone.
 func (b *board) joinable(zone string) bool {

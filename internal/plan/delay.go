@@ -16,10 +16,10 @@ type Delay struct {
 	Invalid string // what is wrong with what was written; the zone does not shrink
 }
 
-// Configured tells whether pods that leave wait.
+// Configured reports whether pods that leave wait.
 func (d Delay) Configured() bool { return d.For > 0 || d.Invalid != "" }
 
-// delays tells whether pods of the zone that leave wait.
+// delays reports whether pods of the zone that leave wait.
 func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configured() }
 
 // delayed returns what is left of a wish: a zone with a delay shrinks only as far
@@ -34,7 +34,7 @@ func (b *board) delayed(z *Zone, w wish) wish {
 		w.replicas = max(w.replicas, z.Replicas)
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
 		return w
-	case z.Barred: // so nobody is told that he leaves
+	case z.Barred: // so no pod is told that it leaves
 		w.asked = max(w.replicas, z.Replicas)
 		return w
 	}
@@ -54,7 +54,7 @@ func (b *board) delayed(z *Zone, w wish) wish {
 }
 
 // parting objects while somebody was prepared by another call and has not said yet
-// that he stays.
+// that it stays.
 func (b *board) parting(z *Zone) Refusal {
 	owed := b.owed(z)
 	if owed.None() {
@@ -123,8 +123,8 @@ func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.ahead(due)}
 }
 
-// unreleased objects while somebody does not know that he stays who was prepared by a
-// call that does not count any more, in whichever zone: he may serve less than he could.
+// unreleased objects while a pod that another call prepared to leave has not confirmed
+// that it stays, in whichever zone: it may serve less than it could.
 func (b *board) unreleased(z *Zone) Refusal {
 	if !b.maySendMessages() {
 		return Refusal{}
@@ -151,7 +151,7 @@ func (b *board) agreed(z *standing) Agreement {
 }
 
 // owed returns who was prepared by a call that does not count any more and has not
-// said yet that he stays.
+// said yet that it stays.
 func (b *board) owed(z *Zone) Agreement {
 	noted := b.Hold.Agreed[z.Name]
 	if !noted.ends(z) {
@@ -196,7 +196,7 @@ func (b *board) freshlyAgreed(z *standing) []Stretch {
 // where the hold notes it. Who noted a decrease has heard them.
 func (s Snapshot) AsNoted() Snapshot {
 	if len(s.Hold.Agreed) == 0 {
-		return s // who is not noted does not leave, whatever he said
+		return s // a pod that is not noted does not leave, whatever it said
 	}
 	s.Zones = slices.Clone(s.Zones)
 	for i := range s.Zones {

@@ -44,7 +44,7 @@ const (
 	AlwaysAllow     UnhealthyPolicy = "AlwaysAllow"
 )
 
-// ByPartition tells whether partitions count, not zones.
+// ByPartition reports whether partitions count, not zones.
 func (b DisruptionBudget) ByPartition() bool { return b.Partition != nil }
 
 // PartitionOf returns the partition of a pod; none is known where the name does
@@ -83,7 +83,7 @@ const (
 	LabelAbsent Demand = "DoesNotExist"
 )
 
-// Matches tells whether labels meet every requirement.
+// Matches reports whether labels meet every requirement.
 func (s Selector) Matches(labels map[string]string) bool {
 	return !slices.ContainsFunc(s, func(r Requirement) bool { return !r.met(labels) })
 }

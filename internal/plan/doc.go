@@ -4,11 +4,18 @@
 // Actions come out, and equal snapshots give equal actions. Nonsense in the
 // input is a situation like others and yields a Wait that says what is wrong.
 //
-//	observe ──► Snapshot ──► plan.Group ──► []Action ──► act
-//	                             │
-//	                  guards: may this pod be taken down now?
+//	Group(Snapshot)              what should happen next      group.go
+//	Admit(Snapshot, request)     may this zone shrink?        admit.go
+//	Evict(Snapshot, request)     may this pod be evicted?     evict.go
+//	Describe(Snapshot, actions)  what people are shown        status.go
+//
+// All four count on one board (board.go). The first three ask guards, which object or
+// let pass, from lists whose order is that in which people are told (guards.go, admit.go,
+// evict.go). What goes in: snapshot.go, with what the Lease notes (hold.go, decrease.go)
+// and what zones ask for (mirror.go, delay.go). What comes out: action.go, and notation.go
+// for how an action is written.
 //
 // Floor 1: it imports the reason catalogue and the standard library without
 // net, os, context and log. Controller, webhooks, command line, simulation and
-// property tests all ask this package and nobody else.
+// property tests all ask this package; nothing else decides.
 package plan

@@ -69,7 +69,7 @@ func (b *board) unreadableTimes(shrinks *standing) Refusal {
 	return Refusal{}
 }
 
-// keepsTime tells whether zones of the group ask for time between their downscales.
+// keepsTime reports whether zones of the group ask for time between their downscales.
 func (b *board) keepsTime() bool {
 	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
 }

@@ -23,10 +23,10 @@ type EvictionAnswer struct {
 	Budget  string  // the budget that covers the pod, if one does
 }
 
-// Allowed tells whether the answer is yes, once what it asks for is done.
+// Allowed reports whether the answer is yes, once what it asks for is done.
 func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
 
-// NeedsNote tells whether the hold has to say something before the yes.
+// NeedsNote reports whether the hold has to say something before the yes.
 func (p EvictionAnswer) NeedsNote() bool { return p.Note.Pod != "" }
 
 // eviction is a pod that somebody wants to evict, with what decides about it.
@@ -162,7 +162,7 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 	return e
 }
 
-// down tells whether nothing is lost by the eviction, so that nobody is asked. What a
+// down reports whether nothing is lost by the eviction, so that nobody is asked. What a
 // budget says about pods that are not Ready counts for those that run.
 func (e eviction) down() bool {
 	switch {
@@ -246,7 +246,7 @@ func (b *board) podsLongAway() map[Holder]time.Time {
 	return before
 }
 
-// couldHaveItsTurn tells whether an eviction would be granted if it had its turn, as
+// couldHaveItsTurn reports whether an eviction would be granted if it had its turn, as
 // far as its own zone or partition is concerned: nobody waits for one that would not.
 func (b *board) couldHaveItsTurn(e eviction) bool {
 	if e.budget.ByPartition() {

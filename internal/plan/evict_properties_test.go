@@ -71,7 +71,7 @@ func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
 	})
 }
 
-// doubled tells whether one pod is noted twice, of which one counts.
+// doubled reports whether one pod is noted twice, of which one counts.
 func doubled(intents []plan.Intent) bool {
 	seen := map[string]bool{}
 	for _, i := range intents {

@@ -14,7 +14,7 @@ func (b *board) endGrants() []Action {
 	return ended
 }
 
-// overdueGrant tells whether the pod of a granted eviction stands as if nobody were
+// overdueGrant reports whether the pod of a granted eviction stands as if nobody were
 // coming any more.
 func (b *board) overdueGrant(intent Intent) bool {
 	pod, exists := b.Pod(intent.Pod)

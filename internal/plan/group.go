@@ -131,7 +131,7 @@ func (b *board) adopt(z *standing) []Action {
 	return []Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
 }
 
-// unadopted tells whether a zone is finished but for its current revision.
+// unadopted reports whether a zone is finished but for its current revision.
 func (z *standing) unadopted() bool {
 	return z.whole() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
@@ -165,12 +165,12 @@ func (b *board) release(deeds []Action) []Action {
 	return []Action{Release{Holder: holder}}
 }
 
-// yields tells whether a rollout lets evictions in another zone have their turn.
+// yields reports whether a rollout lets evictions in another zone have their turn.
 func (b *board) yields(z *standing) bool {
 	return !b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction).None()
 }
 
-// goesOn tells whether outdated pods are left and nothing but other zones and
+// goesOn reports whether outdated pods are left and nothing but other zones and
 // budgets keeps them from being replaced.
 func (b *board) goesOn(z *standing) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()

@@ -152,7 +152,7 @@ func (b *board) foreignHold() Refusal {
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
-// wholeOrGone tells whether a zone is whole. One that left the group is.
+// wholeOrGone reports whether a zone is whole. One that left the group is.
 func (b *board) wholeOrGone(zone string) bool {
 	for _, z := range b.standings {
 		if z.Name == zone {
@@ -194,7 +194,7 @@ func othersBeforeRollout(b *board, d disruption) Refusal {
 	return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)
 }
 
-// heldBy tells whether a rollout or a downscale of that zone has the hold.
+// heldBy reports whether a rollout or a downscale of that zone has the hold.
 func (b *board) heldBy(zone string) bool {
 	return b.Hold.Holder == Rollout.For(zone) || b.Hold.Holder == Downscale.For(zone)
 }

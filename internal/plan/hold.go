@@ -30,7 +30,7 @@ type Hold struct {
 	Unreadable  string               // why the intents could not be read; such a hold is respected
 }
 
-// Expired tells whether nobody renewed the hold in time. That alone never
+// Expired reports whether nobody renewed the hold in time. That alone never
 // allows anybody to take it. A hold that does not say until when it counts
 // does not expire.
 func (h Hold) Expired(now time.Time) bool {
@@ -47,8 +47,8 @@ func (h Hold) ExpiresAt() time.Time {
 	return h.Renewed.Add(h.Duration)
 }
 
-// Lapsed tells whether somebody from outside held until a time that is over. Nobody
-// takes him off the Lease, and he keeps nobody.
+// Lapsed reports whether a foreign holder's time is over. The name stays on the Lease and
+// blocks nobody.
 func (h Hold) Lapsed(now time.Time) bool { return h.Holder.Foreign() && h.Expired(now) }
 
 // Holder names an operation in a zone, never a process: "rollout/zone-a".
@@ -67,7 +67,7 @@ const (
 // For returns the holder of an operation in a zone.
 func (o Operation) For(zone string) Holder { return Holder(string(o) + "/" + zone) }
 
-// Free tells whether nobody holds.
+// Free reports whether nobody holds.
 func (h Holder) Free() bool { return h == "" }
 
 // Operation returns what the holder does.
@@ -82,7 +82,7 @@ func (h Holder) Zone() string {
 	return zone
 }
 
-// Foreign tells whether the holder is none of lockstep's operations, such as
+// Foreign reports whether the holder is none of lockstep's operations, such as
 // manual/maintenance. A foreign holder is respected until it expires.
 func (h Holder) Foreign() bool {
 	switch h.Operation() {
@@ -108,7 +108,7 @@ type Intent struct {
 	Known     time.Duration // for how long this process has known of it
 }
 
-// Granted tells whether the intent is a granted eviction. Its deed requires the UID
+// Granted reports whether the intent is a granted eviction. Its deed requires the UID
 // and, unlike a deletion of lockstep's own, no version.
 func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
 
@@ -121,11 +121,11 @@ const RequestLimit = 34 * time.Second
 // as fast as it should.
 const GrantLimit = 70 * time.Second
 
-// Lapsed tells whether nobody can carry out a granted eviction any more that he has
-// not carried out yet.
+// Lapsed reports whether a granted eviction that has not happened yet can no longer
+// happen.
 func (i Intent) Lapsed() bool { return i.Granted() && i.Known >= GrantLimit }
 
-// Succeeded tells whether a pod of the same name with this UID and version came after
+// Succeeded reports whether a pod of the same name with this UID and version came after
 // the one that is noted.
 func (i Intent) Succeeded(uid string, version Version) bool {
 	return i.UID != uid && version > i.Version
@@ -157,7 +157,7 @@ const (
 	Void
 )
 
-// Counts tells whether the pod must be counted as down.
+// Counts reports whether the pod must be counted as down.
 func (f Fate) Counts() bool { return f == Open || f == Pending }
 
 // Fate compares what was noted with what is seen. It is a question of versions:
@@ -211,7 +211,7 @@ func (s *Snapshot) fateOfAbsent(i Intent) Fate {
 	return Open
 }
 
-// wants tells whether the spec asks for a pod of that name.
+// wants reports whether the spec asks for a pod of that name.
 func (z *Zone) wants(pod string) bool {
 	ordinal, ok := OrdinalOf(z.Name, pod)
 	return ok && z.Owns(ordinal)

@@ -51,7 +51,7 @@ func (l Labels) Map() map[string]string {
 	return labels
 }
 
-// Equal tells whether both are the same labels.
+// Equal reports whether both are the same labels.
 func (l Labels) Equal(other Labels) bool { return l == other }
 
 // MarshalText writes the labels as a selector of them is written.

@@ -29,38 +29,38 @@ type Told struct {
 	Again    time.Time // once not Underway: when it is to be told again; zero: never
 }
 
-// agrees tells whether a pod said that it is ready to leave, and has not been
+// agrees reports whether a pod said that it is ready to leave, and has not been
 // restarted since.
 func (t Told) agrees(call Call, pod Pod) bool {
 	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
 }
 
-// has tells whether a message by a call was the last one, and has had its answer.
+// has reports whether a message by a call was the last one, and has had its answer.
 func (t Told) has(message Message, call Call) bool {
 	return t.Message == message && t.Call == call && !t.Underway
 }
 
-// outlived tells whether a pod may have lost what it prepared: it has stopped being
+// outlived reports whether a pod may have lost what it prepared: it has stopped being
 // Ready, or become so, since it was told to leave. Times are compared for being the
 // same, so no clock matters.
 func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
 
-// isDue tells whether a pod has to be told something, or to be told it again.
+// isDue reports whether a pod has to be told something, or to be told it again.
 func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
 	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
 
-// tells tells whether pods of the zone are told what will become of them: it is
+// tells reports whether pods of the zone are told what will become of them: it is
 // known who leaves, and how to tell them.
 func (z *standing) sendsMessages() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
 
-// tells tells whether pods of the group are told anything.
+// maySendMessages reports whether pods of the group are told anything.
 func (b *board) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
 
-// tell returns what pods are told now, and before that what the hold notes of
-// them: nobody is told to stay while the hold still notes that he agreed to leave,
-// or his next way out would be too short.
+// tell returns what pods are told now, after what the hold has to note about them. A pod
+// is told to stay only once the hold no longer notes that it agreed, or its next delay
+// would be too short.
 func (b *board) tell() []Action {
 	if !b.maySendMessages() {
 		return nil
@@ -90,9 +90,9 @@ func (b *board) vanished() []Action {
 	return notes
 }
 
-// messages returns what pods of a zone are told. Who was prepared by a call that
-// does not count any more hears by that one that he stays. Those whom the hold has no
-// room to note hear that they leave once others have left.
+// messages returns what pods of a zone are told. Pods prepared by an earlier call are told
+// by that call that they stay. Pods that the hold has no room to note are told to leave
+// once others have left.
 func (b *board) messages(z *standing, noted Agreement) []Action {
 	parts := func(pod Pod) bool {
 		_, is := noted.since(z.Zone, pod)

@@ -14,7 +14,7 @@ type Mirror struct {
 	Scale     Scale  // what is seen of the resource
 }
 
-// Configured tells whether a zone is to take over anybody's replicas.
+// Configured reports whether a zone is to take over anybody's replicas.
 func (m Mirror) Configured() bool { return !m.Reference.None() || m.Invalid != "" }
 
 // Reference names a resource with replicas in the namespace of a zone, in
@@ -25,7 +25,7 @@ type Reference struct {
 	Name     string
 }
 
-// None tells whether no resource is named.
+// None reports whether no resource is named.
 func (r Reference) None() bool { return r == Reference{} }
 
 // Scale is what is seen of a resource with replicas.
@@ -88,7 +88,7 @@ func (b *board) reports() []Action {
 	return reports
 }
 
-// reports tells whether the zone counts for what its resource is told.
+// reports reports whether the zone counts for what its resource is told.
 func (z *standing) reports() bool {
 	return z.Mirror.WriteBack && !z.Mirror.Reference.None() && z.Mirror.Invalid == "" && z.Mirror.Scale.Trouble.None() && !z.Deleting
 }

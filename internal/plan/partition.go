@@ -87,7 +87,7 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 	return elsewhere(e.partition, b.partitionsOf(e.budget)[e.partition], own)
 }
 
-// inPartition tells whether a pod of a partition is down or, if it only has to be
+// inPartition reports whether a pod of a partition is down or, if it only has to be
 // Ready for longer, until when.
 func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
 	if !z.Owns(pod.Ordinal) || b.isDown(z, pod) {

@@ -97,7 +97,7 @@ func TestNoStutter(t *testing.T) {
 // sameRegex takes regexes for what they are: made once and never changed.
 var sameRegex = cmp.Comparer(func(a, b *regexp.Regexp) bool { return a == b })
 
-// same tells whether two steps are one deed on one thing; waits may repeat.
+// same reports whether two steps are one deed on one thing; waits may repeat.
 func same(a plan.Action) func(plan.Action) bool {
 	return func(b plan.Action) bool {
 		if _, waits := a.(plan.Wait); waits {

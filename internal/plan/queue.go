@@ -16,7 +16,7 @@ type Waiting struct {
 	LastSeen  time.Time // when it asked last
 }
 
-// Counts tells whether the place is kept. A time that is not to be believed keeps
+// Counts reports whether the place is kept. A time that is not to be believed keeps
 // nobody waiting.
 func (w Waiting) Counts(now time.Time) bool {
 	return now.Before(w.Until()) && !w.LastSeen.After(now.Add(TurnLimit))
@@ -81,7 +81,7 @@ func (b *board) takePlaces(rollout Refusal) []Action {
 	return steps
 }
 
-// byEvictions tells whether it is for evictions that somebody waits.
+// byEvictions reports whether it is for evictions that somebody waits.
 func (b *board) byEvictions(r Refusal) bool {
 	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == Eviction
 	return held || (r.Code == reason.OthersCameFirst && r.Detail == string(Eviction))

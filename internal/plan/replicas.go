@@ -20,11 +20,11 @@ type wish struct {
 
 func (w wish) none() bool { return w.because == "" }
 
-// wishesFor tells whether the zone should have as few replicas as a decrease leaves.
+// wishesFor reports whether the zone should have as few replicas as a decrease leaves.
 func (z *standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
-// scale finds out how many replicas each zone should have, and which one may
-// shrink now, before any pod is looked at.
+// scale finds out how many replicas each zone should have, and which one may shrink now.
+// It runs after all zones are surveyed.
 func (b *board) scale() {
 	if !b.Key.Rolled() {
 		return
@@ -282,7 +282,7 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 	})
 }
 
-// notesDecrease tells whether the plan notes a decrease.
+// notesDecrease reports whether the plan notes a decrease.
 func notesDecrease(deeds []Action) bool {
 	return slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(NoteDecrease); return is })
 }

@@ -24,13 +24,13 @@ type RolledGroup struct {
 	Exported bool         // whoever collects traces has its span
 }
 
-// Begun tells whether there is such a rollout.
+// Begun reports whether there is such a rollout.
 func (r RolledGroup) Begun() bool { return !r.Since.IsZero() }
 
-// Over tells whether it has come to its end.
+// Over reports whether it has come to its end.
 func (r RolledGroup) Over() bool { return !r.Until.IsZero() }
 
-// Traced tells whether its spans are collected: it has a trace, which is sampled.
+// Traced reports whether its spans are collected: it has a trace, which is sampled.
 func (r RolledGroup) Traced() bool {
 	flags := r.Trace[max(0, len(r.Trace)-1):]
 	return flags != "" && strings.Contains("13579bdf", flags)
@@ -50,7 +50,7 @@ type RolledZone struct {
 	Exported bool // whoever collects traces has its span
 }
 
-// Over tells whether it has come to its end.
+// Over reports whether it has come to its end.
 func (z RolledZone) Over() bool { return !z.Until.IsZero() }
 
 // RolledPod is a pod that a rollout has replaced, as long as its span may not have

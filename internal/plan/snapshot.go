@@ -20,7 +20,7 @@ type Key struct {
 	Covered   bool
 }
 
-// Rolled tells whether it is a group whose zones are rolled and scaled.
+// Rolled reports whether it is a group whose zones are rolled and scaled.
 func (k Key) Rolled() bool { return !k.Alone && !k.Covered }
 
 // String returns namespace/group, namespace/statefulset/name or
@@ -71,7 +71,7 @@ type Snapshot struct {
 	Hold    Hold               // the group's lock
 	Asked   Asked              // what this process asked pods last about a decrease
 	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
-	Unread  bool               // whether there are other budgets now, nobody knows
+	Unread  bool               // budgets could not be read, so there may be others
 	Zones   []Zone             // in natural order of names
 	Strays  []Pod              // pods with an intent that belong to no zone of the group any more
 	ZonesAt Version            // no state of a StatefulSet older than this is shown as present or absent
@@ -171,10 +171,10 @@ const (
 	Leaving
 )
 
-// Up tells whether the pod serves: taking it down costs availability.
+// Up reports whether the pod serves: taking it down costs availability.
 func (p Pod) Up() bool { return p.Phase == Ready }
 
-// Callable tells whether the pod runs, or did, so that it may have to be asked
+// Callable reports whether the pod runs, or did, so that it may have to be asked
 // before it leaves. One that never ran, has ended or is leaving has nothing to
 // prepare any more.
 func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Leaving }
@@ -182,23 +182,23 @@ func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Leaving }
 // StableAt returns when a Ready pod has been so for minReady.
 func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Add(minReady) }
 
-// Available tells whether the pod is Ready and has been so for minReady.
+// Available reports whether the pod is Ready and has been so for minReady.
 func (p Pod) Available(minReady time.Duration, now time.Time) bool {
 	return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))
 }
 
-// PausedAt tells whether the zone stands still at a time. A pause whose end cannot be
+// PausedAt reports whether the zone stands still at a time. A pause whose end cannot be
 // read lasts until somebody ends it.
 func (z *Zone) PausedAt(now time.Time) bool {
 	return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))
 }
 
-// Owns tells whether the ordinal is one that the spec asks for.
+// Owns reports whether the ordinal is one that the spec asks for.
 func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
 }
 
-// Outdated tells whether the pod runs another revision than the zone asks for.
+// Outdated reports whether the pod runs another revision than the zone asks for.
 // Nothing is outdated while the zone has no update revision yet.
 func (z *Zone) Outdated(p Pod) bool {
 	return z.UpdateRevision != "" && p.Revision != z.UpdateRevision

@@ -13,7 +13,7 @@ import (
 type Status struct {
 	Activity Activity
 	Holder   Holder    // who keeps others from the group
-	Since    time.Time // when he took the hold; zero: nobody holds, or the Lease does not say
+	Since    time.Time // when the holder took it; zero: nobody holds, or the Lease does not say
 	Zones    []ZoneStatus
 	Waits    []Wait // the one first that the others come from; none: nothing is waited for
 	Remarks  []Wait // what a person should know although nothing waits for it
@@ -65,15 +65,14 @@ func Describe(s Snapshot, steps []Action) Status {
 	return status
 }
 
-// forgotten tells whether the holder has lapsed, and nothing that the hold notes counts
+// forgotten reports whether the holder has lapsed, and nothing that the hold notes counts
 // either: then it is as good as free.
 func (b *board) forgotten() bool {
 	noted := b.intentCount > 0 || (!b.Hold.Decrease.None() && !b.ended) || b.Hold.Unreadable != ""
 	return b.Hold.Lapsed(b.Now) && !noted
 }
 
-// Stalled returns the first wait that does not end before somebody changes something
-// that he did not choose to be so.
+// Stalled returns the first wait that only a person can end, and that nobody has chosen.
 func (s Status) Stalled() (Wait, bool) {
 	i := slices.IndexFunc(s.Waits, func(w Wait) bool { return needsPerson(w.Because) && w.Because.Code != reason.Paused })
 	if i < 0 {
@@ -122,7 +121,7 @@ func (z *ZoneStatus) count(pod Pod, outdated bool) {
 	}
 }
 
-// worksIn tells whether an operation of lockstep's holds the group in a zone.
+// worksIn reports whether an operation of lockstep's holds the group in a zone.
 func (b *board) worksIn(zone string) bool {
 	return !b.Hold.Holder.Free() && !b.Hold.Holder.Foreign() && b.Hold.Holder.Zone() == zone
 }

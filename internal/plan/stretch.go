@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Agreement notes which pods of a zone agreed to leave after the delay. When the
-// zone has no delay any more, or tells pods by another call, it is over: who is
-// noted is told to stay by the call by which he was prepared, and left out once he
-// has answered. What is over does not come back.
+// Agreement notes which pods of a zone agreed to leave after the delay. It is over once
+// the zone has no delay any more or uses another call: its pods are then told to stay, by
+// the call that prepared them, and each is dropped once it has answered. One that is over
+// never counts again.
 type Agreement struct {
 	Stretches []Stretch // in ascending places
 	Call      Call
 	Over      bool
 }
 
-// None tells whether nobody is noted.
+// None reports whether nobody is noted.
 func (a Agreement) None() bool { return len(a.Stretches) == 0 }
 
 func (a Agreement) equal(other Agreement) bool {
 	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.Stretches, other.Stretches, Stretch.equal)
 }
 
-// counts tells whether what is noted of a zone is about the delay that it has now.
+// counts reports whether what is noted of a zone is about the delay that it has now.
 func (a Agreement) counts(z *Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
 
-// ends tells whether those who are noted are to stay.
+// ends reports whether those who are noted are to stay.
 func (a Agreement) ends(z *Zone) bool {
 	readable := z.Delay.Invalid == ""
 	return !a.None() && readable && !a.counts(z)
@@ -88,7 +88,7 @@ const MarkLength = 6
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// MarkOf returns by what a stretch knows a pod again: whoever takes its place has
+// MarkOf returns the short hash by which a stretch recognises a pod: a successor has
 // another UID, and has agreed to nothing.
 func MarkOf(uid string) string {
 	sum := fnv.New64a()
@@ -232,7 +232,7 @@ func closest(all []Stretch) int {
 	return best
 }
 
-// Marked tells whether a text is that many marks.
+// Marked reports whether a text is that many marks.
 func Marked(text string, pods int) bool {
 	return len(text)%MarkLength == 0 && len(text)/MarkLength == pods && strings.Trim(text, letters) == ""
 }

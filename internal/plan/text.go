@@ -36,7 +36,7 @@ func Plain(text string, most int) string {
 // ending stands where a text was longer.
 const ending = "..."
 
-// unprinted tells whether a rune is not shown as itself, or is none.
+// unprinted reports whether a rune is not shown as itself, or is none.
 func unprinted(r rune) bool { return r == '\uFFFD' || !strconv.IsPrint(r) }
 
 // Plain returns the holder as it can be shown.

@@ -32,7 +32,7 @@ func (b *Book) isWanted(w *watch, object types.NamespacedName) bool {
 	return b.of(w, object) != nil
 }
 
-// outdated tells whether an object that is wanted may have changed since it was read.
+// outdated reports whether an object that is wanted may have changed since it was read.
 func (b *Book) outdated(w *watch, object types.NamespacedName, seen *record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +136,7 @@ func (b *Book) bar(w *watch, because plan.Refusal) []types.NamespacedName {
 	return told
 }
 
-// barred tells whether the scales of a kind still may not be read that were
+// barred reports whether the scales of a kind still may not be read that were
 // forbidden, by asking for a few.
 func (b *Book) barred(ctx context.Context, name schema.GroupKind, r resource) bool {
 	sample, forbidden := b.sample(name), false

@@ -122,14 +122,14 @@ func (b *Book) get(ctx context.Context, r resource, object types.NamespacedName)
 	return &scale, nil
 }
 
-// unreadable tells whether an API server says that an object of a custom resource
+// unreadable reports whether an API server says that an object of a custom resource
 // has no number where its definition says that replicas are.
 func unreadable(err error) bool {
 	return apierrors.IsInternalError(err) &&
 		(strings.Contains(err.Error(), "the spec replicas field") || strings.Contains(err.Error(), "accessor error"))
 }
 
-// older tells whether a version is known to be before another.
+// older reports whether a version is known to be before another.
 func older(a, b string) bool {
 	before, known := plan.ParseVersion(a)
 	after, alsoKnown := plan.ParseVersion(b)

@@ -64,7 +64,7 @@ func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
 	return shown
 }
 
-// holds tells whether an operation of lockstep's in this zone holds.
+// holds reports whether an operation of lockstep's in this zone holds.
 func holds(holder plan.Holder, zone string) bool { return !holder.Foreign() && holder.Zone() == zone }
 
 func isZone(s plan.Snapshot, name string) bool {

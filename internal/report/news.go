@@ -171,7 +171,7 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 	return news
 }
 
-// lasting tells whether a wait for this reason is worth an Event of its own,
+// lasting reports whether a wait for this reason is worth an Event of its own,
 // rather than being part of every pod's way through a rollout.
 func lasting(code reason.Code) bool {
 	entry, _ := reason.Explain(code)
@@ -184,7 +184,7 @@ var outlasting = []reason.Code{
 	reason.OthersCameFirst, reason.PreparationUndone,
 }
 
-// sameStory tells whether the Event of what was told says what there is to say of a
+// sameStory reports whether the Event of what was told says what there is to say of a
 // wait that lasts that long. Waits that pass from pod to pod are a story for each pod;
 // where they are told at once, for each that stays for long.
 func sameStory(told, why plan.Refusal, lasts time.Duration) bool {

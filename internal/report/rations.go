@@ -34,7 +34,7 @@ func newRations() *rations {
 	return &rations{all: rate.NewLimiter(perSecond, atOnce), namespaces: map[string]*rate.Limiter{}, swept: time.Now()}
 }
 
-// take tells whether an Event of a namespace may be written. It counts for the namespace
+// take reports whether an Event of a namespace may be written. It counts for the namespace
 // all the same, so that nobody who wants to tell much passes for somebody who tells little.
 func (r *rations) take(namespace string) bool {
 	r.mu.Lock()

@@ -447,7 +447,7 @@ func TestDeletionsAreCountedFromZero(t *testing.T) {
 	})
 }
 
-// rolled tells whether it is a group, and has metrics of one.
+// rolled reports whether it is a group, and has metrics of one.
 func rolled(s plan.Snapshot) bool { return s.Key.Rolled() }
 
 func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {

@@ -85,7 +85,7 @@ func try(ctx context.Context, method, url string, body io.Reader) (int, string, 
 	return answer.StatusCode, string(got), err
 }
 
-// dial tells whether anybody answers there.
+// dial reports whether anybody answers there.
 func dial(t *testing.T, address string) error {
 	t.Helper()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)

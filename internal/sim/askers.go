@@ -230,7 +230,7 @@ func (w *world) leases() []*lease {
 	return all
 }
 
-// harms tells whether the decrease takes down a pod that serves and did so when
+// harms reports whether the decrease takes down a pod that serves and did so when
 // it was judged. Who comes up between the live read and the update leaves by
 // the rules for those who are down: nobody can know better.
 func (a *asker) harms(w *world) bool {
@@ -243,7 +243,7 @@ func (a *asker) harms(w *world) bool {
 	return false
 }
 
-// shrinking tells whether pods of the zone are beyond what is asked for.
+// shrinking reports whether pods of the zone are beyond what is asked for.
 func (w *world) shrinking(zone int) bool {
 	for slot := zone * maxPods; slot < (zone+1)*maxPods; slot++ {
 		if w.pods[slot].exists() && !w.zones.wanted(slot) {
@@ -253,7 +253,7 @@ func (w *world) shrinking(zone int) bool {
 	return false
 }
 
-// othersHarmed tells whether pods leave another zone by an admitted decrease.
+// othersHarmed reports whether pods leave another zone by an admitted decrease.
 func (w *world) othersHarmed(zone int) bool {
 	for n := range w.zones {
 		if n != zone && w.zones[n].harmed && w.shrinking(n) {
@@ -263,7 +263,7 @@ func (w *world) othersHarmed(zone int) bool {
 	return false
 }
 
-// unnoted tells whether a yes can still take effect, harms, and is not noted.
+// unnoted reports whether a yes can still take effect, harms, and is not noted.
 func (a *asker) unnoted(w *world) bool {
 	if a.at != approved || w.zones[a.zone].version != a.version || !a.harms(w) {
 		return false

@@ -122,7 +122,7 @@ func (v *view) unasked(steps []step) (rule, how string) {
 	return "", ""
 }
 
-// beside tells whether the budget is used: a pod is taken down while the view
+// beside reports whether the budget is used: a pod is taken down while the view
 // shows another one of its zone down.
 func (v *view) beside(steps []step) bool {
 	broken := down(&v.pods, &v.zones)

@@ -34,7 +34,7 @@ const (
 	underway
 )
 
-// answered tells whether a webhook is at work.
+// answered reports whether a webhook is at work.
 func (ev *evictor) answered() bool {
 	return ev.at == leaseRead || ev.at == zonesReadToo || ev.at == granting
 }
@@ -147,7 +147,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 	}
 }
 
-// busy tells whether a process is about to grant an eviction: one at a time.
+// busy reports whether a process is about to grant an eviction: one at a time.
 func (w *world) busy(n int) bool {
 	for i := range w.evictors {
 		if ev := &w.evictors[i]; ev.answered() && int(ev.by) == n {

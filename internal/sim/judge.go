@@ -90,7 +90,7 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 	return "", ""
 }
 
-// unnoted tells whether a step is a takedown that can succeed and that the
+// unnoted reports whether a step is a takedown that can succeed and that the
 // Lease does not account for.
 func (w *world) unnoted(s step) bool {
 	if s.kind == size {
@@ -108,20 +108,20 @@ func (w *world) says(who string, s step) string {
 	return fmt.Sprintf("%s may still delete %s, of which the Lease says %v", who, podNames[s.target], w.lease)
 }
 
-// notes tells whether the Lease covers exactly this deed.
+// notes reports whether the Lease covers exactly this deed.
 func (w *world) notes(s step) bool {
 	return w.lease.intents[s.target] == intent{born: s.born, version: s.version} &&
 		int(w.lease.holder) == zoneOf(int(s.target))+1
 }
 
-// unnoted tells whether an eviction can still take effect that the Lease does not
+// unnoted reports whether an eviction can still take effect that the Lease does not
 // account for.
 func (ev *evictor) unnoted(w *world) bool {
 	p := w.pods[ev.slot]
 	return ev.at == underway && ev.version == 0 && p.born == ev.born && p.phase != leaving && !w.notesEviction(ev)
 }
 
-// notesEviction tells whether the Lease covers exactly this eviction.
+// notesEviction reports whether the Lease covers exactly this eviction.
 func (w *world) notesEviction(ev *evictor) bool {
 	noted := w.lease.intents[ev.slot]
 	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1

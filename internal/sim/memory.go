@@ -175,7 +175,7 @@ func (o *operator) raiseLook() {
 	}
 }
 
-// repeats tells whether a request was already carried out by its sender, who
+// repeats reports whether a request was already carried out by its sender, who
 // knows it and has not seen what came of it.
 func (m *memory) repeats(s step) bool {
 	switch s.kind {

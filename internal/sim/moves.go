@@ -108,7 +108,7 @@ func (e *explorer) controllers(w *world, see visit) {
 	}
 }
 
-// rolls tells whether the StatefulSet controller replaces the pod by itself:
+// rolls reports whether the StatefulSet controller replaces the pod by itself:
 // the last outdated one of a zone that serves.
 func (w *world) rolls(slot int) bool {
 	n := zoneOf(slot)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// carryOut does what the API server does with a request. It tells whether it
+// carryOut does what the API server does with a request. It reports whether it
 // was accepted.
 func (e *explorer) carryOut(m *move, r request) bool {
 	switch r.kind {

@@ -45,7 +45,7 @@ const (
 
 func (p pod) exists() bool { return p.born != 0 }
 
-// up tells whether the pod serves.
+// up reports whether the pod serves.
 func (p pod) up() bool { return p.exists() && p.phase == ready }
 
 type pods [maxSlots]pod
@@ -108,7 +108,7 @@ type intent struct {
 	grant   grant
 }
 
-// grant tells whether an intent is a granted eviction, and how old that is.
+// grant reports whether an intent is a granted eviction, and how old that is.
 type grant uint8
 
 const (
@@ -126,7 +126,7 @@ func (s slots) with(slot int) slots { return s | 1<<slot }
 func zoneOf(slot int) int    { return slot / maxPods }
 func ordinalOf(slot int) int { return slot % maxPods }
 
-// wanted tells whether a zone's users ask for the ordinal.
+// wanted reports whether a zone's users ask for the ordinal.
 func (z zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
 
 // down returns the wanted pods that do not serve.
@@ -177,7 +177,7 @@ func at(revisions []int, n int) uint8 {
 	return 1
 }
 
-// reached tells whether the goal is reached: all as the users ask for, nothing
+// reached reports whether the goal is reached: all as the users ask for, nothing
 // held, nobody busy.
 func (w *world) reached(c Config) bool {
 	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.decrease != (decrease{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
@@ -202,7 +202,7 @@ func (w *world) reached(c Config) bool {
 	return true
 }
 
-// fulfillable tells whether the users ask for something that can be had.
+// fulfillable reports whether the users ask for something that can be had.
 func (w *world) fulfillable(c Config) bool {
 	for n := range c.Zones {
 		if z := w.zones[n]; z.paused || z.rolling || c.bad(z.revision) {

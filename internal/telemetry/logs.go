@@ -95,7 +95,7 @@ func (f printed) Format(entry *logrus.Entry) ([]byte, error) {
 	return escaped, nil
 }
 
-// unprinted tells whether a rune of a line is not shown as itself.
+// unprinted reports whether a rune of a line is not shown as itself.
 func unprinted(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
 
 func safeKeys(data logrus.Fields) logrus.Fields {

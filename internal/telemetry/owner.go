@@ -45,7 +45,7 @@ func ofAttributes(all []attribute.KeyValue) Owner {
 	return o
 }
 
-// shownAs tells whether this may be what the attributes of a span show, which
+// shownAs reports whether this may be what the attributes of a span show, which
 // OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT cuts.
 func (o Owner) shownAs(shown Owner) bool {
 	return strings.HasPrefix(o.Namespace, shown.Namespace) && strings.HasPrefix(o.Group, shown.Group)

@@ -101,7 +101,7 @@ func (r *RecordedSpans) Hand(ctx context.Context, s Span) {
 	span.End(trace.WithTimestamp(s.End))
 }
 
-// due tells whether a span is to be handed over now, and notes that it is.
+// due reports whether a span is to be handed over now, and notes that it is.
 func (r *RecordedSpans) due(it Ref) bool {
 	now := r.now()
 	r.mu.Lock()
@@ -117,7 +117,7 @@ func (r *RecordedSpans) due(it Ref) bool {
 	return true
 }
 
-// Taken tells whether the collector took a span that this process handed over.
+// Taken reports whether the collector took a span that this process handed over.
 func (r *RecordedSpans) Taken(it Ref) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

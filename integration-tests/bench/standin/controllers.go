@@ -21,7 +21,7 @@ func (s *Server) Change(g Group) time.Time {
 	return at
 }
 
-// Renewed tells whether all pods of a group are of the revision that is asked for,
+// Renewed reports whether all pods of a group are of the revision that is asked for,
 // and Ready.
 func (s *Server) Renewed(g Group) bool {
 	s.mu.Lock()

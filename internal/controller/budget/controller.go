@@ -139,7 +139,7 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 
 var errDropped = errors.New("the API server drops what the CRD does not know")
 
-// stands tells whether a status was kept: the predecessor's CRD has none.
+// stands reports whether a status was kept: the predecessor's CRD has none.
 func stands(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) bool {
 	generation, _, err := unstructured.NestedInt64(answer.Object, "status", "observedGeneration")
 	return err == nil && generation == status.ObservedGeneration

@@ -99,7 +99,7 @@ func newConfiguration(kind Kind, o metav1.ObjectMeta) *configuration {
 	return c
 }
 
-// asks tells whether the labels ask some operator for a CA.
+// asks reports whether the labels ask some operator for a CA.
 func asks(labels map[string]string) bool {
 	return labels[contract.InjectLabel] == "true" || labels[contract.InjectLabelPredecessor] == "true"
 }
@@ -128,7 +128,7 @@ func (c *configuration) patch(bundle []byte) ([]byte, error) {
 	return text, nil
 }
 
-// has tells whether every webhook has the bundle.
+// has reports whether every webhook has the bundle.
 func (c *configuration) has(bundle []byte) bool {
 	return !slices.ContainsFunc(c.hooks, func(hook webhook) bool { return !bytes.Equal(hook.client.CABundle, bundle) })
 }

@@ -257,12 +257,12 @@ func (c *Controller) classify(err error, patched *configuration) error {
 	return err
 }
 
-// concerns tells whether a configuration is to have some operator's CA.
+// concerns reports whether a configuration is to have some operator's CA.
 func (c *Controller) concerns(found *configuration) bool {
 	return len(c.options.Names) > 0 || asks(found.labels)
 }
 
-// ours tells whether a configuration is to have the CA from us. One that names a
+// ours reports whether a configuration is to have the CA from us. One that names a
 // namespace belongs to who manages that; one that names none, to who manages the
 // cluster.
 func (c *Controller) ours(found *configuration) bool {

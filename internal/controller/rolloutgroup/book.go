@@ -72,7 +72,7 @@ func NewBook(o BookOptions) *Book {
 	}
 }
 
-// Present tells whether the kind exists and can be read.
+// Present reports whether the kind exists and can be read.
 func (b *Book) Present() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

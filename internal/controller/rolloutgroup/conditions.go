@@ -37,7 +37,7 @@ func situationOf(t thought, described plan.Status) situation {
 	return s
 }
 
-// settled tells whether a group is where it should be, whoever holds it from outside.
+// settled reports whether a group is where it should be, whoever holds it from outside.
 func settled(described plan.Status) bool {
 	if len(described.Zones) == 0 || len(described.Waits) > 0 {
 		return false

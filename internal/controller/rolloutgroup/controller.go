@@ -173,7 +173,7 @@ func (c *Controller) drop(n Name) {
 	}
 }
 
-// wanted tells whether an object is that of a group, by what caches show.
+// wanted reports whether an object is that of a group, by what caches show.
 func (c *Controller) wanted(n Name, o object) bool {
 	key := plan.Key{Namespace: n.Namespace, Group: o.group}
 	if nameFor(key) != n {
@@ -219,7 +219,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	return loop.Done()
 }
 
-// anothers tells whether somebody made the object, for another group than its name is of:
+// anothers reports whether somebody made the object, for another group than its name is of:
 // it can never say the right one.
 func (c *Controller) anothers(n Name, o object) bool {
 	a := c.remembered(n)

@@ -26,7 +26,7 @@ func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.Rollout
 	return rollout
 }
 
-// goesOn tells whether pods are left to be replaced, and no zone that has some is paused.
+// goesOn reports whether pods are left to be replaced, and no zone that has some is paused.
 func goesOn(s plan.Snapshot, zones []plan.ZoneStatus) bool {
 	left := false
 	for _, status := range zones {

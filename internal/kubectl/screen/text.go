@@ -53,7 +53,7 @@ func Clean(text string) string {
 // lines above it.
 const mostMarks = 3
 
-// clean tells whether text is plain ASCII of a usual length, as nearly all is.
+// clean reports whether text is plain ASCII of a usual length, as nearly all is.
 func clean(text string) bool {
 	if len(text) > longest {
 		return false

@@ -38,7 +38,7 @@ func (w *walk) control(g *group, n int) {
 	}
 }
 
-// counting tells whether the status names two revisions and does not say yet that every
+// counting reports whether the status names two revisions and does not say yet that every
 // pod is Ready at the newer one.
 func (w *walk) counting(g *group, n int) bool {
 	z := g.zones[n]

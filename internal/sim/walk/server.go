@@ -101,7 +101,7 @@ func (s *server) respec(g *group, n int, changed func(*zone)) {
 	})
 }
 
-// putLease stores a record in place of the one that it was decided on. It tells whether
+// putLease stores a record in place of the one that it was decided on. It reports whether
 // that was still there.
 func (s *server) putLease(g *group, record plan.Hold) (plan.Hold, bool) {
 	if now := g.lease; s.overwriting {
@@ -165,10 +165,10 @@ func (g *group) zoneNumber(name string) int {
 	return n
 }
 
-// wanted tells whether the spec asks for an ordinal.
+// wanted reports whether the spec asks for an ordinal.
 func (g *group) wanted(zone, ordinal int) bool { return ordinal < g.zones[zone].Replicas }
 
-// surplus tells whether a zone has pods that its spec does not ask for.
+// surplus reports whether a zone has pods that its spec does not ask for.
 func (g *group) surplus(zone int) bool {
 	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *plan.Pod) bool { return p != nil })
 }

@@ -31,8 +31,8 @@ type fall struct {
 	former earlier      // where it fell again by itself before it counted
 
 	evicted bool         // whoever is down, or served last
-	noted   plan.Version // of the Lease that notes him first
-	of      string       // his UID, while he is noted
+	noted   plan.Version // of the Lease that notes it first
+	of      string       // its UID, while it is noted
 }
 
 // earlier is a fall that would have ended by now, for those who did not see the next one.
@@ -168,7 +168,7 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 	return rule, fmt.Sprintf("%s sends %s away; down: %s", t.by, plan.PodName(g.zones[n].Name, ordinal), w.fallen(g))
 }
 
-// excused tells whether nobody could know that a pod is down by itself, from what was
+// excused reports whether nobody could know that a pod is down by itself, from what was
 // shown to whoever decided.
 func (f fall) excused(shown served, zone int, now time.Time) bool {
 	if e := f.former; e.since > 0 && now.Before(e.until) && !unknown(e.since, e.asked, e.ours, shown, zone) {
@@ -184,12 +184,12 @@ func unknown(since plan.Version, asked, ours bool, shown served, zone int) bool 
 	return !ours && since > shown.pods[zone]
 }
 
-// byUs tells whether lockstep took the pod down that is missing.
+// byUs reports whether lockstep took the pod down that is missing.
 func (f fall) byUs(now time.Time) bool {
 	return f.ours || f.former.ours && now.Before(f.former.until)
 }
 
-// notes tells whether the Lease covers exactly this deed.
+// notes reports whether the Lease covers exactly this deed.
 func (g *group) notes(n, ordinal int, t takedown, version plan.Version) bool {
 	if g.lease == nil || g.lease.Holder.Zone() != g.zones[n].Name {
 		return false
@@ -226,7 +226,7 @@ type decrease struct {
 	shown   served
 }
 
-// harms tells whether a decrease takes down a pod that serves and did so as it was
+// harms reports whether a decrease takes down a pod that serves and did so as it was
 // decided: nobody can know better.
 func (w *witness) harms(g *group, n int, d decrease) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {

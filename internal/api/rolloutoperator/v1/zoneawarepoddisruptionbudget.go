@@ -174,7 +174,7 @@ type ZoneAwarePodDisruptionBudgetDecision struct {
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
 
-	// Allowed tells whether it may be.
+	// Allowed reports whether it may be.
 	Allowed bool `json:"allowed"`
 
 	// Reason is a code of docs/reasons.md.
