@@ -109,12 +109,7 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 
 // severalOf carries out the steps of one kind, a bounded number at a time.
 func severalOf[T plan.Action](steps []plan.Action, do func(T) error) []plan.Receipt {
-	var several []T
-	for _, step := range steps {
-		if one, is := step.(T); is {
-			several = append(several, one)
-		}
-	}
+	several := plan.Only[T](steps)
 	receipts := make([]plan.Receipt, len(several))
 	places := make(chan struct{}, atATime)
 	var sending sync.WaitGroup

@@ -6,11 +6,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// endsGrants reports whether granted evictions are taken off the hold.
-func endsGrants(steps []plan.Action) bool {
-	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
-}
-
 // DecideGrant says what the Lease must say before an eviction is granted. A hold is taken
 // only after a live look, and so is one that another process has written since this one
 // looked last; else the caches suffice. The record may be written only in place of the

@@ -42,22 +42,22 @@ func Decide(s plan.Snapshot, steps []plan.Action) Decision {
 }
 
 func decide(s *plan.Snapshot, steps []plan.Action) Decision {
-	deeds := deletions(steps)
+	deeds := plan.Only[plan.DeletePod](steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
-	case !s.Live && (changes || endsGrants(steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+	case !s.Live && (changes || plan.Has[plan.EndGrant](steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
 		return Decision{Need: Look}
 	case len(deeds) > 0:
 		decision := decideDeletes(s, deeds, decrease)
-		if decision.Need == Carry && (changes || endsGrants(steps)) && s.Hold.Unreadable == "" {
+		if decision.Need == Carry && (changes || plan.Has[plan.EndGrant](steps)) && s.Hold.Unreadable == "" {
 			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 		}
 		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
-	case releases(steps):
+	case plan.Has[plan.Release](steps):
 		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
-	case changes || endsGrants(steps):
+	case changes || plan.Has[plan.EndGrant](steps):
 		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
@@ -167,16 +167,6 @@ func idle(s *plan.Snapshot) bool {
 	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
 }
 
-func deletions(steps []plan.Action) []plan.DeletePod {
-	var deeds []plan.DeletePod
-	for _, step := range steps {
-		if d, ok := step.(plan.DeletePod); ok {
-			deeds = append(deeds, d)
-		}
-	}
-	return deeds
-}
-
 func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {
 	var here []plan.DeletePod
 	for _, d := range deeds {
@@ -185,13 +175,4 @@ func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {
 		}
 	}
 	return here
-}
-
-func releases(steps []plan.Action) bool {
-	for _, step := range steps {
-		if _, ok := step.(plan.Release); ok {
-			return true
-		}
-	}
-	return false
 }

@@ -39,17 +39,13 @@ func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, 
 			looks = append(looks, at.Sub(s.Now))
 		}
 	}
-	if waits(steps) {
+	if plan.Has[plan.Wait](steps) {
 		looks = append(looks, WaitsAgain)
 	}
 	if len(looks) == 0 {
 		return 0, false
 	}
 	return slices.Min(looks), true
-}
-
-func waits(steps []plan.Action) bool {
-	return slices.ContainsFunc(steps, func(a plan.Action) bool { _, is := a.(plan.Wait); return is })
 }
 
 // LookNeedsLease reports whether whoever looks at a group live reads the Lease as well:

@@ -19,7 +19,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
-		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || notesDecrease(deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
+		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || Has[NoteDecrease](deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
 		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{

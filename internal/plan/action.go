@@ -193,14 +193,7 @@ func Lowers(steps []Action) bool {
 }
 
 // Disrupts reports whether the plan takes any pod down.
-func Disrupts(steps []Action) bool {
-	for _, step := range steps {
-		if _, ok := step.(DeletePod); ok {
-			return true
-		}
-	}
-	return false
-}
+func Disrupts(steps []Action) bool { return Has[DeletePod](steps) }
 
 // Acts reports whether the plan changes what others see: pods, StatefulSets, or a resource
 // that zones mirror. Noting that a zone is about to shrink is where that begins.
@@ -213,4 +206,25 @@ func Acts(steps []Action) bool {
 		}
 	}
 	return false
+}
+
+// Has reports whether a plan has an action of one kind.
+func Has[T Action](steps []Action) bool {
+	for _, step := range steps {
+		if _, is := step.(T); is {
+			return true
+		}
+	}
+	return false
+}
+
+// Only returns the actions of one kind.
+func Only[T Action](steps []Action) []T {
+	var found []T
+	for _, step := range steps {
+		if a, is := step.(T); is {
+			found = append(found, a)
+		}
+	}
+	return found
 }

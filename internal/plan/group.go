@@ -154,7 +154,7 @@ func (b *board) release(deeds []Action) []Action {
 	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 || Disrupts(deeds) {
 		return nil
 	}
-	if (!b.Hold.Decrease.None() && !b.ended) || notesDecrease(deeds) {
+	if (!b.Hold.Decrease.None() && !b.ended) || Has[NoteDecrease](deeds) {
 		return nil
 	}
 	for _, z := range b.standings {

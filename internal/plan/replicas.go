@@ -230,7 +230,7 @@ func (b *board) overdue(z *standing) Refusal {
 // impossible, since it did not come in time, is raised after that.
 func (b *board) raises(deeds []Action) []Action {
 	overdue := ""
-	if d := b.Hold.Decrease; !b.Now.Before(b.patience(d)) && slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(VoidDecrease); return is }) {
+	if d := b.Hold.Decrease; !b.Now.Before(b.patience(d)) && Has[VoidDecrease](deeds) {
 		overdue = d.Zone
 	}
 	var steps []Action
@@ -280,11 +280,6 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 		}
 		return false
 	})
-}
-
-// notesDecrease reports whether the plan notes a decrease.
-func notesDecrease(deeds []Action) bool {
-	return slices.ContainsFunc(deeds, func(a Action) bool { _, is := a.(NoteDecrease); return is })
 }
 
 // downscaleFirst objects to takedowns beside a downscale of lockstep's own that
