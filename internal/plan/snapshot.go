@@ -92,24 +92,30 @@ type Zone struct {
 	Counting        bool // status names two revisions and does not say yet that every pod is Ready at the newer one
 	Deleting        bool
 	OnDelete        bool
-	Paused          bool
-	PausedUntil     Moment // when the pause is over; none: when somebody ends it
-	MaxUnavailable  Budget
-	MinReady        time.Duration   // minReadySeconds
-	MinBetween      Span            // at least so long between a downscale of another zone and one of this
-	Downscaled      Moment          // when it shrank last, by its annotation
-	Prepares        bool            // pods that leave are asked to prepare first
-	Call            Call            // how they are asked
-	Leader          string          // the zone that this one follows with its replicas; empty: none
-	AfterLeader     bool            // it grows only once its leader is whole
-	Forced          Force           // replicas that a person demands, whatever else is asked for
-	Barred          bool            // it must not shrink
-	Mirror          Mirror          // the resource whose replicas it takes over
-	Delay           Delay           // for how long who leaves waits
-	Told            map[string]Told // what its pods were told last, by UID; nil without a delay, unless the hold notes some of them
-	Elsewhere       bool            // it belongs to another group, and only has to be whole
-	Pods            []Pod           // owned by the StatefulSet, by ascending ordinal
-	PodsAt          Version         // of the live read of its pods, where that is later than the snapshot's
+	MinReady        time.Duration // minReadySeconds
+	Elsewhere       bool          // it belongs to another group, and only has to be whole
+
+	// What its labels and annotations ask for.
+
+	Paused         bool
+	PausedUntil    Moment // when the pause is over; none: when somebody ends it
+	MaxUnavailable Budget
+	MinBetween     Span   // at least so long between a downscale of another zone and one of this
+	Downscaled     Moment // when it shrank last, by its annotation
+	Prepares       bool   // pods that leave are asked to prepare first
+	Call           Call   // how they are asked
+	Leader         string // the zone that this one follows with its replicas; empty: none
+	AfterLeader    bool   // it grows only once its leader is whole
+	Forced         Force  // replicas that a person demands, whatever else is asked for
+	Barred         bool   // it must not shrink
+	Mirror         Mirror // the resource whose replicas it takes over
+	Delay          Delay  // for how long who leaves waits
+
+	// Its pods.
+
+	Pods   []Pod           // owned by the StatefulSet, by ascending ordinal
+	Told   map[string]Told // what they were told last, by UID; nil without a delay, unless the hold notes some of them
+	PodsAt Version         // of the live read of its pods, where that is later than the snapshot's
 }
 
 // Pod is one pod of a zone.
