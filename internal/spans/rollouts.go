@@ -31,12 +31,12 @@ func (r *Rollouts) Begin(ctx context.Context) string { return r.tracing.Begin(ct
 // Show hands over what has ended of that which a Lease remembers, and of which it does
 // not say that the collector has it. It does not wait.
 func (r *Rollouts) Show(ctx context.Context, key plan.Key, remembered plan.Rollouts) {
-	if r.tracing.Retold == nil {
+	if r.tracing.Recorded == nil {
 		return
 	}
 	var shown []telemetry.Ref
 	for _, span := range told(key, remembered) {
-		r.tracing.Retold.Hand(ctx, span)
+		r.tracing.Recorded.Hand(ctx, span)
 		shown = append(shown, span.Of.In(span.Context))
 	}
 	r.replace(key, shown)
@@ -44,7 +44,7 @@ func (r *Rollouts) Show(ctx context.Context, key plan.Key, remembered plan.Rollo
 
 // Forget drops what is known of a group.
 func (r *Rollouts) Forget(key plan.Key) {
-	if r.tracing.Retold != nil {
+	if r.tracing.Recorded != nil {
 		r.replace(key, nil)
 	}
 }
@@ -54,7 +54,7 @@ func (r *Rollouts) replace(key plan.Key, shown []telemetry.Ref) {
 	defer r.mu.Unlock()
 	for _, it := range r.shown[key] {
 		if !slices.Contains(shown, it) {
-			r.tracing.Retold.Forget(it)
+			r.tracing.Recorded.Forget(it)
 		}
 	}
 	if r.shown[key] = shown; len(shown) == 0 {
@@ -66,7 +66,7 @@ func (r *Rollouts) replace(key plan.Key, shown []telemetry.Ref) {
 // collector has, and with a note where it has that of a zone or a rollout. What was
 // remembered is left as it is.
 func (r *Rollouts) Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts {
-	if r.tracing.Retold == nil {
+	if r.tracing.Recorded == nil {
 		return remembered
 	}
 	remembered.Current = r.kept(key, remembered.Current)
@@ -82,7 +82,7 @@ func (r *Rollouts) kept(key plan.Key, group plan.RolledGroup) plan.RolledGroup {
 	if !root.IsValid() {
 		return group
 	}
-	taken := func(id trace.SpanID) bool { return r.tracing.Retold.Taken(of(key).In(root.WithSpanID(id))) }
+	taken := func(id trace.SpanID) bool { return r.tracing.Recorded.Taken(of(key).In(root.WithSpanID(id))) }
 	group.Exported = group.Exported || taken(root.SpanID())
 	group.Zones = slices.Clone(group.Zones)
 	for i := range group.Zones {

@@ -54,9 +54,9 @@ type handed struct {
 	taken bool // by the collector
 }
 
-// newRetold returns a Retold whose spans go to a processor. Whoever is behind that
+// newRecordedSpans returns RecordedSpans whose spans go to a processor. Whoever is behind that
 // calls took.
-func newRetold(processor sdktrace.SpanProcessor, about *resource.Resource) *RecordedSpans {
+func newRecordedSpans(processor sdktrace.SpanProcessor, about *resource.Resource) *RecordedSpans {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(processor), sdktrace.WithResource(alike(about)),
 		sdktrace.WithIDGenerator(givenIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),

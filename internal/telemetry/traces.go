@@ -30,13 +30,13 @@ const (
 // Tracing is what spans go through.
 type Tracing struct {
 	Provider trace.TracerProvider // of what this process does
-	Retold   *RecordedSpans       // of what somebody has written down; nil: spans go nowhere
+	Recorded *RecordedSpans       // of what somebody has written down; nil: spans go nowhere
 }
 
-// Begin returns the W3C traceparent of a span that somebody will hand over to Retold
+// Begin returns the W3C traceparent of a span that somebody will hand over to RecordedSpans
 // once it has ended, or "" where spans go nowhere. Whether it is sampled is decided now.
 func (t Tracing) Begin(ctx context.Context, name string) string {
-	if t.Retold == nil {
+	if t.Recorded == nil {
 		return ""
 	}
 	ctx, _ = t.Provider.Tracer(serviceName).Start(ctx, name, trace.WithNewRoot()) // never ends here, so it is not exported
@@ -89,12 +89,12 @@ func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m
 func NewTracing(exporter sdktrace.SpanExporter, about *resource.Resource, failed func(), log logrus.FieldLogger) (Tracing, func(context.Context) error) {
 	counted := &countedExporter{SpanExporter: exporter, failed: failed, log: log}
 	batches := sdktrace.NewBatchSpanProcessor(counted)
-	counted.retold = newRetold(batches, about)
+	counted.recorded = newRecordedSpans(batches, about)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(batches), sdktrace.WithResource(about))
-	return Tracing{Provider: provider, Retold: counted.retold}, func(ctx context.Context) error {
+	return Tracing{Provider: provider, Recorded: counted.recorded}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, flushLimit)
 		defer cancel()
-		if err := errors.Join(provider.Shutdown(ctx), counted.retold.provider.Shutdown(ctx)); err != nil {
+		if err := errors.Join(provider.Shutdown(ctx), counted.recorded.provider.Shutdown(ctx)); err != nil {
 			return fmt.Errorf("flush traces: %w", err)
 		}
 		return nil
@@ -132,10 +132,10 @@ func describeService(ctx context.Context, version string) (*resource.Resource, e
 // countedExporter keeps an unreachable collector from being more than a number.
 type countedExporter struct {
 	sdktrace.SpanExporter
-	failed func()
-	retold *RecordedSpans // hears what was exported
-	log    logrus.FieldLogger
-	away   atomic.Bool
+	failed   func()
+	recorded *RecordedSpans // hears what was exported
+	log      logrus.FieldLogger
+	away     atomic.Bool
 }
 
 // ExportSpans never returns an error: nobody behind it could do more about it.
@@ -151,7 +151,7 @@ func (e *countedExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 		e.log.Info("export of traces works again")
 	}
 	if err == nil {
-		e.retold.took(spans)
+		e.recorded.took(spans)
 	}
 	return nil
 }
