@@ -50,9 +50,13 @@ type References interface {
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
-// longestRun bounds how long one plan keeps a worker. Requests that are still to come fail
-// then, and what they were for is planned again.
-const longestRun = time.Minute
+// One plan keeps a worker for so long at most, and what needs the hold leaves some of it to
+// what does not. Requests under way or still to come fail then, and what they were for is
+// planned again.
+const (
+	longestRun       = time.Minute
+	longestUnderHold = 45 * time.Second
+)
 
 // Run carries out one plan that was made from s, under the hold as d says. The
 // receipts say what became of each step that was tried. An error of class
@@ -64,8 +68,10 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	ctx, stop := context.WithTimeout(ctx, longestRun)
 	defer stop()
 	free, steps := withoutHold(steps)
-	receipts := e.withdraw(ctx, s.Key, steps)
-	done, err := e.underHold(ctx, s, steps, d)
+	held, stopHeld := context.WithTimeout(ctx, longestUnderHold)
+	defer stopHeld()
+	receipts := e.withdraw(held, s.Key, steps)
+	done, err := e.underHold(held, s, steps, d)
 	receipts = append(receipts, done...)
 	receipts = append(receipts, e.write(ctx, s.Key, free)...)
 	if err == nil {

@@ -18,7 +18,7 @@ type Rollouts interface {
 	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
 }
 
-// cover brings the Lease into the state that was decided.
+// writeHold brings the Lease into the state that was decided.
 func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
 	switch d.Need {
 	case hold.Write:
@@ -60,7 +60,7 @@ func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold
 	return record
 }
 
-// within ends requests in time where the hold covers them. The hold is dated by the API
+// within ends requests in time where they are noted in the hold. The hold is dated by the API
 // server's clock, and a request takes its time by the steady one.
 func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {

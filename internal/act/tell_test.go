@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Tell implements act.Told.
+// Tell implements act.Messages.
 func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
 	for _, pod := range pods {
 		r.begin("tell "+string(message)+" to "+zone.Name+"/"+pod.Name+zone.Delay.Call.Path, nil)

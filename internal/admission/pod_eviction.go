@@ -184,7 +184,7 @@ func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool 
 	return missing != ""
 }
 
-// cover decides about an eviction, and how the hold covers it. What would break a rule
+// decideGrant decides about an eviction, and what the hold must say. What would break a rule
 // is refused, whatever the planner says.
 func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
 	permit := permitted(plan.OutlookOf(s), e, ask)

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// settle returns the record as it must read next, with these intents: the time of a
+// nextRecord returns the record as it must read next, with these intents: the time of a
 // decrease that ended is kept, rollouts are remembered, and the time is renewed.
 func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease plan.Decrease) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
@@ -27,8 +27,8 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decre
 	return next
 }
 
-// nextRecordOfHolder returns the record of whoever has the hold as it must read next. Others' time is
-// not ours to prolong.
+// nextRecordOfHolder returns the record of whoever has the hold as it must read next.
+// Others' time is not ours to prolong.
 func nextRecordOfHolder(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
 	record := nextRecord(s, holderAfter(s, decrease), intents(s, nil), decrease)
 	if record.Holder.Foreign() {

@@ -34,7 +34,7 @@ func newSlots(perNamespace, perProcess int) *slots {
 	return &slots{quota: newQuota(perNamespace, perProcess), lanes: map[string]*lane{}}
 }
 
-// take waits for a turn. Whoever gets one gives it back.
+// take waits for a slot. Whoever gets one gives it back.
 func (s *slots) take(ctx context.Context, namespace, pod string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// call is somebody who waits for a turn, has it for a while and gives it back, or
+// call is somebody who waits for a slot, has it for a while and gives it back, or
 // loses patience.
 type call struct {
 	Namespace, Pod     int
@@ -104,7 +104,7 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 		waiting.Wait()
 		want := "[new/0 busy/2 other/1 busy/3]"
 		if got := fmt.Sprint(order); got != want {
-			t.Errorf("turns are given to %s, want %s", got, want)
+			t.Errorf("slots are given to %s, want %s", got, want)
 		}
 	})
 }

@@ -26,7 +26,7 @@ import (
 // Definitions is what serves CustomResourceDefinitions.
 var Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// First is the pause after a first failure; each further one doubles it.
+// FirstPause is the pause after a first failure; each further one doubles it.
 const FirstPause = 100 * time.Millisecond
 
 // Follower watches the objects of one kind. All is required but Metadata.

@@ -11,8 +11,8 @@ import (
 const (
 	againFirst, againMost = 50 * time.Millisecond, time.Minute
 
-	// Retries after errors, of all keys together. A thousand keys that fail for
-	// good need 17 a second.
+	// Retries after errors, of all keys together, as long as nobody has to wait for a
+	// minute for that. A thousand keys that fail for good need 17 a second.
 	retriesPerSecond, retriesAtOnce = 50, 200
 )
 

@@ -44,7 +44,7 @@ var budgets = []Mutant{
 		Name: "pods that are noted and down counted twice",
 		Edits: []Edit{{
 			board, "\tz.notWholeBecause = firstOf(lifecycle(zone)",
-			"\tfor _, intent := range b.counting {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.notWholeBecause = firstOf(lifecycle(zone)",
+			"\tfor _, intent := range b.activeIntents {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.notWholeBecause = firstOf(lifecycle(zone)",
 		}},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 	},

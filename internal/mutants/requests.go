@@ -31,7 +31,7 @@ var requests = []Mutant{
 	{
 		Name: "replicas added before the deed",
 		Edits: []Edit{
-			{executor, "\tdone, err := e.underHold(ctx, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.underHold(ctx, s, steps, d)\n"},
+			{executor, "\tdone, err := e.underHold(held, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.underHold(held, s, steps, d)\n"},
 			{executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n", "\treceipts = append(receipts, done...)\n"},
 		},
 		Test: "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",

@@ -179,7 +179,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "leader counts before what is mirrored",
-		Edits: []Edit{{replicas, "\tcase z.Mirror.Configured():", "\tcase z.Mirror.Asked() && z.Leader == \"\":"}},
+		Edits: []Edit{{replicas, "\tcase z.Mirror.Configured():", "\tcase z.Mirror.Configured() && z.Leader == \"\":"}},
 		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
 	},
 	{

@@ -76,7 +76,7 @@ const (
 	RetryAfter = 30 * time.Second
 )
 
-// Seen stands for the generation of a decrease that was noted when it was in effect.
+// SeenInEffect stands for the generation of a decrease that was noted when it was in effect.
 const SeenInEffect = -1
 
 // None reports whether nothing is noted.

@@ -224,9 +224,10 @@ func othersBeforeEviction(b *board, e eviction) Refusal {
 const awayForLong = 2 * time.Minute
 
 // podsLongAway returns, for the evictions that join a pod that is noted and does not come
-// back, since when somebody must have waited to go before them. Nobody else goes on before
-// that pod is back. Whoever has waited for twice as long as it is away has its turn all
-// the same, or drains that follow each other would take it for ever.
+// back, since when somebody must have waited to go before them: nobody else goes on before
+// that pod is back, and it may wait for them. The longer it is away, the longer that is:
+// twice as long. Each pod that leaves begins anew, so whoever waits for longer than pods
+// stay away has its turn between them, and chains of drains keep nobody away for ever.
 func (b *board) podsLongAway() map[Holder]time.Time {
 	var before map[Holder]time.Time
 	for _, intent := range b.activeIntents {

@@ -51,7 +51,7 @@ func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
 
-// tells reports whether pods of the zone are told what will become of them: it is
+// sendsMessages reports whether pods of the zone are told what will become of them: it is
 // known who leaves, and how to tell them.
 func (z *standing) sendsMessages() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
 

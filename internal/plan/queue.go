@@ -33,7 +33,7 @@ const (
 	AskAgain = 10 * time.Second
 )
 
-// place returns the place of an operation in the queue, if it has one.
+// queuePlace returns the place of an operation in the queue, if it has one.
 func (b *board) queuePlace(operation Operation, zone string) (Waiting, bool) {
 	i := slices.IndexFunc(b.Hold.Waiting, func(w Waiting) bool { return w.Operation == operation && w.Zone == zone })
 	if i < 0 || !b.Hold.Waiting[i].Counts(b.Now) {

@@ -76,7 +76,7 @@ const (
 	settled
 )
 
-// settle gives a zone its wish, after its leader: those who follow a zone that
+// resolveWish gives a zone its wish, after its leader: those who follow a zone that
 // is raised need not wait for the next plan.
 func (b *board) resolveWish(z *standing) {
 	if z.wishing != unasked {
@@ -242,7 +242,7 @@ func (b *board) raises(deeds []Action) []Action {
 	return steps
 }
 
-// unnoted leaves out what would be written on a zone whose decrease the plan notes:
+// dropWritesThatVoid leaves out what would be written on a zone whose decrease the plan notes:
 // it would void the note.
 func (b *board) dropWritesThatVoid(after, deeds []Action) []Action {
 	noted := ""

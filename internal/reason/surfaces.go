@@ -13,7 +13,7 @@ const (
 	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
 )
 
-// places are those of each reason that needs a person.
+// surfaces are those of each reason that needs a person.
 var surfaces = map[Code][]Surface{
 	Paused:                {InWaits},
 	WrongUpdateStrategy:   {InWaits},

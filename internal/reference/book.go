@@ -108,7 +108,7 @@ func New(o Options) *Book {
 // fair returns a queue in which namespaces take turns.
 func fair[T comparable](namespace func(T) string) workqueue.TypedDelayingInterface[T] {
 	return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{
-		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{Queue: newTurns(namespace)}),
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{Queue: newFairQueue(namespace)}),
 	})
 }
 

@@ -9,7 +9,7 @@ type fairQueue[T comparable] struct {
 	count     int
 }
 
-func newTurns[T comparable](namespace func(T) string) *fairQueue[T] {
+func newFairQueue[T comparable](namespace func(T) string) *fairQueue[T] {
 	return &fairQueue[T]{namespace: namespace, waiting: map[string][]T{}}
 }
 

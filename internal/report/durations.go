@@ -8,7 +8,7 @@ import (
 )
 
 // durationsOfGroups remembers of each group what takes time and has not ended. The zero
-// courses are ready for use, by several goroutines for different groups.
+// value is ready for use, by several goroutines for different groups.
 type durationsOfGroups struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*durations

@@ -14,7 +14,7 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 	}
 	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
 	metrics.Show(state(s, steps))
-	r.courses.of(s.Key).follow(s, metrics)
+	r.durations.of(s.Key).follow(s, metrics)
 	for _, receipt := range done {
 		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
 			metrics.PodDeleted(d.Zone, string(d.Because))

@@ -20,6 +20,7 @@ type event struct {
 	code    reason.Code
 	action  string
 	note    string
+	untold  func() // where it is not told after all, so that it is next time; nil: that is lost
 }
 
 // about returns what an Event is related to, as part of which it names its note: Events
@@ -122,7 +123,10 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		switch lasts := s.Now.Sub(stands[z.UID].since); {
 		case tellable(why.Code, lasts) && !sameStory(before, why, lasts):
 			told[z.UID] = why
-			news = append(news, event{z.Name, inTheWay(s, why), severity(why.Code), why.Code, "Wait", "waits: " + why.Sentence()})
+			news = append(news, event{
+				zone: z.Name, related: inTheWay(s, why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
+				untold: func() { delete(told, z.UID) },
+			})
 		case known:
 			told[z.UID] = before
 		}
@@ -164,7 +168,10 @@ func (m *memory) remarks(s plan.Snapshot) []event {
 		standing[id] = true
 		if !m.seen[id] {
 			code := remark.Because.Code
-			news = append(news, event{remark.Zone, nil, severity(code), code, "Check", remark.Because.Sentence()})
+			news = append(news, event{
+				zone: remark.Zone, kind: severity(code), code: code, action: "Check", note: remark.Because.Sentence(),
+				untold: func() { delete(standing, id) },
+			})
 		}
 	}
 	m.seen = standing

@@ -13,9 +13,12 @@ import (
 const (
 	perSecond, atOnce                   = 20, 1000
 	perNamespaceSecond, namespaceAtOnce = 5, 200
-	reserved                            = 200 // of all at once, for namespaces that have told little:
-	calm                                = 150 // so much is left of their own
-	sweepEvery                          = time.Minute
+
+	// Of all at once some are reserved for namespaces that tell little.
+	reserved              = 200
+	littleSecond, littles = 0.05, 5
+
+	sweepEvery = time.Minute
 )
 
 // eventExcess is what becomes of an Event for which there is no room.
@@ -26,12 +29,15 @@ const eventExcess = "excess"
 type rations struct {
 	mu         sync.Mutex
 	all        *rate.Limiter
-	namespaces map[string]*rate.Limiter // those that have told something lately
+	namespaces map[string]*ration // those that have told something lately
 	swept      time.Time
 }
 
+// ration is how much a namespace may tell, and how much of that counts as little.
+type ration struct{ most, little *rate.Limiter }
+
 func newRations() *rations {
-	return &rations{all: rate.NewLimiter(perSecond, atOnce), namespaces: map[string]*rate.Limiter{}, swept: time.Now()}
+	return &rations{all: rate.NewLimiter(perSecond, atOnce), namespaces: map[string]*ration{}, swept: time.Now()}
 }
 
 // take reports whether an Event of a namespace may be written. It counts for the namespace
@@ -42,17 +48,14 @@ func (r *rations) take(namespace string) bool {
 	r.sweep()
 	own := r.namespaces[namespace]
 	if own == nil {
-		own = rate.NewLimiter(perNamespaceSecond, namespaceAtOnce)
+		own = &ration{rate.NewLimiter(perNamespaceSecond, namespaceAtOnce), rate.NewLimiter(littleSecond, littles)}
 		r.namespaces[namespace] = own
 	}
-	if !own.Allow() {
-		return false
-	}
 	room := r.all.Tokens()
-	if own.Tokens() < calm {
+	if !own.little.Allow() {
 		room -= reserved
 	}
-	return room >= 1 && r.all.Allow()
+	return own.most.Allow() && room >= 1 && r.all.Allow()
 }
 
 // sweep forgets namespaces that have told nothing for so long that it counts no more.
@@ -62,7 +65,7 @@ func (r *rations) sweep() {
 	}
 	r.swept = time.Now()
 	for namespace, own := range r.namespaces {
-		if own.Tokens() >= namespaceAtOnce {
+		if own.most.Tokens() >= namespaceAtOnce && own.little.Tokens() >= littles {
 			delete(r.namespaces, namespace)
 		}
 	}

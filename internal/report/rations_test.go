@@ -32,15 +32,17 @@ func TestANamespaceTellsSoMuchAtOnceAndThenSoMuchASecond(t *testing.T) {
 
 func TestWhoeverTellsLittleIsHeardBesideManyWhoTellMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRations()
-		for range 600 {
-			for _, noisy := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-				r.tell(noisy, 10)
+		for _, much := range []int{1, 5, 10, 500} {
+			r := newRations()
+			for second := range 1800 {
+				for _, noisy := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v"} {
+					r.tell(noisy, much)
+				}
+				if second%30 == 0 && r.tell("quiet", 1) != 1 {
+					t.Fatalf("an Event of a quiet namespace is left out in second %d beside some with %d a second", second, much)
+				}
+				time.Sleep(time.Second)
 			}
-			if told := r.tell("quiet", 1); told != 1 {
-				t.Fatal("the Event of a quiet namespace is left out")
-			}
-			time.Sleep(time.Second)
 		}
 	})
 }

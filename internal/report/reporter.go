@@ -30,10 +30,10 @@ type Recorder interface {
 
 // Reporter tells. Make one with New. Its methods may be called concurrently.
 type Reporter struct {
-	events  Recorder
-	rations *rations
-	metrics *telemetry.Metrics
-	courses durationsOfGroups
+	events    Recorder
+	rations   *rations
+	metrics   *telemetry.Metrics
+	durations durationsOfGroups
 
 	mu     sync.Mutex
 	groups map[plan.Key]*memory
@@ -76,15 +76,25 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	news := m.deeds(s, done)
 	news = append(news, m.waits(s, steps)...)
 	news = append(news, m.remarks(s)...)
+	told := false
 	for _, e := range news {
-		if !r.rations.take(s.Key.Namespace) {
-			r.metrics.EventWritten(eventExcess)
-			continue
-		}
-		note := plan.Plain(e.note, longestNote)
-		r.events.Eventf(zoneReference(s, e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
+		told = r.tell(s, e) || told
 	}
-	return len(news) > 0
+	return told
+}
+
+// tell writes an Event if there is room for it.
+func (r *Reporter) tell(s plan.Snapshot, e event) bool {
+	if !r.rations.take(s.Key.Namespace) {
+		r.metrics.EventWritten(eventExcess)
+		if e.untold != nil {
+			e.untold()
+		}
+		return false
+	}
+	note := plan.Plain(e.note, longestNote)
+	r.events.Eventf(zoneReference(s, e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
+	return true
 }
 
 // Forget drops a group that exists no more, its metrics included.
@@ -92,7 +102,7 @@ func (r *Reporter) Forget(key plan.Key) {
 	if key.Rolled() {
 		r.metrics.Forget(key.Namespace, key.Group)
 	}
-	r.courses.forget(key)
+	r.durations.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.groups, key)

@@ -1,5 +1,5 @@
 // Package group brings rollout groups of StatefulSets to their goal, one group
-// at a time: observe, plan, cover by the hold, check, act, report.
+// at a time: observe, plan, decide what the hold must say, check, act, report.
 //
 // It contains no rule about pods; those are in internal/plan and
 // internal/hold. Floor 5.

@@ -265,7 +265,7 @@ func (r *round) together(all []request, done func(error)) {
 	}
 }
 
-// cover brings the Lease into the state that was decided.
+// writeHold brings the Lease into the state that was decided.
 func (r *round) writeHold(done func(error)) {
 	then := func(err error) {
 		if r.works() {

@@ -1,0 +1,39 @@
+package report_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// A new leader finds very many waits at once.
+func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups = 500
+		r := newRoom()
+		look := func() (news int) {
+			for group := range groups {
+				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
+				s.Key = plan.Key{Namespace: "team", Group: strconv.Itoa(group)}
+				if r.Group(s, plan.Group(s), nil) {
+					news++
+				}
+			}
+			return news
+		}
+		if news := look(); news == 0 || news == groups {
+			t.Fatalf("%d of %d groups are told of at once", news, groups)
+		}
+		for range 10 {
+			time.Sleep(time.Minute)
+			look()
+		}
+		if events, news := len(r.told()), look(); news != 0 || events < groups {
+			t.Errorf("%d Events of %d groups after ten minutes, and %d are still to come", events, groups, news)
+		}
+	})
+}
