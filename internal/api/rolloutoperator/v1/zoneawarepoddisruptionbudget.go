@@ -174,7 +174,7 @@ type ZoneAwarePodDisruptionBudgetDecision struct {
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
 
-	// Allowed reports whether it may be.
+	// Allowed is whether it was granted.
 	Allowed bool `json:"allowed"`
 
 	// Reason is a code of docs/reasons.md.
