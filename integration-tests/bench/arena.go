@@ -52,6 +52,7 @@ type arena struct {
 	*bench
 	cluster *localcluster.Cluster
 	client  kubernetes.Interface
+	watcher kubernetes.Interface // each of its watches has a connection of its own
 	audit   *auditLog
 	logs    string // folder with what operators print
 	fail    context.CancelCauseFunc
@@ -145,6 +146,12 @@ func (a *arena) enlist(ctx context.Context) error {
 	var err error
 	if a.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make client: %w", err)
+	}
+	// A thousand watches that end at once on one connection leave no room on it for
+	// a while: the server still counts them, and refuses whatever comes next.
+	config.NextProtos = []string{"http/1.1"}
+	if a.watcher, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("make client for watches: %w", err)
 	}
 	a.racers = []*racer{{name: floorName, user: "admin"}}
 	lockstep, err := a.lockstep(ctx)

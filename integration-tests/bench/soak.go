@@ -81,8 +81,8 @@ func (a *arena) soak(ctx context.Context, r *racer, groups []*group) (soaked, er
 			return s, fmt.Errorf("look at %s: %w", r.name, err)
 		}
 		s.samples = append(s.samples, now)
-		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s (its own: %s), %d goroutines", len(s.samples), s.minutes,
-			s.rollouts, kilobytes(now.heap), megabytes(now.resident), megabytes(now.own), now.goroutines)
+		a.say("minute %d of %d: %d rollouts so far, heap %s, resident %s (its own: %s; %s), %d goroutines", len(s.samples), s.minutes,
+			s.rollouts, kilobytes(now.heap), megabytes(now.resident), megabytes(now.own), now.runtime, now.goroutines)
 	}
 	if due := int(time.Duration(s.minutes) * sampleSoak / sizes.every); float64(s.rollouts) < leastPace*float64(due) {
 		a.say("there were %d rollouts and not %d: the machine was too busy to keep the pace, which memory follows", s.rollouts, due)

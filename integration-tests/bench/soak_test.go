@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,7 +72,8 @@ func TestVitalsAreReadFromProfiles(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
-		answer := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 4711\n# HeapSys = 6\n"
+		answer := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 4711\n# HeapIdle = 300\n" +
+			"# HeapInuse = 5000\n# HeapReleased = 100\n# Stack = 70 / 80\n# BuckHashSys = 90\n"
 		if r.URL.Path == "/debug/pprof/goroutine" {
 			answer = "goroutine profile: total 42\n7 @ 0x1\n"
 		}
@@ -79,7 +81,7 @@ func TestVitalsAreReadFromProfiles(t *testing.T) {
 	}))
 	defer server.Close()
 	log := filepath.Join(t.TempDir(), "log")
-	p := &process{log: log}
+	p := &process{log: log, cmd: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}}
 	if err := os.WriteFile(log, []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,18 +92,26 @@ func TestVitalsAreReadFromProfiles(t *testing.T) {
 	if err := os.WriteFile(log, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	heap, err := p.number(t.Context(), afterCollection, heapLine)
-	if err != nil || heap != 4711 {
-		t.Errorf("heap %d, %v", heap, err)
+	got, err := p.vitals(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	goroutines, err := p.number(t.Context(), goroutineProfile, goroutineLine)
-	if err != nil || goroutines != 42 {
-		t.Errorf("%d goroutines, %v", goroutines, err)
+	if got.heap != 4711 || got.goroutines != 42 || got.runtime != (runtimeMemory{heapInUse: 5000, heapKept: 200, stacks: 70, allocations: 90}) {
+		t.Errorf("read as %+v", got)
 	}
-	if _, err := p.number(t.Context(), goroutineProfile, heapLine); err == nil {
-		t.Error("a number that is not there is read")
+	if got.own <= 0 || got.resident <= got.own {
+		t.Errorf("%d KB resident, of these %d its own", got.resident, got.own)
 	}
-	if !slices.Equal(asked[:2], []string{afterCollection, goroutineProfile}) {
-		t.Errorf("asked for %q", asked)
+	if want := []string{afterCollection, afterCollection, goroutineProfile}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
+	}
+}
+
+func TestAProfileWithoutWhatIsSoughtIsAnError(t *testing.T) {
+	if heap, _, err := memoryIn("# HeapAlloc = 4711\n"); err == nil {
+		t.Errorf("a profile without most of its lines is read as %d", heap)
+	}
+	if n, err := goroutinesIn("heap profile: 1: 2 [3: 4] @ heap/1048576\n"); err == nil {
+		t.Errorf("%d goroutines are read in a profile of the heap", n)
 	}
 }

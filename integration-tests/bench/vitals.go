@@ -13,6 +13,16 @@ type vitals struct {
 	resident   int // KB that the process occupies
 	own        int // KB of these that are no pages of its program
 	goroutines int
+	runtime    runtimeMemory
+}
+
+// runtimeMemory is what Go's runtime says of a process's own memory, in bytes. The
+// heap that is in use has gaps where something was collected.
+type runtimeMemory struct {
+	heapInUse   int
+	heapKept    int // free, and not given back to the kernel
+	stacks      int
+	allocations int // stacks that the heap profile has seen, which it never forgets
 }
 
 const (
@@ -22,7 +32,7 @@ const (
 )
 
 var (
-	heapLine      = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
+	memoryLine    = regexp.MustCompile(`(?m)^# (\w+) = (\d+)`)
 	goroutineLine = regexp.MustCompile(`^goroutine profile: total (\d+)\n`)
 )
 
@@ -31,22 +41,57 @@ func (p *process) vitals(ctx context.Context) (vitals, error) {
 	if _, err := p.read(ctx, afterCollection); err != nil {
 		return vitals{}, err
 	}
-	heap, err := p.number(ctx, afterCollection, heapLine)
+	profile, err := p.read(ctx, afterCollection)
 	if err != nil {
 		return vitals{}, err
 	}
-	goroutines, err := p.number(ctx, goroutineProfile, goroutineLine)
-	return vitals{heap: heap, resident: p.memory(), own: p.ownMemory(), goroutines: goroutines}, err
+	heap, runtime, err := memoryIn(profile)
+	if err != nil {
+		return vitals{}, fmt.Errorf("read %s: %w", afterCollection, err)
+	}
+	if profile, err = p.read(ctx, goroutineProfile); err != nil {
+		return vitals{}, err
+	}
+	goroutines, err := goroutinesIn(profile)
+	if err != nil {
+		return vitals{}, fmt.Errorf("read %s: %w", goroutineProfile, err)
+	}
+	return vitals{heap: heap, resident: p.memory(), own: p.ownMemory(), goroutines: goroutines, runtime: runtime}, nil
 }
 
-func (p *process) number(ctx context.Context, path string, line *regexp.Regexp) (int, error) {
-	text, err := p.read(ctx, path)
-	if err != nil {
-		return 0, err
+func goroutinesIn(profile string) (int, error) {
+	total := goroutineLine.FindStringSubmatch(profile)
+	if total == nil {
+		return 0, fmt.Errorf("it does not begin with %s", goroutineLine)
 	}
-	parts := line.FindStringSubmatch(text)
-	if parts == nil {
-		return 0, fmt.Errorf("read %s: there is no line %s", path, line)
+	return strconv.Atoi(total[1])
+}
+
+// memoryIn returns what a heap profile says below its stacks: the bytes that are
+// alive, and what the runtime has beside them.
+func memoryIn(profile string) (heap int, _ runtimeMemory, _ error) {
+	says := map[string]int{}
+	for _, line := range memoryLine.FindAllStringSubmatch(profile, -1) {
+		bytes, err := strconv.Atoi(line[2])
+		if err != nil {
+			return 0, runtimeMemory{}, fmt.Errorf("%s: %w", line[1], err)
+		}
+		says[line[1]] = bytes
 	}
-	return strconv.Atoi(parts[1])
+	for _, name := range []string{"HeapAlloc", "HeapInuse", "HeapIdle", "HeapReleased", "Stack", "BuckHashSys"} {
+		if _, told := says[name]; !told {
+			return 0, runtimeMemory{}, fmt.Errorf("there is no line with %s", name)
+		}
+	}
+	return says["HeapAlloc"], runtimeMemory{
+		heapInUse:   says["HeapInuse"],
+		heapKept:    says["HeapIdle"] - says["HeapReleased"],
+		stacks:      says["Stack"],
+		allocations: says["BuckHashSys"],
+	}, nil
+}
+
+func (m runtimeMemory) String() string {
+	return fmt.Sprintf("heap in use %s, free and kept %s, stacks %s, heap profile %s",
+		kilobytes(m.heapInUse), kilobytes(m.heapKept), kilobytes(m.stacks), kilobytes(m.allocations))
 }

@@ -22,7 +22,7 @@ type sighting struct {
 // follow lists pods and then watches them. What is there comes first, as added.
 // The channel is closed when the watch ends.
 func (a *arena) follow(ctx context.Context, namespace, selector string) (<-chan sighting, error) {
-	pods := a.client.CoreV1().Pods(namespace)
+	pods := a.watcher.CoreV1().Pods(namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)

@@ -71,7 +71,7 @@ func plant(t *testing.T, m mutants.Mutant) error {
 	t.Helper()
 	folder, name, _ := strings.Cut(m.Test, " ")
 	binary := filepath.Join(t.TempDir(), "mutant.test")
-	if out, err := command(t.Context(), root, "go", "test", "-c", "-overlay", overlay(t, m), "-o", binary, "./"+folder); err != nil {
+	if out, err := command(t.Context(), root, "go", "test", "-c", "-overlay", overlayFile(t, m), "-o", binary, "./"+folder); err != nil {
 		return fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
 	out, err := command(t.Context(), filepath.Join(root, folder), binary, "-test.v", "-test.timeout=10m", "-test.run", pattern(name))
@@ -86,8 +86,21 @@ func command(ctx context.Context, folder, name string, args ...string) (string, 
 	return string(out), err
 }
 
-// overlay writes what the compiler sees in place of the sources.
-func overlay(t *testing.T, m mutants.Mutant) string {
+// overlayFile tells the compiler what it sees in place of the sources.
+func overlayFile(t *testing.T, m mutants.Mutant) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Replace": overlay(t, m)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "overlay.json")
+	write(t, file, string(text))
+	return file
+}
+
+// overlay writes the sources with the mistake in them: by each original, the file
+// that stands in for it.
+func overlay(t *testing.T, m mutants.Mutant) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
@@ -106,13 +119,7 @@ func overlay(t *testing.T, m mutants.Mutant) string {
 		}
 		write(t, replace[original], strings.Replace(text, e.Old, e.New, 1))
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "overlay.json")
-	write(t, file, string(text))
-	return file
+	return replace
 }
 
 // pattern makes go test run exactly the named test.

@@ -1,0 +1,133 @@
+package mutants_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/mutants"
+)
+
+// A mutant that names what there is no longer is noticed with every change, not only
+// by make mutants: its packages are checked as the compiler would, without building them.
+func TestEveryMutantCompiles(t *testing.T) {
+	all := map[string]bool{}
+	for _, m := range mutants.All() {
+		for _, e := range m.Edits {
+			all["./"+filepath.Dir(e.File)] = true
+		}
+	}
+	built := build(t, slices.Sorted(maps.Keys(all)))
+	for _, m := range mutants.All() {
+		t.Run(m.Name, func(t *testing.T) {
+			instead := overlay(t, m)
+			for _, folder := range foldersOf(m) {
+				if err := built.check(folder, instead); err != nil {
+					t.Errorf("%s with this mistake in it: %v", folder, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAMutantThatNamesWhatIsNotThereDoesNotCompile(t *testing.T) {
+	original, err := filepath.Abs("mutants.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutated := filepath.Join(t.TempDir(), "mutants.go")
+	write(t, mutated, read(t, original)+"\nvar _ = nobody\n")
+	built := build(t, []string{"./internal/mutants"})
+	if err := built.check("internal/mutants", nil); err != nil {
+		t.Errorf("without a mistake: %v", err)
+	}
+	if err := built.check("internal/mutants", map[string]string{original: mutated}); err == nil || !strings.Contains(err.Error(), "undefined: nobody") {
+		t.Errorf("with one: %v", err)
+	}
+}
+
+// foldersOf are the folders of the packages in which a mutant changes something.
+func foldersOf(m mutants.Mutant) []string {
+	folders := map[string]bool{}
+	for _, e := range m.Edits {
+		folders[filepath.Dir(e.File)] = true
+	}
+	return slices.Sorted(maps.Keys(folders))
+}
+
+// compiled are packages, and what the compiler has kept of those they import.
+type compiled struct {
+	packages map[string]listed // by folder
+	exports  map[string]string // by import path: file
+	imported types.Importer
+	files    *token.FileSet
+}
+
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// build compiles the packages of these folders and all that they import.
+func build(t *testing.T, folders []string) *compiled {
+	t.Helper()
+	out, err := command(t.Context(), root, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, folders...)...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	module, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &compiled{packages: map[string]listed{}, exports: map[string]string{}, files: token.NewFileSet()}
+	for packages := json.NewDecoder(strings.NewReader(out)); ; {
+		var p listed
+		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		c.exports[p.ImportPath] = p.Export
+		if folder, err := filepath.Rel(module, p.Dir); err == nil {
+			c.packages[folder] = p
+		}
+	}
+	c.imported = importer.ForCompiler(c.files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(c.exports[path]) })
+	return c
+}
+
+// check says why the package does not compile with other files instead of its own.
+func (c *compiled) check(folder string, instead map[string]string) error {
+	p := c.packages[folder]
+	for original := range instead {
+		if filepath.Dir(original) == p.Dir && !slices.Contains(p.GoFiles, filepath.Base(original)) {
+			return fmt.Errorf("%s is not compiled", original)
+		}
+	}
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		file := filepath.Join(p.Dir, name)
+		if other := instead[file]; other != "" {
+			file = other
+		}
+		parsed, err := parser.ParseFile(c.files, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, parsed)
+	}
+	_, err := (&types.Config{Importer: c.imported}).Check(p.ImportPath, c.files, files, nil)
+	return err
+}
