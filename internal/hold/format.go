@@ -225,7 +225,14 @@ func ParseWaiting(text string) []plan.Waiting {
 	return queue
 }
 
+// mostEntries is more than any version has ever noted: for each there may be a request
+// with every look.
+const mostEntries = 10 * plan.MaxIntents
+
 func parseEntries(entries []entry) ([]plan.Intent, error) {
+	if len(entries) > mostEntries {
+		return nil, fmt.Errorf("read intents: there are %d, and at most %d are noted", len(entries), mostEntries)
+	}
 	intents := make([]plan.Intent, 0, len(entries))
 	for n, e := range entries {
 		version, ok := plan.ParseVersion(e.ResourceVersion)

@@ -107,6 +107,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"half a text":                    {`{"version":1,"pods":[{"pod":"p"`, "read intents"},
 		"two texts":                      {`{"version":1,"pods":[]}{}`, "read intents"},
 		"a list":                         {`[]`, "read intents"},
+		"more pods than anybody notes":   {`{"version":1,"pods":[` + strings.Repeat(`{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"},`, 10*plan.MaxIntents) + `{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"}]}`, "at most 1000"},
 		"an unknown field":               {`{"version":1,"pods":[],"more":true}`, `unknown field "more"`},
 		"an unknown field of a pod":      {entry(`"pod":"p" -> "pod":"p","cell":"x"`), `unknown field "cell"`},
 		"a pod without name":             {entry(`"pod":"p" -> "pod":""`), "entry 0 needs pod, zone, uid and a decimal resourceVersion"},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,9 +22,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Live reads a group from the API server: its hold first, then its
+// longestLook is how long a look may take, however many requests it needs: while it
+// lasts, it keeps a worker, or a review, waiting.
+const longestLook = time.Minute
+
+// Live reads a group from the API server, within a minute: its hold first, then its
 // StatefulSets and the pods they select.
 func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+	ctx, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
 	held, err := o.holds.Read(ctx, key)
 	if err != nil {
 		return plan.Snapshot{}, err
@@ -31,11 +38,13 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 	return o.LiveUnder(ctx, key, held)
 }
 
-// LiveUnder reads StatefulSets and pods of a group from the API server, each of
-// them consistently, in no order unless a decrease is noted. The record of the hold
+// LiveUnder reads StatefulSets and pods of a group from the API server, within a minute,
+// each of them consistently, in no order unless a decrease is noted. The record of the hold
 // was known before. What is decided under it needs its compare-and-swap, which fails
 // where the hold has changed since (ADR 13).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
+	ctx, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
 	expected := o.cachedSelectors(key)
 	if !held.Decrease.None() {
 		expected = nil // a decrease has ended when pods that were listed after its zone show it
@@ -131,8 +140,22 @@ type podList struct {
 	at plan.Version
 }
 
-// parallelLists bounds the lists of one look that are under way at a time.
-const parallelLists = 10
+// parallelReads bounds the requests of one kind of one look that are under way at a time.
+const parallelReads = 10
+
+// inParallel does something for 0 to n-1, for some of them at the same time.
+func inParallel(n int, do func(i int)) {
+	places := make(chan struct{}, parallelReads)
+	var doing sync.WaitGroup
+	for i := range n {
+		places <- struct{}{}
+		doing.Go(func() {
+			defer func() { <-places }()
+			do(i)
+		})
+	}
+	doing.Wait()
+}
 
 // livePods lists the pods of some selectors, with as few requests as it can and
 // all of them at the same time, since each may have to wait for the API server's
@@ -140,16 +163,9 @@ const parallelLists = 10
 func (o *Observer) livePods(ctx context.Context, key plan.Key, selectors []string) (map[string]podList, error) {
 	questions := merge(selectors)
 	lists, errs := make([]podList, len(questions)), make([]error, len(questions))
-	places := make(chan struct{}, parallelLists)
-	var listing sync.WaitGroup
-	for i, q := range questions {
-		places <- struct{}{}
-		listing.Go(func() {
-			defer func() { <-places }()
-			lists[i], errs[i] = o.listPods(ctx, key, q.selector)
-		})
-	}
-	listing.Wait()
+	inParallel(len(questions), func(i int) {
+		lists[i], errs[i] = o.listPods(ctx, key, questions[i].selector)
+	})
 	shown := map[string]podList{}
 	for i, q := range questions {
 		for _, selector := range q.answers {
@@ -175,14 +191,20 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 	return shown, nil
 }
 
+// liveStrays reads the pods that the hold notes and no zone shows: some are gone, some
+// belong to nobody any more.
 func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
-	for _, name := range strays(*s) {
-		pod, exists, err := o.livePod(ctx, s.Key.Namespace, name)
-		if err != nil {
-			return err
-		}
-		if exists {
-			s.Strays = append(s.Strays, pod)
+	names := strays(*s)
+	pods, exist, errs := make([]plan.Pod, len(names)), make([]bool, len(names)), make([]error, len(names))
+	inParallel(len(names), func(i int) {
+		pods[i], exist[i], errs[i] = o.livePod(ctx, s.Key.Namespace, names[i])
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i := range pods {
+		if exist[i] {
+			s.Strays = append(s.Strays, pods[i])
 		}
 	}
 	if s.PodsAt == 0 { // no zone was listed; what was read by name is current

@@ -1,8 +1,14 @@
 package observe
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -10,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -61,6 +68,54 @@ func TestWhatALookAsksFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowServer knows no object, and takes its time to say so.
+type slowServer struct{ library *library }
+
+const slowly = 2 * time.Second
+
+func (s slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(slowly):
+		return s.library.RoundTrip(r)
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// Replacements of a whole zone may be late all at once.
+func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held plan.Hold
+		for i := range plan.MaxIntents {
+			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
+		}
+		server := slowServer{newLibrary(newSet("zone-a"))}
+		began := time.Now()
+		if _, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 15*slowly {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// A look must not keep a worker until the process is taken for dead.
+func TestALookHasAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held plan.Hold
+		for i := range 10 * plan.MaxIntents {
+			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
+		}
+		server := slowServer{newLibrary(newSet("zone-a"))}
+		began := time.Now()
+		_, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
+		if took := time.Since(began); took > longestLook || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it took %s, and ended with %v", took, err)
+		}
+	})
 }
 
 func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {

@@ -83,8 +83,8 @@ type underway struct {
 	since map[plan.Key]time.Time
 }
 
-// tooLong is how long a reconcile may take: it looks at its group, by a handful of requests
-// of ten seconds at most, and has a minute to act.
+// tooLong is how long a reconcile may take: it has a minute to look at its group, and a
+// minute to act.
 const tooLong = 3 * time.Minute
 
 func (u *underway) begin(key plan.Key) (end func()) {
