@@ -270,8 +270,9 @@ func (k *Keeper) take(ctx context.Context) error {
 		return fmt.Errorf("renew webhook certificate: %w", err)
 	}
 	err = k.write(ctx, secret, record)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		return nil // another replica was first
+	deleted := secret != nil && apierrors.IsNotFound(err)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || deleted {
+		return nil // somebody else was first
 	}
 	if err != nil {
 		return err

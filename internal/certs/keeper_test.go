@@ -480,6 +480,22 @@ func TestAMissingPermissionIsToldAndOutlived(t *testing.T) {
 	})
 }
 
+func TestANamespaceThatDoesNotExistIsTold(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.meddle(func(r *http.Request) *http.Response {
+			if r.Method != http.MethodPost {
+				return nil
+			}
+			return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		})
+		k := o.replica()
+		time.Sleep(time.Minute)
+		if err := k.Ready(); err == nil || !strings.Contains(err.Error(), "NotFound") {
+			o.Errorf("ready: %v", err)
+		}
+	})
+}
+
 func TestTheClockOfTheAPIServerCounts(t *testing.T) {
 	for sentence, ahead := range map[string]time.Duration{
 		"years ahead":  20 * 365 * 24 * time.Hour,
