@@ -46,6 +46,7 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 	problems = append(problems, t.store(variables)...)
 	problems = append(problems, c.LeaderElection.problems()...)
 	problems = append(problems, c.ServerTLS.problems()...)
+	problems = append(problems, c.Pods.problems(c.ServerTLS)...)
 	if c.PrintAdmissionPolicy && c.Kubernetes.Single() {
 		problems = append(problems, errors.New("-print-admission-policy: there is none beside -kubernetes.namespace, where a Role is the limit"))
 	}
@@ -248,6 +249,14 @@ func (s ServerTLS) problems() []error {
 		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: want at most a hundredth of -server-tls.self-signed-cert.expiration, which makes %v", s.SelfSigned.Propagation, most))
 	}
 	return problems
+}
+
+// problems compares a call with the request that waits for it.
+func (p Pods) problems(server ServerTLS) []error {
+	if !server.Enabled || p.Timeout == 0 || server.RequestTimeout == 0 || p.Timeout < server.RequestTimeout {
+		return nil
+	}
+	return []error{fmt.Errorf("-pods.client-timeout=%v: want less than -server-tls.request-timeout, which is %v, or no webhook waits for the answer", p.Timeout, server.RequestTimeout)}
 }
 
 // index turns NAME=value into a map.

@@ -203,6 +203,10 @@ func TestParseRefuses(t *testing.T) {
 			args: []string{"-kubernetes.api-url=10.0.0.1:6443"},
 			want: []string{`-kubernetes.api-url="10.0.0.1:6443": want a URL such as https://10.0.0.1:6443`},
 		},
+		"a call to a pod that lasts as long as the review that waits for it": {
+			args: []string{"-server-tls.enabled", "-server-tls.request-timeout=5s"},
+			want: []string{`-pods.client-timeout=5s: want less than -server-tls.request-timeout, which is 5s, or no webhook waits for the answer`},
+		},
 		"a lease that ends before its renewal": {
 			args: []string{"-leader-election.lease-duration=6s"},
 			want: []string{`-leader-election.lease-duration=6s: want more than -leader-election.renew-deadline, which is 6s`},
