@@ -3,11 +3,15 @@ package kubectl
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -131,6 +135,22 @@ func TestANamespaceThatDidNotOptInIsNamed(t *testing.T) {
 		}
 		if out := s.succeeds("why", "calm", "--namespaces-selector", "!other"); strings.Contains(out, "does not match") {
 			s.Errorf("it says:\n%s", out)
+		}
+	})
+}
+
+func TestANamespaceThatNobodyMayReadIsNotTakenForOneThatOptedIn(t *testing.T) {
+	inScene(t, []string{settled}, func(s *scene) {
+		s.server.refuse = func(r *http.Request) *http.Response {
+			if r.URL.Path != "/api/v1/namespaces/team" {
+				return nil
+			}
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+		}
+		for _, what := range []string{"calm", "zone-x-0"} {
+			if _, out, _ := s.types("why", what); !strings.Contains(out, "Whether namespace team matches lockstep.dev/enabled=true is not known") {
+				s.Errorf("of %s it says:\n%s", what, out)
+			}
 		}
 	})
 }

@@ -123,14 +123,18 @@ func (c *cluster) optIn(ctx context.Context, namespace string, opted labels.Sele
 	return &in
 }
 
-// addOptIn says where a namespace has not opted in.
+// addOptIn says where a namespace has not opted in, or where nobody may know.
 func addOptIn(p *screen.Page, in *bool, namespace string, opted labels.Selector) {
-	if in == nil || *in {
-		return
+	switch {
+	case in == nil:
+		p.Line()
+		p.Indented(0, screen.In(screen.Faint, fmt.Sprintf(
+			"Whether namespace %s matches %s is not known, since you cannot read it: if it does not, nothing happens here.", namespace, opted)))
+	case !*in:
+		p.Line()
+		p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
+			"Namespace %s does not match %s: lockstep works here only if it runs for this namespace alone (-kubernetes.namespace).", namespace, opted)))
 	}
-	p.Line()
-	p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
-		"Namespace %s does not match %s: lockstep works here only if it runs for this namespace alone (-kubernetes.namespace).", namespace, opted)))
 }
 
 func (a *app) tellWhy(v whyView, opted labels.Selector) error {
