@@ -145,6 +145,7 @@ var plights = map[string]plight{
 		set(&s.Annotations, "lockstep.dev/paused-until", "2026-01-05T12:00:00Z")
 	})},
 	"InvalidForceReplicas": {zone: "zone-a", remark: true, bring: having(forced("many"))},
+	"NoEffect":             {zone: "zone-a", remark: true, bring: having(labelled("grafana.com/no-downscale", "yes"))},
 }
 
 // notPlights are the other reasons for which something waits, and why they are not

@@ -171,7 +171,7 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 		Forced: plan.Force{Given: z.Forced.Given, Replicas: z.Forced.Replicas, Invalid: wrong(z.Forced.Invalid)},
 		Barred: z.Barred, Mirror: m.mirror(z.Mirror),
 		Delay:     plan.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
-		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt,
+		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
 	}
 	for _, p := range z.Pods {
 		masked.Pods = append(masked.Pods, m.podOf(p, budgets))

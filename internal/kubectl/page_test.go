@@ -82,7 +82,7 @@ func playSample(t *testing.T, sample string) string {
 	var screens []string
 	inScene(t, nil, func(s *scene) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 7, 54, 20, 0, time.UTC)))
-		if strings.Contains(sample, "lockstep resume") || strings.Contains(sample, "lockstep release") {
+		if strings.Contains(sample, "$ kubectl lockstep resume") || strings.Contains(sample, "$ kubectl lockstep release") {
 			s.server.show(t, fixture.At(fixture.MustParse(ofThePage), time.Now()))
 		} else {
 			s.breaks()

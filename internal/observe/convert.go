@@ -143,6 +143,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		Forced:          contract.Force(set.Annotations),
 		Barred:          contract.NoDownscale(set.Labels),
 		Mirror:          contract.Mirror(set.Annotations),
+		WithoutEffect:   contract.WithoutEffect(set.Annotations, set.Labels),
 	}
 	if z.Prepares {
 		z.Call = callOf(set)

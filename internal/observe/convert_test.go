@@ -169,8 +169,10 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a delay": {delayed("app"), func(z *plan.Zone) {
 			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},
-		"a delay of pods without names":    {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
-		"half a delay":                     {annotated(contract.DelayAnnotation, "1h"), func(*plan.Zone) {}},
+		"a delay of pods without names": {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
+		"half a delay": {annotated(contract.DelayAnnotation, "1h"), func(z *plan.Zone) {
+			z.WithoutEffect = "annotation " + contract.DelayAnnotation + " has no effect without " + contract.DelayURLAnnotation
+		}},
 		"no annotations and labels at all": {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
 		"a version that is no number":      {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
 	} {

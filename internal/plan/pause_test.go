@@ -65,6 +65,7 @@ func TestAPauseThatIsNoneIsRemarkedOn(t *testing.T) {
 		"zone-a rev=1 paused until=-1m\n":    {{Zone: "zone-a", Because: plan.Refusal{Code: reason.PauseOver}}},
 		"zone-a rev=1 until=-1m\n":           nil,
 		"zone-a rev=1 noUntil=soon\n":        nil,
+		"zone-a rev=1 noEffect=True\n":       {{Zone: "zone-a", Because: plan.Refusal{Code: reason.NoEffect, Detail: "True"}}},
 	} {
 		if diff := cmp.Diff(want, plan.Remarks(fixture.MustParse(zone))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", zone, diff)

@@ -40,6 +40,9 @@ func Remarks(s Snapshot) []Wait {
 				Code: reason.InvalidForceReplicas, Detail: z.Forced.Invalid,
 			}})
 		}
+		if z.WithoutEffect != "" {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.NoEffect, Detail: z.WithoutEffect}})
+		}
 	}
 	return remarks
 }

@@ -110,6 +110,7 @@ type Zone struct {
 	Barred         bool   // it must not shrink
 	Mirror         Mirror // the resource whose replicas it takes over
 	Delay          Delay  // for how long who leaves waits
+	WithoutEffect  string // which of them are written so that nobody hears them
 
 	// Its pods.
 

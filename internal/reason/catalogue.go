@@ -61,7 +61,7 @@ var catalogue = []Entry{
 	{PartitionNotWhole, 132, Wait, "in other zones as many pods of the same partition are down as its budget allows", "Usually nothing; look at the pods of the partition if it lasts."},
 	{PartitionTooFresh, 133, Wait, "a pod of the same partition in another zone has not been Ready for as long as its budget asks for", nothing},
 
-	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Remove the annotation to let the rollout go on, or wait until lockstep.dev/paused-until where that is there. A paused zone that is not whole still blocks the others."},
+	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Let the rollout go on with kubectl lockstep resume, which removes lockstep.dev/paused-until, too; or wait until then. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},
 	{StaleHold, 203, Attention, "the group's hold has expired and cannot be taken over: it has open intents, or its zone is not whole", "Bring the named zone to health. Never delete a Lease that has intents."},
 	{HoldUnreadable, 204, Attention, "the group's Lease carries intents or times of downscales in a form that this version does not know, or that are damaged; they are respected", "Run the version that wrote them, or repair by hand the annotation that cannot be read: lockstep.dev/intents or lockstep.dev/last-downscales."},
@@ -83,7 +83,7 @@ var catalogue = []Entry{
 	{ReferenceForbidden, 220, Attention, "lockstep may not read or write the kind of resource whose replicas the zone takes over", "Give it the right: a ClusterRole with the label lockstep.dev/aggregate-to-references=true (docs/scaling.md)."},
 	{ReferenceUnreadable, 221, Attention, "the resource whose replicas the zone takes over does not say how many that are; the zone keeps its replicas", "Set the replicas of the resource to 0 or more."},
 	{InvalidReference, 222, Attention, "the annotations that name the resource whose replicas the zone takes over are incomplete or wrong; the zone keeps its replicas", "Correct the annotations that begin with grafana.com/rollout-mirror-replicas-from-resource."},
-	{InvalidDelay, 223, Attention, "the annotations for delayed downscales are incomplete or wrong; the zone grows and does not shrink", "Correct grafana.com/rollout-delayed-downscale and grafana.com/rollout-prepare-delayed-downscale-url, or remove both."},
+	{InvalidDelay, 223, Attention, "an annotation for delayed downscales cannot be used; the zone grows and does not shrink", "Correct grafana.com/rollout-delayed-downscale and grafana.com/rollout-prepare-delayed-downscale-url, or remove both."},
 	{ReplicasOutOfRange, 224, Attention, "the zone should get more replicas than any cluster has pods; it keeps what it has", "Ask for at most 100,000 replicas."},
 	{BudgetInvalid, 225, Attention, "the ZoneAwarePodDisruptionBudget cannot be used as it is written", "Correct it; the message names every field that is wrong (docs/evictions.md)."},
 	{EvictionsBarred, 226, Attention, "the ZoneAwarePodDisruptionBudget that covers the pod allows no evictions: its limit is 0", "Raise the limit, or let a rollout replace the pod."},
@@ -97,6 +97,7 @@ var catalogue = []Entry{
 	{PauseOver, 242, Attention, "the zone is marked as paused, and the time of its pause is over: it is not paused any more", "Remove the annotations with kubectl lockstep resume; to pause it again, set lockstep.dev/paused-until anew or remove it."},
 	{OrdinalsMoved, 243, Attention, "the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared", "Leave spec.ordinals.start as it is, or scale the zone to 0 first."},
 	{GroupChanged, 244, Attention, "the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it", "Change the label first and spec.replicas afterwards, or the other way round."},
+	{NoEffect, 245, Attention, "a label or an annotation of the zone asks for something in a form that has no effect", "Correct what the message names: of a switch only true has an effect, and a delayed downscale needs both of its annotations."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

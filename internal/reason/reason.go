@@ -115,6 +115,7 @@ const (
 	PauseOver             Code = "PauseOver"
 	OrdinalsMoved         Code = "OrdinalsMoved"
 	GroupChanged          Code = "GroupChanged"
+	NoEffect              Code = "NoEffect"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

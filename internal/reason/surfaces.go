@@ -51,6 +51,7 @@ var surfaces = map[Code][]Surface{
 	PauseOver:             {InRemarks},
 	OrdinalsMoved:         {InRefusals},
 	GroupChanged:          {InRefusals},
+	NoEffect:              {InRemarks},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

@@ -79,6 +79,7 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		s.Hold = plan.Hold{Exists: true, Holder: plan.Holder("rollout/" + text), Since: s.Now, Unreadable: text}
 		s.Zones[0].UpdateRevision, s.Zones[0].CurrentRevision = text, text
 		s.Zones[0].MaxUnavailable.Invalid, s.Zones[0].PausedUntil.Invalid, s.Zones[0].Paused = text, text, true
+		s.Zones[0].WithoutEffect = text
 		intent, decrease := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, plan.Decrease{Zone: "zone-a", UID: s.Zones[0].UID, From: 2, To: 1}
 		var done []plan.Receipt
 		for _, step := range []plan.Action{
