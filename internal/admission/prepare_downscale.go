@@ -373,6 +373,10 @@ func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
 	if because.Code == reason.ObjectMoved {
 		code = http.StatusConflict // it cannot succeed as it is
 	}
-	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused for now %s",
-		c.Name, c.Namespace, *c.From, *c.To, inWords(because, p.Clock.Now())))
+	forNow := ""
+	if code == http.StatusTooManyRequests {
+		forNow = "for now "
+	}
+	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused %s%s",
+		c.Name, c.Namespace, *c.From, *c.To, forNow, inWords(because, p.Clock.Now())))
 }
