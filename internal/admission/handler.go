@@ -100,9 +100,9 @@ func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
 	}
-	mux, large := http.NewServeMux(), make(readingRoom, 1)
+	mux, reading := http.NewServeMux(), new(readingRoom)
 	serve := func(path string, understand func(*review) understood) {
-		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), understand: understand, large: large, options: o})
+		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), understand: understand, reading: reading, options: o})
 	}
 	for path, judge := range map[string]Judge{NoDownscalePath: o.NoDownscale, PrepareDownscalePath: o.PrepareDownscale} {
 		if judge != nil {
@@ -123,7 +123,7 @@ func New(o Options) http.Handler {
 type webhook struct {
 	name       string
 	understand func(*review) understood
-	large      readingRoom
+	reading    *readingRoom
 	options    Options
 }
 

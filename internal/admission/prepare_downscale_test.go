@@ -298,6 +298,25 @@ func shrinker(group plan.Snapshot, holds *ledger) *admission.PrepareDownscale {
 	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
 }
 
+func TestOnlyWhatPassesByItselfIsRefusedForNow(t *testing.T) {
+	barred := atRest()
+	barred.Zones[0].Barred = true
+	for sentence, tc := range map[string]struct {
+		group plan.Snapshot
+		want  string
+	}{
+		"somebody rolls":  {rolling(), "is refused for now ("},
+		"a label bars it": {barred, "is refused (DownscaleBarred"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			result := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result
+			if result == nil || !strings.Contains(result.Message, tc.want) {
+				t.Errorf("got %+v, want %q", result, tc.want)
+			}
+		})
+	}
+}
+
 func TestAHoldThatIsOverdueRefusesForNow(t *testing.T) {
 	group := atRest()
 	fixture.Held(plan.Eviction.For("zone-b"), fixture.Noted("zone-b-0"))(&group)

@@ -2,10 +2,13 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// heavy makes a StatefulSet so large that its reviews are read one after the other.
+// heavy makes a StatefulSet so large that there is no room for two of its reviews.
 func heavy(s *appsv1.StatefulSet) {
 	s.Annotations = map[string]string{"example.com/dashboard": strings.Repeat("x", 600<<10)}
 }
@@ -42,7 +45,12 @@ type answered struct {
 // ask sends a review whose body comes from there, and of so many bytes.
 func ask(tb testing.TB, h http.Handler, body io.Reader, length int) <-chan answered {
 	tb.Helper()
-	q := asking(tb, preparePath, nil)
+	return askAt(tb, h, preparePath, body, length)
+}
+
+func askAt(tb testing.TB, h http.Handler, path string, body io.Reader, length int) <-chan answered {
+	tb.Helper()
+	q := asking(tb, path, nil)
 	q.Body, q.ContentLength = io.NopCloser(body), int64(length)
 	answer, began := make(chan answered, 1), time.Now()
 	go func() {
@@ -93,6 +101,189 @@ func TestALargeReviewWhoseTurnDoesNotComeIsAnsweredInTime(t *testing.T) {
 		}
 		if len(*told) != 3 || (*told)[1].Verdict != admission.Busy {
 			t.Errorf("told %+v, want the second one to be busy", *told)
+		}
+	})
+}
+
+// long makes a review of a budget of so many bytes.
+func long(tb testing.TB, length int) string {
+	tb.Helper()
+	of := func(padding int) []byte {
+		return creation(tb, `{`+ingesters+`,"padding":"`+strings.Repeat("x", padding)+`"}`)
+	}
+	review := string(of(length - len(of(0))))
+	if len(review) != length {
+		tb.Fatalf("the review has %d bytes, want %d", len(review), length)
+	}
+	return review
+}
+
+// late are reviews that have not arrived yet.
+type late struct {
+	handler http.Handler
+	begun   atomic.Int32  // how many are read from
+	arrives chan struct{} // gets one for each that arrives
+}
+
+// ask sends a review of so many bytes.
+func (l *late) ask(tb testing.TB, length int) <-chan answered {
+	tb.Helper()
+	return askAt(tb, l.handler, budgetPath, l.body(long(tb, length)), length)
+}
+
+func (l *late) body(review string) io.Reader {
+	return io.MultiReader(arriving{l}, strings.NewReader(review))
+}
+
+// wantBegun waits until nothing goes on, and tells how many reviews should be read from.
+func (l *late) wantBegun(tb testing.TB, want int32, when string) {
+	tb.Helper()
+	synctest.Wait()
+	if got := l.begun.Load(); got != want {
+		tb.Errorf("%s: %d reviews are read from, want %d", when, got, want)
+	}
+}
+
+// arriving is empty, and ends when its review arrives.
+type arriving struct{ *late }
+
+func (a arriving) Read([]byte) (int, error) {
+	a.begun.Add(1)
+	<-a.arrives
+	return 0, io.EOF
+}
+
+func (a answered) want(tb testing.TB, who string, want answered) {
+	tb.Helper()
+	if a != want {
+		tb.Errorf("%s is answered %d after %s, want %d after %s", who, a.status, a.after, want.status, want.after)
+	}
+}
+
+func TestReviewsAreReadBesideEachOtherAsFarAsThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
+		var answers []<-chan answered
+		for range 40 {
+			answers = append(answers, l.ask(t, 500<<10))
+		}
+		l.wantBegun(t, 4, "2000 KiB of 2 MiB")
+		small := long(t, 16<<10)
+		(<-askAt(t, l.handler, budgetPath, strings.NewReader(small), len(small))).want(t, "a small one", answered{http.StatusOK, 0})
+		l.arrives <- struct{}{}
+		l.wantBegun(t, 5, "one has arrived")
+		close(l.arrives)
+		for _, answer := range answers {
+			(<-answer).want(t, "whoever has waited", answered{http.StatusOK, 0})
+		}
+	})
+}
+
+func TestReviewsAreReadInTheOrderInWhichTheyCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
+		answers := []<-chan answered{l.ask(t, 16<<10+1)}
+		synctest.Wait()
+		answers = append(answers, askAt(t, l.handler, budgetPath, l.body(long(t, 100<<10)), -1))
+		synctest.Wait()
+		answers = append(answers, l.ask(t, 100<<10), l.ask(t, 100<<10))
+		l.wantBegun(t, 1, "the second one may be of any length")
+		l.arrives <- struct{}{}
+		l.wantBegun(t, 2, "the second one has it")
+		l.arrives <- struct{}{}
+		l.wantBegun(t, 4, "there is room for both of the others")
+		close(l.arrives)
+		for _, answer := range answers {
+			(<-answer).want(t, "whoever has waited", answered{http.StatusOK, 0})
+		}
+	})
+}
+
+func TestWhoGivesUpWaitingLetsOthersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
+		first := l.ask(t, 1536<<10)
+		synctest.Wait()
+		review := long(t, 1<<20)
+		second := askAt(t, l.handler, budgetPath+"?timeout=2s", strings.NewReader(review), len(review))
+		synctest.Wait()
+		review = long(t, 500<<10)
+		third := askAt(t, l.handler, budgetPath, strings.NewReader(review), len(review))
+		(<-second).want(t, "for whom there was no room", answered{http.StatusServiceUnavailable, 1800 * time.Millisecond})
+		(<-third).want(t, "who stood behind", answered{http.StatusOK, 1800 * time.Millisecond})
+		fourth := l.ask(t, 1<<20)
+		l.wantBegun(t, 1, "there is no more room than before")
+		close(l.arrives)
+		(<-first).want(t, "the one that came", answered{http.StatusOK, 1800 * time.Millisecond})
+		(<-fourth).want(t, "who came later", answered{http.StatusOK, 0})
+		(<-l.ask(t, 3<<20)).want(t, "who needs all the room", answered{http.StatusOK, 0})
+	})
+}
+
+// piped gets connections that are made within the process.
+type piped chan net.Conn
+
+func (p piped) Accept() (net.Conn, error) {
+	if c, open := <-p; open {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p piped) Close() error {
+	close(p)
+	return nil
+}
+
+func (p piped) Addr() net.Addr { return new(net.UnixAddr) }
+
+// dial is a client of whoever serves these connections.
+func (p piped) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	p <- theirs
+	return ours, nil
+}
+
+// served returns a handler that passes requests on, over connections, to a server of that one.
+func served(t *testing.T, h http.Handler) http.Handler {
+	t.Helper()
+	connections, server, ended := make(piped), &http.Server{Handler: h}, make(chan error, 1)
+	go func() { ended <- server.Serve(connections) }()
+	client := &http.Transport{DialContext: connections.dial}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		_ = server.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // connections are closed a little later
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Scheme, r.URL.Host = "http", "lockstep"
+		answer, err := client.RoundTrip(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = answer.Body.Close()
+		w.WriteHeader(answer.StatusCode)
+	})
+}
+
+func TestAReviewThatDoesNotArriveTakesRoomUntilItsDeadlineAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := served(t, admission.New(admission.Options{Log: silent()}))
+		l := &late{handler: h, arrives: make(chan struct{})}
+		defer close(l.arrives)
+		var answers []<-chan answered
+		for range 4 {
+			answers = append(answers, l.ask(t, 500<<10))
+		}
+		time.Sleep(time.Second)
+		review := long(t, 500<<10)
+		(<-askAt(t, h, budgetPath, strings.NewReader(review), len(review))).want(t, "one that came a second later", answered{http.StatusOK, 8 * time.Second})
+		for _, answer := range answers {
+			(<-answer).want(t, "what does not arrive", answered{http.StatusBadRequest, 9 * time.Second})
 		}
 	})
 }
