@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -25,7 +24,8 @@ var Resource = schema.GroupVersionResource{Group: rolloutoperatorv1.GroupName, V
 const (
 	// againMost is the longest pause before what fails is tried again.
 	againMost = 30 * time.Second
-	// keptFor is for how long what is known stands that cannot be read again.
+	// keptFor is for how long what is known stands that cannot be read again, and what is
+	// not known yet is waited for.
 	keptFor = time.Minute
 	// goneAfter is for how long the kind has to be missing before budgets that were
 	// there count as gone: one API server may know of a CRD later than another.
@@ -46,17 +46,20 @@ type Book struct {
 	options  Options
 	listener func(namespace string)
 	watcher  func(namespace string)
+	news     *news
 
 	mu      sync.Mutex
 	shelves map[string]*namespaceBudgets // by namespace; none is empty
 	filled  bool                         // all that exists has been read
 	absent  bool                         // there is no such kind
+	asked   time.Time                    // since when the API server is asked; zero: it is not
 	reads   *cache.Reflector             // what keeps the shelves
 	streams bool                         // what exists is read by the watch itself
 	failing time.Time                    // since when requests fail; zero: they do not
 	missing time.Time                    // since when they fail since there is no such kind
 	trouble error                        // why they do
 
+	answered bool      // it was said once what there is, or that it is not shown
 	followed time.Time // when the API server last told what there is, or that a watch goes on
 	said     string    // what the log says last
 }
@@ -64,12 +67,13 @@ type Book struct {
 // New returns a Book that knows nothing yet.
 func New(o Options) *Book {
 	return &Book{
-		options: o, listener: func(string) {}, watcher: func(string) {}, shelves: map[string]*namespaceBudgets{},
+		options: o, listener: func(string) {}, watcher: func(string) {}, news: noNews(), shelves: map[string]*namespaceBudgets{},
 	}
 }
 
-// Listen registers who is told when the budgets of a namespace have changed. Call it
-// before Run.
+// Listen registers who is told when the budgets of a namespace have changed, once for
+// changes that come together. However long that takes, budgets are known meanwhile. Call
+// it before Run.
 func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
 
 // ListenToAll registers who is told when anything about the budgets of a namespace has
@@ -80,11 +84,12 @@ func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed
 func (b *Book) Known() bool { return b.Trouble() == nil }
 
 // Answered reports whether the API server has said once what budgets there are, or that
-// it does not show them.
+// it does not show them, or has been asked for a minute in vain: nobody has to wait any
+// longer for what may never come. From then on it stays so, whether they are Known or not.
 func (b *Book) Answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.filled || b.absent || apierrors.IsForbidden(b.trouble)
+	return b.answered || !b.asked.IsZero() && time.Since(b.asked) >= keptFor
 }
 
 // Trouble says why the budgets are not known, or returns nil.

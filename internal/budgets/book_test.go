@@ -56,6 +56,7 @@ func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
 				d.take("team", "a")
 				d.want("0 b", true)
 				d.take("team", "0")
+				d.want("b", true)
 				d.take("team", "b")
 				d.want("", true)
 				if took := time.Since(began); took > 0 {
@@ -230,6 +231,57 @@ func TestTheStatusOfABudgetIsShownToWhoeverWritesIt(t *testing.T) {
 		d.take("team", "a")
 		if got := d.touched(); len(got) != 1 || d.Any("team") || len(d.Objects("team")) > 0 {
 			d.t.Errorf("told of %s, there is %v", got, d.Objects("team"))
+		}
+	})
+}
+
+// Whoever listens may take long about a namespace with many StatefulSets and budgets.
+func TestBudgetsAreKnownHoweverLongWhoListensTakes(t *testing.T) {
+	s := withKind()
+	s.put("theirs", "a", covering("a"))
+	s.put("ours", "b", covering("b"))
+	atDesk(t, "", s, func(d *desk) {
+		d.news()
+		goOn := d.keep("theirs")
+		defer goOn()
+		d.put("theirs", "a", covering("a", limit(2)))
+		if diff := cmp.Diff([]string{"theirs"}, d.news()); diff != "" {
+			d.t.Fatalf("news (-want +got):\n%s", diff)
+		}
+		d.put("ours", "b", covering("b", limit(0)))
+		seconds(1)
+		if got := d.Budgets("ours"); len(got) != 1 || got[0].Limit != 0 {
+			d.t.Errorf("got %+v", got)
+		}
+		d.take("ours", "b")
+		seconds(1)
+		if got := d.names("ours"); got != "" {
+			d.t.Errorf("got %q, which is deleted", got)
+		}
+	})
+}
+
+func TestWhatChangesWhileItIsToldOfIsToldOfOnceMore(t *testing.T) {
+	s := withKind()
+	s.put("theirs", "a", covering("a"))
+	s.put("ours", "b", covering("b"))
+	atDesk(t, "", s, func(d *desk) {
+		d.news()
+		goOn := d.keep("theirs")
+		defer goOn()
+		d.put("theirs", "a", covering("a", limit(2)))
+		d.news()
+		for pods := range int64(10) {
+			d.put("theirs", "a", covering("a", limit(3+pods)))
+			d.put("ours", "b", covering("b", limit(3+pods)))
+		}
+		d.touch("theirs", "a")
+		if news := d.news(); len(news) > 0 {
+			d.t.Errorf("told of %s, though the last time is not over", news)
+		}
+		goOn()
+		if diff := cmp.Diff([]string{"ours", "theirs"}, d.news()); diff != "" {
+			d.t.Errorf("news (-want +got):\n%s", diff)
 		}
 	})
 }

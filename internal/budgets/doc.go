@@ -2,7 +2,7 @@
 // watching them.
 //
 //	watch ──► object, raw ──first asked──► contract.Budget ──► Budgets(namespace)
-//	  ▲  │         └─ another spec ──► listener
+//	  ▲  │         └─ another one ──► news, by namespace ──► listeners
 //	  │  └ 404: no such kind   403: said, and tried again
 //	CRD changed, back-off
 //

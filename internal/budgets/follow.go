@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,7 +34,13 @@ func (b *Book) Run(ctx context.Context) {
 	if b.options.Namespace == "" {
 		follower.Metadata = b.options.Metadata
 	}
+	b.mu.Lock()
+	b.asked = time.Now()
+	b.mu.Unlock()
+	var telling sync.WaitGroup
+	telling.Go(func() { b.tell(ctx) })
 	follower.Run(ctx)
+	telling.Wait()
 }
 
 func (b *Book) reflector() *cache.Reflector {
@@ -94,7 +101,7 @@ func (b *Book) heard() {
 	b.works()
 	b.mu.Unlock()
 	for _, namespace := range again {
-		b.tell(namespace, true)
+		b.news.add(namespace, true)
 	}
 }
 
@@ -119,6 +126,7 @@ func (b *Book) fails(err error) {
 		b.failing = time.Now()
 	}
 	b.trouble = err
+	b.answered = b.answered || apierrors.IsForbidden(err)
 	if apierrors.IsNotFound(err) {
 		if b.missing.IsZero() {
 			b.missing = time.Now()
@@ -152,11 +160,11 @@ func (b *Book) gone() bool {
 	})
 	left := b.shelves
 	b.shelves = map[string]*namespaceBudgets{}
-	b.filled, b.absent = false, true
+	b.filled, b.absent, b.answered = false, true, true
 	b.failing, b.trouble, b.followed = time.Time{}, nil, time.Now()
 	b.mu.Unlock()
 	for namespace := range left {
-		b.tell(namespace, true)
+		b.news.add(namespace, true)
 	}
 	return true
 }

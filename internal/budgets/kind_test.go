@@ -321,3 +321,62 @@ func TestBudgetsThatWereNotReadAreNotKnown(t *testing.T) {
 		d.want("", true)
 	})
 }
+
+// Nobody waits for ever for budgets before anything is done: what needs them is refused
+// while they are not known.
+func TestBudgetsThatCannotBeReadAreWaitedForForAMinute(t *testing.T) {
+	for sentence, code := range map[string]int32{
+		"they are read":     0,
+		"it fails":          http.StatusInternalServerError,
+		"not available":     http.StatusServiceUnavailable,
+		"too many requests": http.StatusTooManyRequests,
+		"connections break": unanswered,
+	} {
+		for how, streams := range map[string]bool{"listed": false, "streamed": true} {
+			t.Run(sentence+", "+how, func(t *testing.T) {
+				s := withKind()
+				s.streams = streams
+				s.refuse(code, "list", "watch")
+				atDesk(t, "", s, func(d *desk) {
+					synctest.Wait()
+					d.wantAnswered(code == 0)
+					seconds(50)
+					d.wantAnswered(code == 0)
+					seconds(10)
+					d.wantAnswered(true)
+					d.want("", code == 0)
+					time.Sleep(time.Hour)
+					d.wantAnswered(true)
+					d.want("", code == 0)
+				})
+			})
+		}
+	}
+}
+
+// A replica that works goes on, whatever the API server answers next.
+func TestWhatWasAnsweredOnceStaysAnswered(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		server func() *server
+		first  int32
+	}{
+		"forbidden":             {withKind, http.StatusForbidden},
+		"there is no such kind": {newServer, 0},
+		"read":                  {withKind, 0},
+	} {
+		for then, code := range map[string]int32{"not available": http.StatusServiceUnavailable, "connections break": unanswered} {
+			t.Run(sentence+", then "+then, func(t *testing.T) {
+				s := tc.server()
+				s.refuse(tc.first, "list", "watch")
+				atDesk(t, "", s, func(d *desk) {
+					synctest.Wait()
+					d.wantAnswered(true)
+					d.refuse(code, "list", "watch")
+					d.interrupt()
+					seconds(50)
+					d.wantAnswered(true)
+				})
+			})
+		}
+	}
+}

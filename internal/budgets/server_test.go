@@ -279,7 +279,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 
 var whys = map[int32]metav1.StatusReason{
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
-	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusInternalServerError: metav1.StatusReasonInternalError,
 }
 
 // of returns the budgets of a namespace, or of all.
@@ -331,6 +331,8 @@ type desk struct {
 	mu  sync.Mutex
 	hit []string // which namespaces were told of, since the last call of news
 	all []string // the same for touched
+
+	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
 }
 
 // atDesk runs a test beside a running book, of one namespace or of all.
@@ -352,8 +354,12 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		d.Book = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string) {
 			d.mu.Lock()
-			defer d.mu.Unlock()
 			d.hit = append(d.hit, namespace)
+			slow := d.slow[namespace]
+			d.mu.Unlock()
+			if slow != nil {
+				<-slow
+			}
 		})
 		d.ListenToAll(func(namespace string) {
 			d.mu.Lock()
@@ -378,6 +384,15 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		stop()
 		running.Wait()
 	})
+}
+
+// keep lets whoever is told of a namespace take until the returned function is called.
+func (d *desk) keep(namespace string) (goOn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slow := make(chan struct{})
+	d.slow = map[string]chan struct{}{namespace: slow}
+	return sync.OnceFunc(func() { close(slow) })
 }
 
 // news returns which namespaces were told of since the last call, in order of the
@@ -424,6 +439,13 @@ func (d *desk) want(names string, known bool) {
 	}
 	if d.Known() != known {
 		d.t.Errorf("known: %t, want %t (%v)", !known, known, d.Trouble())
+	}
+}
+
+func (d *desk) wantAnswered(want bool) {
+	d.t.Helper()
+	if got := d.Answered(); got != want {
+		d.t.Errorf("answered: %t, want %t (%v)", got, want, d.Trouble())
 	}
 }
 

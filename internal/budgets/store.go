@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// store takes over what the API server tells.
+// store takes over what the API server tells. It keeps nobody waiting who tells it: those
+// who listen hear later.
 type store struct{ book *Book }
 
 // Add implements cache.ReflectorStore.
@@ -28,17 +29,8 @@ func (s store) put(it any) error {
 	b.mu.Lock()
 	changed := b.shelf(namespace).put(objectOf(u))
 	b.mu.Unlock()
-	b.tell(namespace, changed)
+	b.news.add(namespace, changed)
 	return nil
-}
-
-// tell tells who listens that a budget of a namespace is another one, and whether it
-// asks for something else.
-func (b *Book) tell(namespace string, spec bool) {
-	if spec {
-		b.listener(namespace)
-	}
-	b.watcher(namespace)
 }
 
 // Delete implements cache.ReflectorStore.
@@ -52,7 +44,7 @@ func (s store) Delete(it any) error {
 	b.mu.Lock()
 	b.take(namespace, u.GetName())
 	b.mu.Unlock()
-	b.tell(namespace, true)
+	b.news.add(namespace, true)
 	return nil
 }
 
@@ -103,7 +95,7 @@ func (b *Book) take(namespace, name string) {
 	}
 }
 
-// replace takes over all budgets that exist, and tells whom it concerns.
+// replace takes over all budgets that exist, and notes which namespaces that concerns.
 func (b *Book) replace(all map[string]map[string]*object) {
 	changed := map[string]bool{} // by namespace; false: in what is none of a spec
 	b.mu.Lock()
@@ -126,9 +118,9 @@ func (b *Book) replace(all map[string]map[string]*object) {
 		}
 		b.works()
 	}
-	b.filled, b.absent = true, false
+	b.filled, b.absent, b.answered = true, false, true
 	b.mu.Unlock()
 	for namespace, spec := range changed {
-		b.tell(namespace, spec)
+		b.news.add(namespace, spec)
 	}
 }

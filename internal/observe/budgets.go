@@ -16,7 +16,7 @@ type Budgets interface {
 	// Known reports whether they are known now, or there is no such kind.
 	Known() bool
 	// Answered reports whether the API server has said once what there is, or that it
-	// does not show them.
+	// does not show them, or has been asked for long in vain.
 	Answered() bool
 	// Listen registers who is told when those of a namespace have changed.
 	Listen(changed func(namespace string))
@@ -25,10 +25,14 @@ type Budgets interface {
 // BudgetsKnown reports whether the budgets are known now, or there is no such kind.
 func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Known() }
 
-// listenToBudgets tells every group of a namespace when the budgets there have
-// changed: which of them concern a group is the planner's to say.
+// listenToBudgets tells every group of a managed namespace when the budgets there have
+// changed: which of them concern a group is the planner's to say. Those of a namespace
+// that opts in later are told of by its own event.
 func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	o.budgets.Listen(func(namespace string) {
+		if !o.Managed(namespace) {
+			return
+		}
 		for _, key := range slices.Concat(o.GroupsIn(namespace), o.drainedLeases(namespace)) {
 			enqueue(key)
 		}
@@ -39,18 +43,19 @@ func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 // select StatefulSets without a group.
 func (o *Observer) GroupsIn(namespace string) []plan.Key {
 	var keys []plan.Key
-	seen := map[plan.Key]bool{}
+	seen, budgets := map[plan.Key]bool{}, o.budgetsOf(namespace)
 	for _, z := range lookup[*zoneRecord](o.zones, cache.NamespaceIndex, namespace) {
 		if z.grouped && !seen[z.key()] {
 			seen[z.key()] = true
 			keys = append(keys, z.key())
 		}
-		if z.grouped {
+		if z.grouped || len(budgets) == 0 {
 			continue
 		}
-		for _, b := range o.budgetsOf(namespace) {
+		concerns := concernOf(z.labels, z.podLabels)
+		for _, b := range budgets {
 			key := plan.Key{Namespace: namespace, Group: b.Name, Covered: true}
-			if !seen[key] && concerns(b, z.labels, z.podLabels) {
+			if !seen[key] && concerns(b) {
 				seen[key] = true
 				keys = append(keys, key)
 			}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -68,6 +69,7 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 	o := newObserver(t, unreachable)
 	source := &budgets{}
 	o.budgets = source
+	optIn(o, "team")
 	show(o, newSet("zone-a"))
 	show(o, newSet("zone-b"))
 	show(o, newSet("zone-c", inGroup("other")))
@@ -85,3 +87,60 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// What happens where nobody opted in keeps nobody else waiting.
+func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
+	o := newObserver(t, unreachable)
+	source := &counted{}
+	o.budgets = source
+	show(o, newSet("zone-a"))
+	show(o, newSet("covered", ungrouped, ofApp))
+	evicted := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	showHold(o, holdOf(evicted, "evict/covered"))
+	var got []string
+	if err := o.Listen(Listener{Group: func(key plan.Key) { got = append(got, key.String()) }}); err != nil {
+		t.Fatal(err)
+	}
+	source.tell("team")
+	if len(got) > 0 || source.asked > 0 {
+		t.Errorf("enqueued %s, and asked for budgets %d times", got, source.asked)
+	}
+	optIn(o, "team")
+	source.tell("team")
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"team/budget/store", "team/store"}, slices.Compact(got)); diff != "" {
+		t.Errorf("after it opted in (-want +got):\n%s", diff)
+	}
+	opted := o.Groups("team") // what is looked at when it does
+	if !slices.Contains(opted, evicted) || !slices.Contains(opted, store) {
+		t.Errorf("looked at %v", opted)
+	}
+}
+
+func TestLabelsAreReadOnceForHoweverManyBudgets(t *testing.T) {
+	o := newObserver(t, unreachable)
+	many := map[string]string{}
+	for i := range 200 {
+		many[fmt.Sprint("label-", i)] = "x"
+	}
+	show(o, newSet("covered", func(s *appsv1.StatefulSet) { s.Labels, s.Spec.Template.Labels = many, many }))
+	cost := func(budgets int) float64 {
+		source := &several{}
+		for i := range budgets {
+			source.all = append(source.all, plan.DisruptionBudget{Name: fmt.Sprint("b-", i), Selector: plan.Selector{{Key: "app", Demand: plan.LabelExists}}})
+		}
+		o.budgets = source
+		return testing.AllocsPerRun(10, func() { o.GroupsIn("team") })
+	}
+	if one, hundred := cost(1), cost(100); hundred > 2*one {
+		t.Errorf("%v allocations for a hundred budgets, %v for one", hundred, one)
+	}
+}
+
+// several are budgets of every namespace.
+type several struct {
+	budgets
+	all []plan.DisruptionBudget
+}
+
+func (s *several) Budgets(string) []plan.DisruptionBudget { return s.all }

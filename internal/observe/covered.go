@@ -19,10 +19,11 @@ func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
 	return o.budgets.Budgets(namespace)
 }
 
-// concerns reports whether a budget is about a StatefulSet, or about the pods that it
-// makes.
-func concerns(b plan.DisruptionBudget, set, pods plan.Labels) bool {
-	return b.Selector.Matches(set.Map()) || b.Selector.Matches(pods.Map())
+// concernOf returns what reports whether a budget is about a StatefulSet, or about the
+// pods that it makes. The labels are read once, for however many budgets.
+func concernOf(set, pods plan.Labels) func(plan.DisruptionBudget) bool {
+	own, made := set.Map(), pods.Map()
+	return func(b plan.DisruptionBudget) bool { return b.Selector.Matches(own) || b.Selector.Matches(made) }
 }
 
 // zonesOf returns the StatefulSets that a key stands for: those of a group, or those
@@ -43,7 +44,7 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 		return nil
 	}
 	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, key.Namespace), func(r *zoneRecord) bool {
-		return !concerns(budget, r.labels, r.podLabels)
+		return !concernOf(r.labels, r.podLabels)(budget)
 	})
 }
 
@@ -57,19 +58,37 @@ func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
 }
 
 // coveredBy returns the keys of the budgets that select a StatefulSet without a
-// group, as far as one of its pods may be on its way.
+// group, as far as one of its pods may be on its way. Where nothing is evicted under a
+// budget, or the namespace is not managed, it reads neither budgets nor labels.
 func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
-	if r.grouped {
+	if r.grouped || !o.Managed(r.namespace) {
+		return nil
+	}
+	busy := o.busyLeases(r.namespace)
+	if len(busy) == 0 {
 		return nil
 	}
 	var keys []plan.Key
+	concerns := concernOf(r.labels, r.podLabels)
 	for _, b := range o.budgetsOf(r.namespace) {
 		key := plan.Key{Namespace: r.namespace, Group: b.Name, Covered: true}
-		if o.holds.Busy(key) && concerns(b, r.labels, r.podLabels) {
+		if busy[key] && concerns(b) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// busyLeases returns the keys of the budgets of a namespace under whose Leases a pod may
+// be on its way. A Lease that the cache does not show yet is told of by its own event.
+func (o *Observer) busyLeases(namespace string) map[plan.Key]bool {
+	busy := map[plan.Key]bool{}
+	for _, key := range o.drainedLeases(namespace) {
+		if o.holds.Busy(key) {
+			busy[key] = true
+		}
+	}
+	return busy
 }
 
 // drainedLeases returns the keys of the budgets of a namespace under whose Leases pods
@@ -77,7 +96,10 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 func (o *Observer) drainedLeases(namespace string) []plan.Key {
 	var keys []plan.Key
 	for _, held := range lookup[*coordinationv1.Lease](o.holds.Informer(), cache.NamespaceIndex, namespace) {
-		if key, is := lease.KeyOf(held); is && key.Covered {
+		if _, covered := held.Annotations[contract.CoveredAnnotation]; !covered {
+			continue
+		}
+		if key, is := lease.KeyOf(held); is {
 			keys = append(keys, key)
 		}
 	}
@@ -92,5 +114,5 @@ func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 		return grouped != key.Alone // it may have joined a group meanwhile
 	}
 	budget, exists := o.budget(key)
-	return exists && concerns(budget, plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))
+	return exists && concernOf(plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))(budget)
 }

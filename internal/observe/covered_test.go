@@ -5,7 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
@@ -23,8 +25,7 @@ func (*one) Budgets(string) []plan.DisruptionBudget {
 }
 
 func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
-	app := map[string]string{"app": "store"}
-	covered := newSet("covered", ungrouped, func(s *appsv1.StatefulSet) { s.Spec.Template.Labels = app })
+	covered := newSet("covered", ungrouped, ofApp)
 	other := newSet("other", ungrouped)
 	inside := newPod("covered", 0, func(p *corev1.Pod) { p.Labels["app"] = "store" })
 	o := newObserver(t, newLibrary(covered, other, inside).client(t))
@@ -60,9 +61,8 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 // could see to that has to be told.
 func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
-	idle := newHold("store", "")
-	idle.Name, idle.Annotations = hold.LeaseName(key), map[string]string{contract.CoveredAnnotation: key.Group}
-	covered := newSet("covered", ungrouped, func(s *appsv1.StatefulSet) { s.Spec.Template.Labels = map[string]string{"app": "store"} })
+	idle := holdOf(key, "")
+	covered := newSet("covered", ungrouped, ofApp)
 	for sentence, happens := range map[string]func(o *Observer, enqueue func(plan.Key)){
 		"its last StatefulSet is deleted": func(o *Observer, enqueue func(plan.Key)) {
 			o.budgets = &one{}
@@ -77,6 +77,7 @@ func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, unreachable)
+			optIn(o, "team")
 			show(o, covered)
 			showHold(o, idle)
 			var told []plan.Key
@@ -92,3 +93,74 @@ func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 type none struct{ budgets }
 
 func (*none) Budgets(string) []plan.DisruptionBudget { return nil }
+
+func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
+	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	for sentence, tc := range map[string]struct {
+		managed bool
+		set     change[*appsv1.StatefulSet]
+		lease   *coordinationv1.Lease
+		want    []string
+		asked   bool // for budgets
+	}{
+		"while one is held":                    {true, ofApp, holdOf(key, "evict/covered"), []string{"store"}, true},
+		"not while none is held":               {true, ofApp, holdOf(key, ""), nil, false},
+		"not where none ever was":              {true, ofApp, newHold("other", "rollout/zone-a"), nil, false},
+		"not where it does not cover the pod":  {true, ungrouped, holdOf(key, "evict/other"), nil, true},
+		"not where the namespace is unmanaged": {false, ofApp, holdOf(key, "evict/covered"), nil, false},
+		"not where another budget is held":     {true, ofApp, holdOf(plan.Key{Namespace: "team", Group: "gone", Covered: true}, "evict/gone"), nil, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, unreachable)
+			source := &counted{}
+			o.budgets = source
+			if tc.managed {
+				optIn(o, "team")
+			}
+			covered := newSet("covered", ungrouped, tc.set)
+			set := must(trimZone(covered))
+			show(o, covered)
+			showHold(o, tc.lease)
+			was, is := must(trimPod(newPod("covered", 0))), must(trimPod(newPod("covered", 0, terminating)))
+			for event, happens := range map[string]func(enqueue func(plan.Key)){
+				"it comes":                func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnAdd(was, false) },
+				"it begins to leave":      func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnUpdate(was, is) },
+				"it goes":                 func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnDelete(is) },
+				"its StatefulSet changes": func(enqueue func(plan.Key)) { o.zoneEvents(enqueue).OnAdd(set, false) },
+			} {
+				if diff := cmp.Diff(tc.want, enqueued(happens)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", event, diff)
+				}
+			}
+			if asked := source.asked > 0; asked != tc.asked {
+				t.Errorf("budgets were asked for %d times", source.asked)
+			}
+		})
+	}
+}
+
+// counted counts how often it is asked for its budget.
+type counted struct {
+	one
+	asked int
+}
+
+func (c *counted) Budgets(namespace string) []plan.DisruptionBudget {
+	c.asked++
+	return c.one.Budgets(namespace)
+}
+
+// ofApp is a StatefulSet whose pods have the label app=store.
+func ofApp(s *appsv1.StatefulSet) { s.Spec.Template.Labels = map[string]string{"app": "store"} }
+
+// holdOf returns the Lease of a budget.
+func holdOf(key plan.Key, holder string) *coordinationv1.Lease {
+	held := newHold(key.Group, holder)
+	held.Name, held.Annotations = hold.LeaseName(key), map[string]string{contract.CoveredAnnotation: key.Group}
+	return held
+}
+
+// optIn lets a namespace be managed.
+func optIn(o *Observer, namespace string) {
+	show(o, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+}

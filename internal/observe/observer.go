@@ -160,7 +160,8 @@ func (o *Observer) Run(ctx context.Context) {
 }
 
 // Synced reports whether every cache has been filled once without which nothing can
-// be decided; a cluster that does not show its budgets of evictions has none. Where
+// be decided; budgets of evictions that the cluster does not show, or not within a
+// minute, are not waited for. Where
 // those of labelled objects are empty, a read answers.
 func (o *Observer) Synced() bool {
 	for _, informer := range o.needed() {
