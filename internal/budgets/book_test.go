@@ -84,7 +84,7 @@ func TestNobodyIsToldOfAStatusNorIsTheSpecReadAgain(t *testing.T) {
 		d.want("a", true)
 		d.news()
 		before := d.Budgets("team")
-		d.touch("team", "a")
+		d.touch("team")
 		if news := d.news(); len(news) > 0 {
 			d.t.Errorf("told of %s", news)
 		}
@@ -96,7 +96,7 @@ func TestNobodyIsToldOfAStatusNorIsTheSpecReadAgain(t *testing.T) {
 		}
 		d.interrupt()
 		seconds(10)
-		d.touch("team", "a")
+		d.touch("team")
 		d.put("team", "b", covering("b"))
 		d.want("a b", true)
 		if after := d.Budgets("team"); after[0].Partition != before[0].Partition {
@@ -217,7 +217,7 @@ func TestTheStatusOfABudgetIsShownToWhoeverWritesIt(t *testing.T) {
 			d.t.Errorf("got %+v", got)
 		}
 		d.touched()
-		d.touch("team", "a")
+		d.touch("team")
 		d.want("a", true)
 		if got := d.Objects("team"); got[0].Version != "103" || *got[0].Status.DisruptionsAllowed != 103 || got[0].Budget.Name != "a" {
 			d.t.Errorf("got %+v", got)
@@ -275,7 +275,7 @@ func TestWhatChangesWhileItIsToldOfIsToldOfOnceMore(t *testing.T) {
 			d.put("theirs", "a", covering("a", limit(3+pods)))
 			d.put("ours", "b", covering("b", limit(3+pods)))
 		}
-		d.touch("theirs", "a")
+		d.touch("theirs")
 		if news := d.news(); len(news) > 0 {
 			d.t.Errorf("told of %s, though the last time is not over", news)
 		}

@@ -148,8 +148,9 @@ func (s *server) put(namespace, name string, spec map[string]any) {
 	})
 }
 
-// touch changes a budget in what is none of its spec.
-func (s *server) touch(namespace, name string) {
+// touch changes the budget "a" of a namespace in what is none of its spec.
+func (s *server) touch(namespace string) {
+	const name = "a"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++

@@ -69,7 +69,7 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 	o := newObserver(t, unreachable)
 	source := &budgets{}
 	o.budgets = source
-	optIn(o, "team")
+	optIn(o)
 	show(o, newSet("zone-a"))
 	show(o, newSet("zone-b"))
 	show(o, newSet("zone-c", inGroup("other")))
@@ -105,7 +105,7 @@ func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
 	if len(got) > 0 || source.asked > 0 {
 		t.Errorf("enqueued %s, and asked for budgets %d times", got, source.asked)
 	}
-	optIn(o, "team")
+	optIn(o)
 	source.tell("team")
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"team/budget/store", "team/store"}, slices.Compact(got)); diff != "" {

@@ -77,7 +77,7 @@ func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, unreachable)
-			optIn(o, "team")
+			optIn(o)
 			show(o, covered)
 			showHold(o, idle)
 			var told []plan.Key
@@ -115,7 +115,7 @@ func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 			source := &counted{}
 			o.budgets = source
 			if tc.managed {
-				optIn(o, "team")
+				optIn(o)
 			}
 			covered := newSet("covered", ungrouped, tc.set)
 			set := must(trimZone(covered))
@@ -160,7 +160,7 @@ func holdOf(key plan.Key, holder string) *coordinationv1.Lease {
 	return held
 }
 
-// optIn lets a namespace be managed.
-func optIn(o *Observer, namespace string) {
-	show(o, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+// optIn lets the namespace of these groups be managed.
+func optIn(o *Observer) {
+	show(o, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: store.Namespace}})
 }
