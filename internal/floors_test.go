@@ -94,6 +94,7 @@ var house = map[string]room{
 	"internal/plan":       {floor: 1, knows: []string{"internal/reason"}},
 	"internal/reason":     {floor: 0},
 	"internal/permission": {floor: 0},
+	"internal/parallel":   {floor: 0},
 
 	"internal/sim":       {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
 	"internal/mutants":   {floor: beside},

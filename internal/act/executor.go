@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,6 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -117,16 +117,9 @@ func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Ac
 func severalOf[T plan.Action](steps []plan.Action, do func(T) error) []plan.Receipt {
 	several := plan.Only[T](steps)
 	receipts := make([]plan.Receipt, len(several))
-	places := make(chan struct{}, atATime)
-	var sending sync.WaitGroup
-	for i, one := range several {
-		places <- struct{}{}
-		sending.Go(func() {
-			defer func() { <-places }()
-			receipts[i] = plan.Receipt{Step: one, Err: do(one)}
-		})
-	}
-	sending.Wait()
+	parallel.Each(len(several), atATime, func(i int) {
+		receipts[i] = plan.Receipt{Step: several[i], Err: do(several[i])}
+	})
 	return receipts
 }
 

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/parallel"
 )
 
 // Options say how pods are called. Every zero value stands for the default.
@@ -166,25 +165,14 @@ func (r round) observeRefused() {
 // run asks all pods that are to be asked. Nothing begins after begin has ended;
 // failed is called for every pod that does.
 func (r round) run(ctx, begin context.Context, failed func()) {
-	var next atomic.Int64
-	var askers sync.WaitGroup
-	for range min(r.caller.options.Parallel, len(r.pods)) {
-		askers.Go(func() {
-			for begin.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(r.pods) {
-					return
-				}
-				if r.results[i].Outcome == Refused {
-					continue
-				}
-				if r.results[i] = r.one(ctx, begin, r.pods[i]); r.results[i].Outcome == Failed {
-					failed()
-				}
-			}
-		})
-	}
-	askers.Wait()
+	parallel.Each(len(r.pods), r.caller.options.Parallel, func(i int) {
+		if begin.Err() != nil || r.results[i].Outcome == Refused {
+			return
+		}
+		if r.results[i] = r.one(ctx, begin, r.pods[i]); r.results[i].Outcome == Failed {
+			failed()
+		}
+	})
 }
 
 // alone asks the one pod there is, if it may be asked.

@@ -9,8 +9,9 @@
 //   - the last free worker is kept for a namespace that has none, so that busy
 //     namespaces, fewer than workers, never keep another one waiting;
 //   - errors back off, waits have a duration, and a key has one timer at most;
-//   - a panic of a reconcile costs its own key a back-off, and nobody else anything;
-//     one of another goroutine that it began ends the process, as everywhere in Go.
+//   - a panic of a reconcile costs its own key a back-off, and nobody else anything, also
+//     in what it does at the same time (internal/parallel); one of a goroutine that goes
+//     on after it ends the process, as everywhere in Go.
 //
 // Floor 4. It knows the class of an error and nothing else about the work; it
 // neither reads nor writes the cluster, and a controller never touches the queue.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -76,12 +76,13 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 // same time, then the pods of selectors that were not.
 func (o *Observer) liveGroup(ctx context.Context, key plan.Key, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
 	var sets *appsv1.StatefulSetList
-	var failed error
-	var listing sync.WaitGroup
-	listing.Go(func() { sets, failed = o.liveSets(ctx, key) })
-	pods, err := o.livePods(ctx, key, expected)
-	listing.Wait()
-	if err := errors.Join(failed, err); err != nil {
+	var pods map[string]podList
+	var ofSets, ofPods error
+	parallel.All(
+		func() { sets, ofSets = o.liveSets(ctx, key) },
+		func() { pods, ofPods = o.livePods(ctx, key, expected) },
+	)
+	if err := errors.Join(ofSets, ofPods); err != nil {
 		return nil, nil, err
 	}
 	var unread []string
@@ -140,22 +141,8 @@ type podList struct {
 	at plan.Version
 }
 
-// parallelReads bounds the requests of one kind of one look that are under way at a time.
-const parallelReads = 10
-
-// inParallel does something for 0 to n-1, for some of them at the same time.
-func inParallel(n int, do func(i int)) {
-	places := make(chan struct{}, parallelReads)
-	var doing sync.WaitGroup
-	for i := range n {
-		places <- struct{}{}
-		doing.Go(func() {
-			defer func() { <-places }()
-			do(i)
-		})
-	}
-	doing.Wait()
-}
+// readsAtATime bounds the requests of one kind of one look that are under way.
+const readsAtATime = 10
 
 // livePods lists the pods of some selectors, with as few requests as it can and
 // all of them at the same time, since each may have to wait for the API server's
@@ -163,7 +150,7 @@ func inParallel(n int, do func(i int)) {
 func (o *Observer) livePods(ctx context.Context, key plan.Key, selectors []string) (map[string]podList, error) {
 	questions := merge(selectors)
 	lists, errs := make([]podList, len(questions)), make([]error, len(questions))
-	inParallel(len(questions), func(i int) {
+	parallel.Each(len(questions), readsAtATime, func(i int) {
 		lists[i], errs[i] = o.listPods(ctx, key, questions[i].selector)
 	})
 	shown := map[string]podList{}
@@ -196,7 +183,7 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
 	names := strays(*s)
 	pods, exist, errs := make([]plan.Pod, len(names)), make([]bool, len(names)), make([]error, len(names))
-	inParallel(len(names), func(i int) {
+	parallel.Each(len(names), readsAtATime, func(i int) {
 		pods[i], exist[i], errs[i] = o.livePod(ctx, s.Key.Namespace, names[i])
 	})
 	if err := errors.Join(errs...); err != nil {

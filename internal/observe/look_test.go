@@ -118,6 +118,21 @@ func TestALookHasAMinute(t *testing.T) {
 	})
 }
 
+// broken is an API server that no client survives.
+type broken struct{}
+
+func (broken) RoundTrip(*http.Request) (*http.Response, error) { panic("oh") }
+
+// Who looks is on the guard against panics; the goroutines of a look are not.
+func TestAPanicOfALookIsThatOfWhoLooks(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("nobody panics")
+		}
+	}()
+	_, _ = newObserver(t, apitest.Client(t, broken{})).LiveUnder(t.Context(), store, plan.Hold{})
+}
+
 func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {
 	known := plan.Hold{Exists: true, Version: 5, Holder: "rollout/zone-a"}
 	s, err := newObserver(t, newLibrary(newSet("zone-a"), newHold("store", "rollout/zone-b")).client(t)).LiveUnder(t.Context(), store, known)
