@@ -125,13 +125,12 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 		return nil
 	})
 	var why struct {
-		OptedIn bool // which the role lets everybody read
-		Holder  string
-		Waits   []said
-		Events  []struct{ Reason, About string }
+		Holder string
+		Waits  []said
+		Events []struct{ Reason, About string }
 	}
 	p.reads(&why, 2, "why", defaultGroup)
-	if want := (said{"zone-a", "PodFailing", "zone-a-0"}); !why.OptedIn || len(why.Waits) == 0 || why.Waits[0] != want || why.Holder != "rollout/zone-a" {
+	if want := (said{"zone-a", "PodFailing", "zone-a-0"}); len(why.Waits) == 0 || why.Waits[0] != want || why.Holder != "rollout/zone-a" {
 		t.Errorf("why: %+v, want first of all %+v", why, want)
 	}
 	if !slices.ContainsFunc(why.Events, func(e struct{ Reason, About string }) bool {
