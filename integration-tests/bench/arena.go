@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ type arena struct {
 	*bench
 	cluster *localcluster.Cluster
 	client  kubernetes.Interface
-	watcher kubernetes.Interface // each of its watches has a connection of its own
+	watcher kubernetes.Interface // its watches share no connection with the requests of client
 	audit   *auditLog
 	logs    string // folder with what operators print
 	fail    context.CancelCauseFunc
@@ -147,9 +148,7 @@ func (a *arena) enlist(ctx context.Context) error {
 	if a.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	// A thousand watches that end at once on one connection leave no room on it for
-	// a while: the server still counts them, and refuses whatever comes next.
-	config.NextProtos = []string{"http/1.1"}
+	config.Dial = (&net.Dialer{}).DialContext // without it both would use the same connection
 	if a.watcher, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make client for watches: %w", err)
 	}
