@@ -41,6 +41,7 @@ func (b *bench) scaling(ctx context.Context) ([]row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make client: %w", err)
 		}
+		a.racers = a.racers[:2] // the floor and lockstep: a contender need not scale
 		mirrors, leads := map[string]ensemble{}, map[string]ensemble{}
 		for _, r := range a.racers {
 			namespaces, err := a.makeNamespaces(ctx, r, 1)

@@ -298,9 +298,8 @@ func (r *round) touch(i plan.Intent) request {
 func (r *round) delete(a plan.DeletePod) request {
 	n, ordinal := r.g.place(a.Zone, a.Pod)
 	return func(done func(error)) {
-		r.sendWrite(func() bool {
-			return r.deletePod(r.g, n, ordinal, takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.answered(r.g, r.shown)})
-		}, func(err error) {
+		asked := takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.knows()}
+		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
 			}
@@ -311,10 +310,15 @@ func (r *round) delete(a plan.DeletePod) request {
 
 func (r *round) resize(a plan.SetReplicas) request {
 	n := r.g.zoneNumber(a.Zone)
-	return r.write(n, func() bool {
-		return r.setReplicas(r.g, n, decrease{by: r.name, version: a.Version, to: a.To, shown: r.answered(r.g, r.shown)})
-	})
+	return func(done func(error)) {
+		asked := decrease{by: r.name, version: a.Version, to: a.To, shown: r.knows()}
+		r.write(n, func() bool { return r.setReplicas(r.g, n, asked) })(done)
+	}
 }
+
+// knows is what the API server has shown for this decision, and has answered since to
+// what this process wrote: whoever sends a request can know no more.
+func (r *round) knows() served { return r.answered(r.g, r.shown) }
 
 func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
 	n := r.g.zoneNumber(name)

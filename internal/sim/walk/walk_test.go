@@ -90,3 +90,11 @@ func walks(first, schedules uint64) Report {
 	}
 	return sum
 }
+
+// In this history a delete arrives long after it was sent. By then its sender has raised the
+// zone, and has heard that it did.
+func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
+	for _, broken := range Run(Draw(986602)).Broken {
+		t.Errorf("\n%v", broken)
+	}
+}
