@@ -3,8 +3,8 @@
 //
 //	bareloop KUBECONFIG SELECTOR
 //
-// It manages the StatefulSets and pods with these labels, in all namespaces, and
-// deletes the next pod of a group once it sees all of them Ready. It is the smallest
+// It manages the namespaces with these labels, and deletes the next pod of a group once
+// it sees all of them Ready. It is the smallest
 // operator that the bench can measure beside lockstep (bench -contender); unlike the
 // bench's own floor it has to find out what is to be done.
 package main
@@ -56,10 +56,11 @@ type group struct{ namespace, name string }
 
 // loop rolls the groups that its queue names.
 type loop struct {
-	client kubernetes.Interface
-	sets   appslisters.StatefulSetLister
-	pods   corelisters.PodLister
-	queue  workqueue.TypedRateLimitingInterface[group]
+	client     kubernetes.Interface
+	namespaces corelisters.NamespaceLister
+	sets       appslisters.StatefulSetLister
+	pods       corelisters.PodLister
+	queue      workqueue.TypedRateLimitingInterface[group]
 }
 
 // run rolls groups until the context ends.
@@ -73,12 +74,13 @@ func run(ctx context.Context, kubeconfig, selector string) error {
 	if err != nil {
 		return err
 	}
-	shared := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+	managed := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 		o.LabelSelector = selector
 	}))
+	shared := informers.NewSharedInformerFactory(client, 0)
 	sets, pods := shared.Apps().V1().StatefulSets(), shared.Core().V1().Pods()
 	l := &loop{
-		client: client, sets: sets.Lister(), pods: pods.Lister(),
+		client: client, namespaces: managed.Core().V1().Namespaces().Lister(), sets: sets.Lister(), pods: pods.Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[group]()),
 	}
 	for _, informer := range []cache.SharedIndexInformer{sets.Informer(), pods.Informer()} {
@@ -86,9 +88,11 @@ func run(ctx context.Context, kubeconfig, selector string) error {
 			return err
 		}
 	}
-	shared.Start(ctx.Done())
-	defer shared.Shutdown()
-	shared.WaitForCacheSync(ctx.Done())
+	for _, factory := range []informers.SharedInformerFactory{managed, shared} {
+		factory.Start(ctx.Done())
+		defer factory.Shutdown()
+		factory.WaitForCacheSync(ctx.Done())
+	}
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() { l.work(ctx) })
@@ -126,6 +130,9 @@ func (l *loop) work(ctx context.Context) {
 
 // step deletes the next pod of a group, if its turn has come.
 func (l *loop) step(ctx context.Context, g group) error {
+	if _, err := l.namespaces.Get(g.namespace); err != nil {
+		return nil // it is not managed
+	}
 	sets, err := l.sets.StatefulSets(g.namespace).List(labels.SelectorFromSet(labels.Set{groupLabel: g.name}))
 	if err != nil {
 		return err
