@@ -130,7 +130,7 @@ func (l *loop) work(ctx context.Context) {
 
 // step deletes the next pod of a group, if its turn has come.
 func (l *loop) step(ctx context.Context, g group) error {
-	if _, err := l.namespaces.Get(g.namespace); err != nil {
+	if _, err := l.namespaces.Get(g.namespace); apierrors.IsNotFound(err) {
 		return nil // it is not managed
 	}
 	sets, err := l.sets.StatefulSets(g.namespace).List(labels.SelectorFromSet(labels.Set{groupLabel: g.name}))
