@@ -165,8 +165,6 @@ func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
 	}
 }
 
-// client-go tries again by itself, and says so to nobody, where it is told to come back
-// later and where a connection breaks.
 // Who goes by budgets is told when they are known again, whatever they say.
 func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 	for how, streams := range map[string]bool{"listed": false, "streamed": true} {
@@ -181,7 +179,7 @@ func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 				d.touched()
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
-				seconds(50)
+				seconds(20) // the try after it comes within a minute, however long its pause turns out
 				d.refuse(0, "list", "watch")
 				seconds(60)
 				d.want("a", true)
@@ -206,6 +204,8 @@ func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 	}
 }
 
+// client-go tries again by itself, and says so to nobody, where it is told to come back
+// later and where a connection breaks.
 func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
 	for sentence, begins := range map[string]func(*desk){
 		"too many requests":             func(d *desk) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
