@@ -279,7 +279,7 @@ func (a *arena) makeNamespace(ctx context.Context, name string, labels map[strin
 }
 
 // patience is how long nothing may happen.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // await counts until there are as many as wanted. It gives up when the count
 // stays the same for too long.

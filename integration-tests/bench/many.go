@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // mostStepP99Rolling is the goal while all groups roll.
@@ -20,6 +22,9 @@ func (b *bench) manyAtOnce(ctx context.Context) ([]row, error) {
 				return nil, err
 			}
 			groups[r.name] = newGroups(namespaces, r.name, "store-", a.many.groups, a.many.pods)
+			for _, g := range groups[r.name] {
+				g.annotations = a.many.annotations()
+			}
 			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
 				return nil, err
 			}
@@ -33,9 +38,26 @@ func (b *bench) manyAtOnce(ctx context.Context) ([]row, error) {
 		}
 		own := all[lockstepName].latencies()
 		return []row{
-			totalsRow(fmt.Sprintf("%d groups of %d pods in %d namespaces at once", a.many.groups, 3*a.many.pods, a.many.namespaces), all, 0),
+			totalsRow(a.many.String(), all, 0),
 			rowOf(fmt.Sprintf("Ready to next delete among them, audit log, p50 / p99 of %d", len(own)), fmt.Sprintf("p99 ≤ %d ms", mostStepP99Rolling.Milliseconds()),
 				verdictOf(quantile(own, 0.99) <= mostStepP99Rolling), all, latencyCell),
 		}, nil
 	})
+}
+
+// String describes the groups.
+func (s manySizes) String() string {
+	groups := fmt.Sprintf("%d groups of %d pods in %d namespaces at once", s.groups, 3*s.pods, s.namespaces)
+	if s.start > 0 {
+		groups += fmt.Sprintf(", pods Ready after %s to %s", s.start, 3*s.start)
+	}
+	return groups
+}
+
+// annotations let pods take their time.
+func (s manySizes) annotations() map[string]string {
+	if s.start <= 0 {
+		return nil
+	}
+	return map[string]string{localcluster.ReadyAfter: s.start.String(), localcluster.ReadyWithin: (3 * s.start).String()}
 }

@@ -45,7 +45,10 @@ type idleSizes struct {
 	window time.Duration
 }
 
-type manySizes struct{ runs, groups, namespaces, pods int }
+type manySizes struct {
+	runs, groups, namespaces, pods int
+	start                          time.Duration
+}
 
 type memorySizes struct {
 	pods   numbers
@@ -133,6 +136,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.many.namespaces, "many.namespaces", 50, 200, "namespaces they are spread over")
 	count(&s.many.pods, "many.pods", 1, 1, "pods in each of three zones")
 	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all of them, after one that is not counted")
+	duration(&s.many.start, "many.start", 0, 0, "how long their pods take to be Ready: from this to three times as much; 0s: no time")
 	list(&s.memory.pods, "memory.pods", numbers{1000}, "1000,5000", "managed pods")
 	count(&s.memory.others, "memory.others", 2000, 20000, "other pods on top")
 	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")

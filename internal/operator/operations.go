@@ -47,7 +47,8 @@ func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
 }
 
 // showGroups lists the groups that were looked at, or shows the last plan of
-// one with the snapshot it was made from. Only the leader has any.
+// one with the snapshot it was made from; of one that rests with what caches show. Only
+// the leader has any.
 func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("namespace") == "" {
 		keys := o.reporter.Keys()
@@ -61,6 +62,9 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		http.Error(w, "this process has not looked at that group; the leading replica has", http.StatusNotFound)
 		return
+	}
+	if last.Rests() {
+		last.Snapshot = o.observer.Cached(last.Snapshot.Key)
 	}
 	o.writeJSON(w, last)
 }

@@ -10,10 +10,14 @@ import (
 	"time"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -33,7 +37,12 @@ func newShown(t *testing.T, groups ...plan.Key) *Operator {
 		t.Fatal(err)
 	}
 	log, _ := logtest.NewNullLogger()
-	o := &Operator{config: c, log: log, reporter: report.New(silence{}, telemetry.NewMetrics("test")), underway: &underway{}}
+	client := apitest.Client(t, http.DefaultTransport)
+	observer, err := observe.New(client, lease.NewStore(client, "", "test"), observe.Options{Selector: labels.Everything()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Operator{config: c, log: log, observer: observer, reporter: report.New(silence{}, telemetry.NewMetrics("test")), underway: &underway{}}
 	s := fixture.MustParse("zone-a rev=2\n zone-a-0 starting@2\n")
 	for _, key := range groups {
 		s.Key = key
@@ -70,11 +79,11 @@ func TestWhatIsShownOfAGroup(t *testing.T) {
 		status           int
 		want             string
 	}{
-		"its last plan":                         {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"also without a name":                   {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"that of a StatefulSet without a group": {"team", "statefulset/lone", http.StatusOK, `"Alone": true`},
-		"but not as a group's":                  {"team", "lone", http.StatusNotFound, ""},
-		"whom to ask about one not looked at":   {"team", "other", http.StatusNotFound, "the leading replica has"},
+		"its last plan":                       {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"also without a name":                 {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"what caches show of one that rests":  {"team", "statefulset/lone", http.StatusOK, `"Alone": true`},
+		"but not as a group's":                {"team", "lone", http.StatusNotFound, ""},
+		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "the leading replica has"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			answer := ask(t, o.showGroups, tc.namespace, tc.group)

@@ -51,10 +51,14 @@ type memory struct {
 // became of it.
 type Record struct {
 	At       time.Time     `json:"at"`
-	Snapshot plan.Snapshot `json:"snapshot"`
+	Snapshot plan.Snapshot `json:"snapshot"` // of a group that rests, its key alone
 	Plan     []string      `json:"plan"`
 	Errors   []string      `json:"errors,omitempty"`
 }
+
+// Rests reports whether there was nothing to do nor to wait for, as with most groups of a
+// cluster at most times. What was seen is what caches show until there is another plan.
+func (r Record) Rests() bool { return len(r.Plan)+len(r.Errors) == 0 }
 
 // New returns a Reporter.
 func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
@@ -139,6 +143,9 @@ func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 		if receipt.Err != nil {
 			last.Errors = append(last.Errors, receipt.Err.Error())
 		}
+	}
+	if last.Rests() {
+		last.Snapshot = plan.Snapshot{Key: s.Key}
 	}
 	return last
 }

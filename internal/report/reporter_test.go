@@ -489,6 +489,9 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"plan":[]`) || strings.Contains(string(text), "errors") {
 		t.Errorf("at the goal it reads %s, %v", text, err)
 	}
+	if rest := (plan.Snapshot{Key: s.Key}); !cmp.Equal(rest, last.Snapshot) {
+		t.Errorf("at the goal %+v is kept", last.Snapshot)
+	}
 	if diff := cmp.Diff([]plan.Key{s.Key}, r.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}

@@ -33,15 +33,7 @@ type object struct {
 	generation int64
 	group      string
 	leaving    bool
-	status     func() v1alpha1.RolloutGroupStatus // reads it, once
-}
-
-// says returns the status of an object; one that does not exist says nothing.
-func (o object) says() v1alpha1.RolloutGroupStatus {
-	if o.status == nil {
-		return v1alpha1.RolloutGroupStatus{}
-	}
-	return o.status()
+	status     v1alpha1.RolloutGroupStatus
 }
 
 // BookOptions say what is watched. All are required but Namespace.
@@ -102,10 +94,9 @@ func nameOf(u *unstructured.Unstructured) Name { return Name{u.GetNamespace(), u
 func objectOf(u *unstructured.Unstructured) object {
 	version, _ := plan.ParseVersion(u.GetResourceVersion())
 	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
-	status := u.Object["status"]
 	return object{
 		uid: u.GetUID(), version: version, generation: u.GetGeneration(), group: group, leaving: u.GetDeletionTimestamp() != nil,
-		status: sync.OnceValue(func() v1alpha1.RolloutGroupStatus { return statusIn(status) }),
+		status: statusIn(u.Object["status"]), // at once, since what it was decoded to takes much more memory
 	}
 }
 

@@ -48,17 +48,25 @@ type Controller struct {
 
 // account is what is remembered of one group.
 type account struct {
-	latest *thought  // its last plan; nil: there was none since it was forgotten
-	at     time.Time // of the last request
-	last   written
-	quiet  quiet
+	planned bool      // there was a plan of it since it was forgotten
+	group   string    // whose, then
+	latest  *thought  // the last plan, until the object says so
+	at      time.Time // of the last request
+	last    written
+	quiet   quiet
 }
 
-// written is what was written last.
+// written is what an object says since it was written, or was found to say it, last.
 type written struct {
 	uid     types.UID
 	version plan.Version
-	status  v1alpha1.RolloutGroupStatus
+	status  v1alpha1.RolloutGroupStatus // only until the Book has that version
+}
+
+// stands reports whether nothing is to be written before there is another plan, or
+// somebody has changed the object.
+func (a account) stands(o object) bool {
+	return a.latest == nil && o.uid != "" && a.last.uid == o.uid && a.last.version >= o.version
 }
 
 // New returns a Controller, which hears of every change in its Book.
@@ -86,8 +94,9 @@ func (c *Controller) lookAtAll() {
 // nameFor returns the name of a group's object.
 func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Group)} }
 
-// Take keeps the last plan of a group until its object says so. What is not rolled,
-// but shrinks or is evicted under a hold, is shown in none.
+// Take keeps the last plan of a group until its object says so, so that most groups of a
+// cluster take no memory here. What is not rolled, but shrinks or is evicted under a hold,
+// is shown in none.
 func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	if !s.Key.Rolled() {
 		return
@@ -95,7 +104,10 @@ func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	n := nameFor(s.Key)
 	c.mu.Lock()
 	a := c.account(n)
-	a.latest = &thought{s, steps}
+	a.planned, a.group, a.latest = true, s.Key.Group, nil
+	if c.Book.Present() {
+		a.latest = &thought{s, steps}
+	}
 	rest := time.Until(a.at.Add(Pace))
 	c.mu.Unlock()
 	c.tellSoon(n, rest)
@@ -154,7 +166,7 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 		return loop.Done(), nil
 	case rest > 0:
 		return loop.After(rest), nil
-	case a.latest != nil:
+	case a.planned:
 		return c.show(ctx, n, o, exists), nil
 	case exists && !c.wanted(n, o):
 		return c.remove(ctx, n, o), nil
@@ -168,7 +180,7 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 func (c *Controller) drop(n Name) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.accounts[n]; a != nil && a.latest == nil {
+	if a := c.accounts[n]; a != nil && !a.planned {
 		delete(c.accounts, n)
 	}
 }
@@ -194,14 +206,14 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	}
 	defer done()
 	a := c.remembered(n)
-	if a.latest == nil || !c.Observer.Managed(n.Namespace) {
+	if !a.planned || !c.Observer.Managed(n.Namespace) {
 		return loop.Now() // it has changed meanwhile
 	}
 	if exists && c.anothers(n, o) {
 		return c.delete(ctx, n, o) // the right one comes next
 	}
 	if !exists {
-		made, err := c.create(ctx, n, a.latest.snapshot.Key.Group)
+		made, err := c.create(ctx, n, a.group)
 		if err != nil {
 			return c.hush(n, "", err)
 		}
@@ -223,21 +235,49 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 // it can never say the right one.
 func (c *Controller) anothers(n Name, o object) bool {
 	a := c.remembered(n)
-	return a.latest != nil && o.group != a.latest.snapshot.Key.Group
+	return a.planned && o.group != a.group
 }
 
 // news returns what the object should say, and whether it says something else.
 func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) {
 	a := c.remembered(n)
-	if a.latest == nil {
+	if !a.planned || a.stands(o) {
 		return v1alpha1.RolloutGroupStatus{}, false
 	}
-	before := a.last.status
-	if a.last.uid != o.uid || a.last.version < o.version {
-		before = o.says()
+	before := o.status
+	if a.last.uid == o.uid && a.last.version > o.version {
+		before = a.last.status
 	}
-	status := statusOf(*a.latest, o.generation, before)
-	return status, !equality.Semantic.DeepEqual(before, status)
+	status := statusOf(c.thoughtOf(n, a), o.generation, before)
+	if !equality.Semantic.DeepEqual(before, status) {
+		return status, true
+	}
+	c.says(n, a.latest, o)
+	return status, false
+}
+
+// thoughtOf returns the last plan of a group. One that is not kept any more, as the object
+// said so, is made anew from what caches show.
+func (c *Controller) thoughtOf(n Name, a account) thought {
+	if a.latest != nil {
+		return *a.latest
+	}
+	s := c.Observer.Cached(plan.Key{Namespace: n.Namespace, Group: a.group})
+	return thought{s, plan.Group(s)}
+}
+
+// says hears that an object says what it should by a plan, as far as the Book shows it.
+func (c *Controller) says(n Name, latest *thought, o object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.accounts[n]
+	if a == nil || a.latest != latest || o.uid == "" {
+		return // there is another plan meanwhile
+	}
+	if a.last.uid == o.uid && a.last.version > o.version {
+		return // the Book will show it
+	}
+	a.latest, a.last = nil, written{uid: o.uid, version: o.version}
 }
 
 func (c *Controller) wrote(n Name, what written) {

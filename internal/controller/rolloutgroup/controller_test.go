@@ -359,3 +359,21 @@ func TestNothingIsKeptOfAGroupThatIsGone(t *testing.T) {
 		}
 	})
 }
+
+// Nearly all groups of a cluster stand still, and their snapshots would be most of what a
+// process remembers.
+func TestNoPlanIsKeptOnceItsObjectSaysIt(t *testing.T) {
+	for sentence, served := range map[string]bool{"shown": true, "where there is no such kind": false} {
+		t.Run(sentence, func(t *testing.T) {
+			inGallery(t, newServer(served), func(g *gallery) {
+				for _, situation := range []string{whole, pending, whole} {
+					g.plans("ingester", situation)
+					time.Sleep(time.Minute)
+					if a := g.controller.accounts[called("ingester")]; !a.planned || a.latest != nil || a.last.status.Activity != "" {
+						t.Errorf("kept: %+v", a)
+					}
+				}
+			})
+		})
+	}
+}
