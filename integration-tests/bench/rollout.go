@@ -94,8 +94,14 @@ func (b *bench) rollouts(ctx context.Context) ([]row, error) {
 // inTurn lets everybody roll his groups, one after the other, several times. The
 // first round is not counted; each round begins with the next one.
 func (a *arena) inTurn(ctx context.Context, how string, racers []*racer, groups map[string][]*group, runs int) (map[string]series, error) {
+	return a.turns(ctx, how, racers, groups, 0, runs)
+}
+
+// turns lets everybody roll in turns, from the first to the last; that with the number 0 is
+// not counted.
+func (a *arena) turns(ctx context.Context, how string, racers []*racer, groups map[string][]*group, first, runs int) (map[string]series, error) {
 	all := map[string]series{}
-	for run := range runs + 1 {
+	for run := first; run <= runs; run++ {
 		for i := range racers {
 			r := racers[(run+i)%len(racers)]
 			result, err := a.roll(ctx, r, groups[r.name], nil)

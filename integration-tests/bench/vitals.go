@@ -36,8 +36,10 @@ var (
 	goroutineLine = regexp.MustCompile(`^goroutine profile: total (\d+)\n`)
 )
 
-// vitals lets the process collect its garbage and looks at what is left.
+// vitals looks at what the process occupies, then lets it collect its garbage and looks at
+// what is left: what it is asked for takes memory of its own.
 func (p *process) vitals(ctx context.Context) (vitals, error) {
+	now := vitals{resident: p.memory(), own: p.ownMemory()}
 	if _, err := p.read(ctx, afterCollection); err != nil {
 		return vitals{}, err
 	}
@@ -45,18 +47,16 @@ func (p *process) vitals(ctx context.Context) (vitals, error) {
 	if err != nil {
 		return vitals{}, err
 	}
-	heap, runtime, err := memoryIn(profile)
-	if err != nil {
+	if now.heap, now.runtime, err = memoryIn(profile); err != nil {
 		return vitals{}, fmt.Errorf("read %s: %w", afterCollection, err)
 	}
 	if profile, err = p.read(ctx, goroutineProfile); err != nil {
 		return vitals{}, err
 	}
-	goroutines, err := goroutinesIn(profile)
-	if err != nil {
+	if now.goroutines, err = goroutinesIn(profile); err != nil {
 		return vitals{}, fmt.Errorf("read %s: %w", goroutineProfile, err)
 	}
-	return vitals{heap: heap, resident: p.memory(), own: p.ownMemory(), goroutines: goroutines, runtime: runtime}, nil
+	return now, nil
 }
 
 func goroutinesIn(profile string) (int, error) {

@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,7 +37,27 @@ func (k kin) Equal(other kin) bool { return k == other }
 func newPodRecord(namespace, owner string, pod plan.Pod) *podRecord {
 	kin := kin{unique.Make(kinship{namespace, owner, pod.Revision})}
 	pod.Revision = kin.shared.Value().revision
+	pack(&pod.Name, &pod.UID, &pod.IP, &pod.Why)
 	return &podRecord{kin, pod}
+}
+
+// pack copies texts into one, of which each becomes a part. As they were decoded, each is a
+// small piece of memory between others that are garbage soon, and keeps all around it from
+// being given back.
+func pack(texts ...*string) {
+	size := 0
+	for _, text := range texts {
+		size += len(*text)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for _, text := range texts {
+		all.WriteString(*text)
+	}
+	packed := all.String()
+	for _, text := range texts {
+		*text, packed = packed[:len(*text)], packed[len(*text):]
+	}
 }
 
 // strangerRecord is what the cache keeps of any other pod: what settles an intent
@@ -178,10 +199,12 @@ func keep(pod *corev1.Pod) keptPod {
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {
 	group, grouped := o.Labels[contract.GroupLabel]
-	return &zoneRecord{
+	r := &zoneRecord{
 		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), selector: selectorOf(o),
 		labels: plan.LabelsOf(o.Labels), podLabels: plan.LabelsOf(o.Spec.Template.Labels), zone: zoneOf(o),
 	}
+	pack(&r.namespace, &r.group, &r.selector, &r.zone.Name, &r.zone.UID, &r.zone.UpdateRevision, &r.zone.CurrentRevision, &r.zone.Leader)
+	return r
 }
 
 func trimZone(object any) (any, error) {
