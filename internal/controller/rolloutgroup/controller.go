@@ -104,9 +104,9 @@ func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	n := nameFor(s.Key)
 	c.mu.Lock()
 	a := c.account(n)
-	a.planned, a.group, a.latest = true, s.Key.Group, nil
-	if c.Book.Present() {
-		a.latest = &thought{s, steps}
+	a.planned, a.group, a.latest = true, s.Key.Group, &thought{s, steps}
+	if !c.Book.Present() {
+		a.latest, a.last = nil, written{} // it is planned anew once there is an object
 	}
 	rest := time.Until(a.at.Add(Pace))
 	c.mu.Unlock()

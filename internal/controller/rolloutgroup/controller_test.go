@@ -377,3 +377,20 @@ func TestNoPlanIsKeptOnceItsObjectSaysIt(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatChangesWhileObjectsAreHiddenIsSaidAfterwards(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", whole)
+		time.Sleep(time.Minute)
+		g.refuse(http.StatusForbidden, http.MethodGet)
+		g.cut()
+		time.Sleep(time.Minute)
+		g.plans("ingester", pending)
+		time.Sleep(time.Minute)
+		g.refuse(0, http.MethodGet)
+		time.Sleep(2 * time.Minute)
+		if got := g.says(called("ingester"), "progress"); got != "0/1" {
+			t.Errorf("progress is %s", got)
+		}
+	})
+}

@@ -84,6 +84,17 @@ func (s *server) serve(served bool) {
 	}
 }
 
+// cut ends all watches of objects.
+func (s *server) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.readers {
+		if !r.definition {
+			r.end()
+		}
+	}
+}
+
 // put makes an object as somebody else does, or an operator that has ended.
 func (s *server) put(n Name, group string, labels map[string]any) {
 	s.mu.Lock()
