@@ -49,7 +49,7 @@ func (s manySizes) rows(all map[string]series) []row {
 	goal, met := fmt.Sprintf("p99 ≤ %d ms", mostStepP99Rolling.Milliseconds()), verdictOf(quantile(own, 0.99) <= mostStepP99Rolling)
 	groups := fmt.Sprintf("%d groups of %d pods in %d namespaces at once", s.groups, 3*s.pods, s.namespaces)
 	if s.start > 0 {
-		what := fmt.Sprintf("%s, pods Ready after %s to %s: Ready to next delete, audit log, p50 / p99 of %d", groups, s.start, 3*s.start, len(own))
+		what := fmt.Sprintf("%s, pods Ready after %.0f to %.0f s: Ready to next delete, audit log, p50 / p99 of %d", groups, s.start.Seconds(), 3*s.start.Seconds(), len(own))
 		return []row{rowOf(what, goal, met, all, latencyCell)}
 	}
 	return []row{
