@@ -135,7 +135,7 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.many.groups, "many.groups", 100, 1000, "groups that roll at once; the goal is about 1000")
 	count(&s.many.namespaces, "many.namespaces", 50, 200, "namespaces they are spread over")
 	count(&s.many.pods, "many.pods", 1, 1, "pods in each of three zones")
-	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all of them, after one that is not counted")
+	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all of them, after one that is not counted; there is none of pods that take their time")
 	duration(&s.many.start, "many.start", 0, 0, "how long their pods take to be Ready: from this to three times as much; 0s: no time")
 	list(&s.memory.pods, "memory.pods", numbers{1000}, "1000,5000", "managed pods")
 	count(&s.memory.others, "memory.others", 2000, 20000, "other pods on top")
@@ -231,6 +231,9 @@ func (s *settings) check() error {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))
 		}
+	}
+	if s.many.start > patience/3 {
+		errs = append(errs, fmt.Errorf("-many.start is %s, and pods may take three times as much, but a run ends where nothing happens for %s", s.many.start, patience))
 	}
 	if s.large.rolling > s.large.groups {
 		errs = append(errs, fmt.Errorf("-large.rolling is %d, but there are only %d groups", s.large.rolling, s.large.groups))

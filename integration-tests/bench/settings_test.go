@@ -57,6 +57,7 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 		"no reviews of evictions":               {"-evictions.rate", "0"},
 		"more groups that roll than there are":  {"-large.groups", "5"},
 		"metrics that are scraped all the time": {"-memory.scrape", "500ms"},
+		"pods that start for too long":          {"-many.start", "2m"},
 		"a soak without a pace":                 {"-soak.every", "0s"},
 		"a soak that is all warm-up":            {"-soak.minutes", "12"},
 		"a number that is none":                 {"-memory.pods", "many"},

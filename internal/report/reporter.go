@@ -57,7 +57,7 @@ type Record struct {
 }
 
 // Rests reports whether there was nothing to do nor to wait for, as with most groups of a
-// cluster at most times. What was seen is what caches show until there is another plan.
+// cluster at most times. Caches show what was seen, or what has come since.
 func (r Record) Rests() bool { return len(r.Plan)+len(r.Errors) == 0 }
 
 // New returns a Reporter.

@@ -50,23 +50,17 @@ type Controller struct {
 type account struct {
 	planned bool      // there was a plan of it since it was forgotten
 	group   string    // whose, then
-	latest  *thought  // the last plan, until the object says so
+	latest  *thought  // the last plan; nil where there was nothing to do nor to wait for
 	at      time.Time // of the last request
-	last    written
+	last    written   // until the Book shows the same
 	quiet   quiet
 }
 
-// written is what an object says since it was written, or was found to say it, last.
+// written is what was written last.
 type written struct {
 	uid     types.UID
 	version plan.Version
-	status  v1alpha1.RolloutGroupStatus // only until the Book has that version
-}
-
-// stands reports whether nothing is to be written before there is another plan, or
-// somebody has changed the object.
-func (a account) stands(o object) bool {
-	return a.latest == nil && o.uid != "" && a.last.uid == o.uid && a.last.version >= o.version
+	status  v1alpha1.RolloutGroupStatus
 }
 
 // New returns a Controller, which hears of every change in its Book.
@@ -94,9 +88,9 @@ func (c *Controller) lookAtAll() {
 // nameFor returns the name of a group's object.
 func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Group)} }
 
-// Take keeps the last plan of a group until its object says so, so that most groups of a
-// cluster take no memory here. What is not rolled, but shrinks or is evicted under a hold,
-// is shown in none.
+// Take keeps the last plan of a group until its object says so. Of a group that rests, as
+// most of a cluster do, it keeps none: caches show the same. What is not rolled, but shrinks
+// or is evicted under a hold, is shown in no object.
 func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	if !s.Key.Rolled() {
 		return
@@ -104,9 +98,9 @@ func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	n := nameFor(s.Key)
 	c.mu.Lock()
 	a := c.account(n)
-	a.planned, a.group, a.latest = true, s.Key.Group, &thought{s, steps}
-	if !c.Book.Present() {
-		a.latest, a.last = nil, written{} // it is planned anew once there is an object
+	a.planned, a.group, a.latest = true, s.Key.Group, nil
+	if len(steps) > 0 {
+		a.latest = &thought{s, steps}
 	}
 	rest := time.Until(a.at.Add(Pace))
 	c.mu.Unlock()
@@ -227,7 +221,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	if err != nil {
 		return c.hush(n, o.uid, err)
 	}
-	c.wrote(n, written{o.uid, version, status})
+	c.wrote(n, time.Now(), written{o.uid, version, status})
 	return loop.Done()
 }
 
@@ -241,23 +235,22 @@ func (c *Controller) anothers(n Name, o object) bool {
 // news returns what the object should say, and whether it says something else.
 func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) {
 	a := c.remembered(n)
-	if !a.planned || a.stands(o) {
+	if !a.planned {
 		return v1alpha1.RolloutGroupStatus{}, false
 	}
 	before := o.status
-	if a.last.uid == o.uid && a.last.version > o.version {
+	if a.last.uid == o.uid && a.last.version >= o.version {
 		before = a.last.status
 	}
-	status := statusOf(c.thoughtOf(n, a), o.generation, before)
-	if !equality.Semantic.DeepEqual(before, status) {
-		return status, true
+	if a.last.version == o.version && equality.Semantic.DeepEqual(a.last.status, o.status) {
+		c.wrote(n, a.at, written{})
 	}
-	c.says(n, a.latest, o)
-	return status, false
+	status := statusOf(c.thoughtOf(n, a), o.generation, before)
+	return status, !equality.Semantic.DeepEqual(before, status)
 }
 
-// thoughtOf returns the last plan of a group. One that is not kept any more, as the object
-// said so, is made anew from what caches show.
+// thoughtOf returns the last plan of a group. That of one that rests is made anew from what
+// caches show.
 func (c *Controller) thoughtOf(n Name, a account) thought {
 	if a.latest != nil {
 		return *a.latest
@@ -266,24 +259,10 @@ func (c *Controller) thoughtOf(n Name, a account) thought {
 	return thought{s, plan.Group(s)}
 }
 
-// says hears that an object says what it should by a plan, as far as the Book shows it.
-func (c *Controller) says(n Name, latest *thought, o object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a := c.accounts[n]
-	if a == nil || a.latest != latest || o.uid == "" {
-		return // there is another plan meanwhile
-	}
-	if a.last.uid == o.uid && a.last.version > o.version {
-		return // the Book will show it
-	}
-	a.latest, a.last = nil, written{uid: o.uid, version: o.version}
-}
-
-func (c *Controller) wrote(n Name, what written) {
+func (c *Controller) wrote(n Name, at time.Time, what written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.accounts[n]; a != nil {
-		a.last, a.at = what, time.Now()
+		a.at, a.last = at, what
 	}
 }

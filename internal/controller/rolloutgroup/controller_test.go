@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const (
@@ -360,22 +361,58 @@ func TestNothingIsKeptOfAGroupThatIsGone(t *testing.T) {
 	})
 }
 
-// Nearly all groups of a cluster stand still, and their snapshots would be most of what a
-// process remembers.
-func TestNoPlanIsKeptOnceItsObjectSaysIt(t *testing.T) {
-	for sentence, served := range map[string]bool{"shown": true, "where there is no such kind": false} {
+// Nearly all groups of a cluster rest, and their snapshots would be most of what a process
+// remembers.
+func TestLittleIsKeptOfAGroupThatRests(t *testing.T) {
+	for sentence, served := range map[string]bool{"shown": true, "where the kind comes late": false} {
 		t.Run(sentence, func(t *testing.T) {
 			inGallery(t, newServer(served), func(g *gallery) {
 				for _, situation := range []string{whole, pending, whole} {
 					g.plans("ingester", situation)
 					time.Sleep(time.Minute)
-					if a := g.controller.accounts[called("ingester")]; !a.planned || a.latest != nil || a.last.status.Activity != "" {
-						t.Errorf("kept: %+v", a)
+					g.serve(true)
+					time.Sleep(time.Minute)
+					a := g.controller.remembered(called("ingester"))
+					if rests := situation == whole; rests != (a.latest == nil) || !cmp.Equal(a.last, written{}, cmp.AllowUnexported(written{})) {
+						t.Errorf("kept of %q: %+v", situation, a)
 					}
 				}
 			})
 		})
 	}
+}
+
+// A plan that was refused is not what caches give.
+func TestWhatWasToldOfAGroupIsSaidAgainWhereSomebodyEditsIt(t *testing.T) {
+	inGallery(t, newServer(true), func(g *gallery) {
+		g.plans("ingester", pending)
+		s := g.Cached(keyOf("ingester"))
+		g.controller.Take(s, []plan.Action{plan.Wait{Zone: s.Zones[0].Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: "budget"}}})
+		time.Sleep(time.Minute)
+		g.wrote()
+		g.mu.Lock()
+		edited := g.objects[called("ingester")].DeepCopy()
+		edited.SetAnnotations(map[string]string{"team": "a"})
+		g.server.store("MODIFIED", called("ingester"), edited)
+		g.mu.Unlock()
+		g.wants("nothing that it says was changed")
+		if got := g.says(called("ingester"), "waiting", "reason"); got != string(reason.InvariantViolated) {
+			t.Errorf("it waits for %q", got)
+		}
+	})
+}
+
+// An older CRD, or somebody's policy, may not keep all that is written.
+func TestWhatIsStoredOtherwiseIsNotWrittenAgainAndAgain(t *testing.T) {
+	s := newServer(true)
+	s.prunes = true
+	inGallery(t, s, func(g *gallery) {
+		for range 60 {
+			g.plans("ingester", pending)
+			time.Sleep(2 * time.Second)
+		}
+		g.wants("nothing has changed since the first plan", updated, created)
+	})
 }
 
 func TestWhatChangesWhileObjectsAreHiddenIsSaidAfterwards(t *testing.T) {

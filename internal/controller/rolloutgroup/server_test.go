@@ -49,6 +49,7 @@ type server struct {
 	reads   int
 	refused int // requests to change something
 	slow    time.Duration
+	prunes  bool // it keeps no percentage
 }
 
 // reader is a watch of RolloutGroups, or of the CRD.
@@ -312,6 +313,9 @@ func (s *server) patch(n Name, text []byte) (*http.Response, error) {
 	}
 	next := &unstructured.Unstructured{Object: maps.Clone(runtime.DeepCopyJSON(o.Object))}
 	next.Object["status"] = steps[1].Value
+	if s.prunes {
+		unstructured.RemoveNestedField(next.Object, "status", "percent")
+	}
 	s.store(watch.Modified, n, next)
 	return apitest.Answer(http.StatusOK, next.Object), nil
 }
