@@ -181,7 +181,7 @@ func TestMemoryPerPod(t *testing.T) {
 
 // One text that stays alone among garbage keeps a page of it.
 func TestTextsOfARecordAreOnePieceOfMemory(t *testing.T) {
-	pod := must(trimPod(realistic(0))).(*podRecord).pod
+	pod := keep(realistic(0)).view()
 	zone := recordOf(newSet("zone-a")).zone
 	for sentence, texts := range map[string][]string{
 		"of a pod":         {pod.Name, pod.UID},
