@@ -88,7 +88,7 @@ func (c *Controller) lookAtAll() {
 // nameFor returns the name of a group's object.
 func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Group)} }
 
-// Take keeps the last plan of a group until its object says so. Of a group that rests, as
+// Take keeps the last plan of a group, for its object to say so. Of a group that rests, as
 // most of a cluster do, it keeps none: caches show the same. What is not rolled, but shrinks
 // or is evicted under a hold, is shown in no object.
 func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
@@ -153,6 +153,7 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 		return loop.Gone(), nil
 	}
 	o, exists := c.Book.object(n)
+	c.shown(n, o)
 	a := c.remembered(n)
 	now := time.Now()
 	switch rest := max(a.at.Add(Pace).Sub(now), a.quiet.rest(o.uid, now)); {
@@ -221,7 +222,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	if err != nil {
 		return c.hush(n, o.uid, err)
 	}
-	c.wrote(n, time.Now(), written{o.uid, version, status})
+	c.wrote(n, written{o.uid, version, status})
 	return loop.Done()
 }
 
@@ -242,9 +243,6 @@ func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) 
 	if a.last.uid == o.uid && a.last.version >= o.version {
 		before = a.last.status
 	}
-	if a.last.version == o.version && equality.Semantic.DeepEqual(a.last.status, o.status) {
-		c.wrote(n, a.at, written{})
-	}
 	status := statusOf(c.thoughtOf(n, a), o.generation, before)
 	return status, !equality.Semantic.DeepEqual(before, status)
 }
@@ -259,10 +257,20 @@ func (c *Controller) thoughtOf(n Name, a account) thought {
 	return thought{s, plan.Group(s)}
 }
 
-func (c *Controller) wrote(n Name, at time.Time, what written) {
+func (c *Controller) wrote(n Name, what written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.accounts[n]; a != nil {
-		a.at, a.last = at, what
+		a.last, a.at = what, time.Now()
+	}
+}
+
+// shown forgets what was written last once the Book shows the same.
+func (c *Controller) shown(n Name, o object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.accounts[n]
+	if a != nil && a.last.uid == o.uid && a.last.version == o.version && equality.Semantic.DeepEqual(a.last.status, o.status) {
+		a.last = written{}
 	}
 }
