@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ type arena struct {
 	*bench
 	cluster *localcluster.Cluster
 	client  kubernetes.Interface
-	watcher kubernetes.Interface // its watches share no connection, neither with each other nor with client's requests
+	watcher kubernetes.Interface // its watches share no connection with the requests of client
 	audit   *auditLog
 	logs    string // folder with what operators print
 	fail    context.CancelCauseFunc
@@ -147,7 +148,7 @@ func (a *arena) enlist(ctx context.Context) error {
 	if a.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	config.NextProtos = []string{"http/1.1"} // a connection each: on one, a thousand watches get into each other's way
+	config.Dial = (&net.Dialer{}).DialContext // without it both would use the same connection
 	if a.watcher, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("make client for watches: %w", err)
 	}

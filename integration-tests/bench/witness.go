@@ -23,11 +23,15 @@ type sighting struct {
 // The channel is closed when the watch ends.
 func (a *arena) follow(ctx context.Context, namespace, selector string) (<-chan sighting, error) {
 	pods := a.watcher.CoreV1().Pods(namespace)
-	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	list, err := whereThereIsRoom(ctx, func() (*corev1.PodList, error) {
+		return pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
-	events, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.ResourceVersion})
+	events, err := whereThereIsRoom(ctx, func() (watch.Interface, error) {
+		return pods.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.ResourceVersion})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
@@ -51,6 +55,20 @@ func (a *arena) follow(ctx context.Context, namespace, selector string) (<-chan 
 		}
 	}()
 	return seen, nil
+}
+
+// whereThereIsRoom asks again where a connection has no room: of a thousand watches that
+// have just ended on it, the API server still counts some, and refuses what comes next.
+func whereThereIsRoom[T any](ctx context.Context, ask func() (T, error)) (T, error) {
+	for tries := 1; ; tries++ {
+		answer, err := ask()
+		if err == nil || tries == 100 || !strings.Contains(err.Error(), "PROTOCOL_ERROR") {
+			return answer, err
+		}
+		if err := pause(ctx, askAgain); err != nil {
+			return answer, err
+		}
+	}
 }
 
 // witness keeps what a watch tells of one rollout of some groups.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,30 @@ func TestStepsGoFromReadyToTheNextDelete(t *testing.T) {
 		if steps[i] != want[i] {
 			t.Errorf("step %d is %+v, want %+v", i, steps[i], want[i])
 		}
+	}
+}
+
+func TestOnlyAConnectionWithoutRoomIsAskedAgain(t *testing.T) {
+	full, wrong := errors.New("stream error: stream ID 1393; PROTOCOL_ERROR; received from peer"), errors.New("forbidden")
+	for sentence, tc := range map[string]struct {
+		answers []error
+		asked   int
+		want    error
+	}{
+		"there is room":                    {[]error{nil}, 1, nil},
+		"there is room soon":               {[]error{full, full, nil}, 3, nil},
+		"something else stands in the way": {[]error{full, wrong, nil}, 2, wrong},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			asked := 0
+			_, err := whereThereIsRoom(t.Context(), func() (int, error) {
+				asked++
+				return 0, tc.answers[asked-1]
+			})
+			if !errors.Is(err, tc.want) || asked != tc.asked {
+				t.Errorf("asked %d times, got %v; want %d times, %v", asked, err, tc.asked, tc.want)
+			}
+		})
 	}
 }
 
