@@ -192,6 +192,7 @@ func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.Evic
 		return permit, hold.Decision{}
 	}
 	permit.Note.Trace = telemetry.Traceparent(ctx)
+	permit.Note.Unbound = e.UID == ""
 	decision := hold.DecideGrant(s, permit.Note)
 	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}

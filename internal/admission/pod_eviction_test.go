@@ -235,6 +235,20 @@ func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
 	}
 }
 
+func TestAnUnboundEvictionIsNotedAsSuch(t *testing.T) {
+	for _, bound := range []bool{true, false} {
+		c := threeOfThree()
+		e := c.pinned(t, "zone-a-0")
+		if !bound {
+			e.UID, e.Version = "", 0
+		}
+		says(t, c.webhook().Judge(t.Context(), e), http.StatusOK, reason.EvictionGranted)
+		if noted := c.record.Intents[0]; noted.Unbound == bound {
+			t.Errorf("an eviction that is bound %t is noted as bound %t", bound, !noted.Unbound)
+		}
+	}
+}
+
 func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 	another := observe.Pod{UID: "another", Version: 20, Up: true, Held: true}
 	for sentence, tc := range map[string]struct {

@@ -139,7 +139,7 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	granted, replaced := map[string]bool{}, map[string]bool{}
 	for _, i := range s.Hold.Intents {
 		d, anew := deed[i.Pod]
-		stays := i.Granted() && !i.Succeeded(d.UID, d.Version)
+		stays := i.MayTake(d.UID, d.Version)
 		switch {
 		case !s.Fate(i).Counts():
 		case !anew || d.AlreadyNoted || stays:

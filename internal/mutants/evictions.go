@@ -23,6 +23,31 @@ var evictions = []Mutant{
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "WithinBudget",
 	},
 	{
+		Name:  "eviction of a pod beyond the cached spec that costs nothing",
+		Edits: []Edit{{evict, "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"}, blindToEvictions},
+		Test:  explore + "evictions of two pods of a zone that grows", Rule: "WithinBudget",
+	},
+	{
+		Name:  "pods beyond the cached spec that do not count as down",
+		Edits: []Edit{{guards, "down := d.zone.down + d.zone.surplusDown", "down := d.zone.down"}, blindToEvictions},
+		Test:  "internal/plan TestEvict/a pod beyond the spec that is noted counts", Rule: "yes, noted zone-a-0",
+	},
+	{
+		Name:  "percentages of replicas that a noted downscale takes away",
+		Edits: []Edit{{evict, "return min(z.Replicas, d.To)", "return z.Replicas"}},
+		Test:  "internal/plan TestEvict/percentages refer to the replicas that a noted downscale leaves", Rule: "yes, noted zone-a-0",
+	},
+	{
+		Name:  "unbound grant that ends once another pod has the name",
+		Edits: []Edit{{planHold, "case i.Unbound && !(s.Live && i.Lapsed()):", "case false && i.Unbound:"}},
+		Test:  scenarios + "an-unbound-grant-counts-whoever-has-the-name-by-now", Rule: "delete zone-b-0",
+	},
+	{
+		Name:  "unbound eviction that is noted as bound",
+		Edits: []Edit{{"internal/admission/pod_eviction.go", "permit.Note.Unbound = e.UID == \"\"", "permit.Note.Unbound = false"}},
+		Test:  "internal/admission TestAnUnboundEvictionIsNotedAsSuch", Rule: "an eviction that is bound false is noted as bound true",
+	},
+	{
 		Name:  "eviction of whoever lockstep itself takes down",
 		Edits: []Edit{without(evict, "alreadyNoted")},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
@@ -75,14 +100,14 @@ var evictions = []Mutant{
 		Name: "granted eviction that ends on caches",
 		Edits: []Edit{
 			{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
-			{holdDecision, "!s.Live && (changes || plan.Has[plan.EndGrant](steps) || ", "!s.Live && (changes || "},
+			{holdDecision, "!s.Live && (changes || plan.Has[plan.EndIntent](steps) || ", "!s.Live && (changes || "},
 		},
 		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
 		Name:  "granted eviction that never ends",
-		Edits: []Edit{{group, "append(after, b.endGrants()...)", "append(after, b.endGrants()[:0]...)"}},
-		Test:  scenarios + "a-grant-that-nobody-carried-out-ends-by-a-look", Rule: "end grant of zone-b-0",
+		Edits: []Edit{{group, "append(after, b.endIntents()...)", "append(after, b.endIntents()[:0]...)"}},
+		Test:  scenarios + "a-grant-that-nobody-carried-out-ends-by-a-look", Rule: "end intent of zone-b-0",
 	},
 	{
 		Name:  "dry run of an eviction that takes the hold",
@@ -106,8 +131,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndGrant](steps))", "false && (changes || plan.Has[plan.EndGrant](steps))"}},
-		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end grant of zone-a-1",
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps))", "false && (changes || plan.Has[plan.EndIntent](steps))"}},
+		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
 	},
 	{
 		Name:  "pod rolled whose eviction is granted",
@@ -116,7 +141,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction forgotten for the repair of its pod",
-		Edits: []Edit{{holdRecord, "stays := i.Granted() && !i.Succeeded(d.UID, d.Version)", "stays := false"}, blind},
+		Edits: []Edit{{holdRecord, "stays := i.MayTake(d.UID, d.Version)", "stays := false"}, blind},
 		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{

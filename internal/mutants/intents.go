@@ -9,8 +9,18 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "intent dropped since its pod is not seen, however old the view",
-		Edits: []Edit{{planHold, "if !stillWanted && s.PodsAt >= i.Version {", "if !stillWanted {"}, blind},
-		Test:  explore + "scaling up while the operator dies and requests come late", Rule: "NoLostIntent",
+		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "present {"}},
+		Test:  "internal/plan TestFate/an absence older than the note proves nothing", Rule: "got done, want open",
+	},
+	{
+		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
+		Edits: []Edit{{planHold, "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
+		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
+	},
+	{
+		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
+		Edits: []Edit{{look, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
+		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
 	},
 	{
 		Name:  "intent dropped since an older pod of that name is seen",

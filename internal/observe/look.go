@@ -39,13 +39,57 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 	return o.LiveUnder(ctx, key, held)
 }
 
+// readsUntilConfirmed is how often a group is read until its StatefulSets confirm that they do
+// not ask for a pod that was deleted.
+const readsUntilConfirmed = 3
+
 // LiveUnder reads StatefulSets and pods of a group from the API server, within a minute,
 // each of them consistently, in no order unless a decrease is noted. The record of the hold
 // was known before. What is decided under it needs its compare-and-swap, which fails
 // where the hold has changed since (ADR 13).
+//
+// If the snapshot rests on StatefulSets that do not ask for a noted pod which was deleted,
+// they were listed once more after the pods and still did not (ADR 22).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
+	for range readsUntilConfirmed {
+		s, err := o.readGroup(ctx, key, held)
+		if err != nil {
+			return plan.Snapshot{}, err
+		}
+		confirmed, err := o.confirm(ctx, &s)
+		if err != nil {
+			return plan.Snapshot{}, err
+		}
+		if confirmed {
+			return s, nil
+		}
+	}
+	return plan.Snapshot{}, fmt.Errorf("read %s: spec.replicas of a StatefulSet changed during each of %d reads", key, readsUntilConfirmed)
+}
+
+// confirm reports whether StatefulSets that are listed now still do not ask for the noted
+// pods that were deleted. The list of the snapshot may be older than that of the pods.
+func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) {
+	deleted := s.DeletedAndUnwanted()
+	if len(deleted) == 0 {
+		return true, nil
+	}
+	sets, err := o.liveSets(ctx, s.Key)
+	if err != nil {
+		return false, err
+	}
+	for i := range sets.Items {
+		zone := zoneOf(&sets.Items[i])
+		if slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == zone.Name && zone.Wants(i.Pod) }) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	expected := o.cachedSelectors(key)
 	if !held.Decrease.None() {
 		expected = nil // a decrease has ended when pods that were listed after its zone show it

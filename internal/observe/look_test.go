@@ -27,6 +27,7 @@ func TestWhatALookAsksFor(t *testing.T) {
 	stray := noted("zone-x", "zone-x-0")
 	held := newHold("store", "", stray)
 	readHold, listSets, readStray := "get team/leases "+held.Name, "list team/statefulsets rollout-group=store", "get team/pods zone-x-0"
+	confirm := listSets // zone-x-0 was deleted, and no StatefulSet asks for it
 	a, b := newSet("zone-a"), newSet("zone-b")
 	differs := newSet("zone-c", func(s *appsv1.StatefulSet) { s.Spec.Selector.MatchLabels["role"] = "store" })
 	for sentence, tc := range map[string]struct {
@@ -34,13 +35,13 @@ func TestWhatALookAsksFor(t *testing.T) {
 		known  bool // the hold is
 		want   []string
 	}{
-		"nothing is known":      {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
-		"the zones are known":   {cached: []*appsv1.StatefulSet{a, b}, want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
-		"the hold is known":     {cached: []*appsv1.StatefulSet{a, b}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b)", readStray}},
-		"a zone is new":         {cached: []*appsv1.StatefulSet{a}, known: true, want: []string{listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", readStray}},
-		"a zone exists no more": {cached: []*appsv1.StatefulSet{a, b, newSet("zone-c")}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b,zone-c)", readStray}},
+		"nothing is known":      {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"the zones are known":   {cached: []*appsv1.StatefulSet{a, b}, want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"the hold is known":     {cached: []*appsv1.StatefulSet{a, b}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"a zone is new":         {cached: []*appsv1.StatefulSet{a}, known: true, want: []string{listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", readStray, confirm}},
+		"a zone exists no more": {cached: []*appsv1.StatefulSet{a, b, newSet("zone-c")}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b,zone-c)", readStray, confirm}},
 		"a zone selects otherwise": {cached: []*appsv1.StatefulSet{a, b, differs}, known: true, want: []string{
-			listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", "list team/pods role=store,set=zone-c", readStray,
+			listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", "list team/pods role=store,set=zone-c", readStray, confirm,
 		}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -68,6 +69,58 @@ func TestWhatALookAsksFor(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// raiser lets a StatefulSet ask for more replicas each time pods have been listed.
+type raiser struct {
+	library *library
+	set     *appsv1.StatefulSet
+	times   int
+}
+
+func (s *raiser) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := s.library.RoundTrip(r)
+	if strings.HasSuffix(r.URL.Path, "/pods") && s.times > 0 {
+		s.times--
+		*s.set.Spec.Replicas++
+	}
+	return answer, err
+}
+
+func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T) {
+	set := newSet("zone-a", func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
+	server := &raiser{library: newLibrary(set), set: set, times: 1}
+	o := newObserver(t, apitest.Client(t, server))
+	show(o, set)
+	held := plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}
+
+	live, err := o.LiveUnder(t.Context(), store, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live.Zones[0].Replicas != 2 || live.Fate(held.Intents[0]) != plan.Open {
+		t.Errorf("zone-a asks for %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.Fate(held.Intents[0]))
+	}
+	lists := slices.DeleteFunc(server.library.requests(), func(what string) bool { return !strings.HasPrefix(what, "list team/statefulsets") })
+	if len(lists) != 3 { // the read, its confirmation, and the read that shows the pod to be asked for
+		t.Errorf("StatefulSets were listed %d times, want 3", len(lists))
+	}
+}
+
+func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
+	set := newSet("zone-a", func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
+	server := &raiser{library: newLibrary(set), set: set, times: 9}
+	o := newObserver(t, apitest.Client(t, server))
+	show(o, set)
+	var intents []plan.Intent
+	for ordinal := 1; ordinal < 9; ordinal++ {
+		intents = append(intents, noted("zone-a", plan.PodName("zone-a", ordinal)))
+	}
+
+	_, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: intents})
+	if err == nil || !strings.Contains(err.Error(), "spec.replicas of a StatefulSet changed") {
+		t.Errorf("got %v, want an error that says that spec.replicas changed", err)
 	}
 }
 

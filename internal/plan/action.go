@@ -134,10 +134,12 @@ type NoteAgreed struct {
 	Agreed Agreement
 }
 
-// EndGrant removes from the hold a granted eviction that was never carried out and no
-// longer can be.
-type EndGrant struct {
-	Intent Intent
+// EndIntent removes an intent from the hold that no other step settles: of a granted
+// eviction that was not carried out and no longer can be, or of a pod that was deleted and
+// that its StatefulSet no longer asks for. Only a live read shows either.
+type EndIntent struct {
+	Intent  Intent
+	Because reason.Code
 }
 
 // TakePlace keeps a place in the queue for the group: an operation of lockstep's own
@@ -202,7 +204,7 @@ func Acts(steps []Action) bool {
 		switch step.(type) {
 		case DeletePod, Withdraw, AdoptRevision, NoteDecrease, VoidDecrease, StampDownscale, SetReplicas, ReportReplicas:
 			return true
-		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndGrant, TakePlace, Release, Wait:
+		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndIntent, TakePlace, Release, Wait:
 		}
 	}
 	return false

@@ -15,7 +15,7 @@ func (SetReplicas) isAction()     {}
 func (ReportReplicas) isAction()  {}
 func (TellPods) isAction()        {}
 func (NoteAgreed) isAction()      {}
-func (EndGrant) isAction()        {}
+func (EndIntent) isAction()       {}
 func (TakePlace) isAction()       {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
@@ -68,7 +68,7 @@ func (TellPods) Reason() reason.Code { return reason.DownscaleDelayed }
 func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Reason implements Action.
-func (EndGrant) Reason() reason.Code { return reason.EvictionLapsed }
+func (a EndIntent) Reason() reason.Code { return a.Because }
 
 // Reason implements Action.
 func (TakePlace) Reason() reason.Code { return reason.GroupHeld }

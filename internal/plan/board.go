@@ -30,6 +30,7 @@ type standing struct {
 	budget          int
 	down            int       // pods the spec asks for that are missing, not available or noted
 	missing         int       // of those, the ones that do not exist
+	surplusDown     int       // pods beyond the spec that are not available, or noted whether they exist or not
 	notWholeBecause Refusal   // what keeps the zone from being whole; none: it is whole
 	culprit         Refusal   // the pod that is down and says most
 	surplus         Refusal   // a pod beyond what the spec asks for
@@ -111,15 +112,18 @@ func (b *board) survey(zone *Zone) *standing {
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
 		intent, noted := b.activeIntents[pod.Name]
+		objection := b.unavailable(zone, pod, intent, noted)
 		if !zone.Owns(pod.Ordinal) {
 			z.surplus = Refusal{Code: reason.SurplusPods, Pod: pod.Name}
+			if !objection.None() {
+				z.surplusDown++
+			}
 			continue
 		}
 		present++
 		if pod.Ordinal == firstGap {
 			firstGap++
 		}
-		objection := b.unavailable(zone, pod, intent, noted)
 		if !objection.None() {
 			z.down++
 			z.blame(objection)
@@ -133,9 +137,22 @@ func (b *board) survey(zone *Zone) *standing {
 		z.down += z.missing
 		z.blame(Refusal{Code: reason.PodMissing, Pod: PodName(zone.Name, firstGap)})
 	}
+	z.surplusDown += len(b.absentSurplus(zone))
 	z.notWholeBecause = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
 	slices.SortStableFunc(z.candidates, cheapestFirst)
 	return z
+}
+
+// absentSurplus returns the noted pods beyond the spec of a zone that it does not show. The
+// spec may be older than their absence, so they count as down until their intents end.
+func (b *board) absentSurplus(zone *Zone) []string {
+	var names []string
+	for name, intent := range b.activeIntents {
+		if _, present := zone.pod(name); intent.Zone == zone.Name && !present && !zone.Wants(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // blame keeps the objection that says most: a failing pod before all others,
@@ -174,7 +191,7 @@ func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candi
 	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
-	granted := noted && intent.Granted() && !intent.Succeeded(pod.UID, pod.Version)
+	granted := noted && intent.MayTake(pod.UID, pod.Version)
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}

@@ -17,7 +17,7 @@ func Confirms(view, looked Snapshot, steps []Action) bool {
 	}
 	view.Hold.Intents = slices.DeleteFunc(slices.Clone(view.Hold.Intents), func(i Intent) bool {
 		return slices.ContainsFunc(steps, func(step Action) bool {
-			a, ends := step.(EndGrant)
+			a, ends := step.(EndIntent)
 			return ends && a.Intent.UID == i.UID && a.Intent.Since.Equal(i.Since)
 		})
 	})

@@ -146,20 +146,31 @@ func (b *board) evictee(name string) (*standing, Pod, bool) {
 }
 
 func (b *board) eviction(z *standing, pod Pod) eviction {
-	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(z.Replicas)}
+	replicas := b.leastReplicas(z.Zone)
+	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(replicas)}
 	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
 	if b.Unread {
 		e.unclear = Refusal{Code: reason.CacheEmpty}
 	}
 	if e.covered && e.unclear.None() {
-		e.limit = e.budget.Of(z.Replicas)
+		e.limit = e.budget.Of(replicas)
 	}
 	if e.budget.ByPartition() {
 		e.partition, _ = e.budget.PartitionOf(pod.Name)
 	}
 	e.intent, e.hasIntent = b.activeIntents[pod.Name]
-	e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)
+	e.alreadyDown = b.isDown(z, pod)
 	return e
+}
+
+// leastReplicas returns the replicas that percentages of a budget refer to. While the hold
+// notes a downscale of the zone, these are the ones that remain: the zone as cached may not
+// show the downscale yet.
+func (b *board) leastReplicas(z *Zone) int {
+	if d := b.Hold.Decrease; d.Zone == z.Name && d.UID == z.UID {
+		return min(z.Replicas, d.To)
+	}
+	return z.Replicas
 }
 
 // down reports whether nothing is lost by the eviction, so that nobody is asked. What a
@@ -196,11 +207,15 @@ func evictionsBarred(_ *board, e eviction) Refusal {
 }
 
 // alreadyNoted objects to a pod that lockstep itself takes down, and to one whose
-// eviction was granted: it may be under way. Once the grant has lapsed others have
-// their turn, and then it is granted again.
+// eviction was granted: it may be under way. So may an unbound one, whichever pod has the
+// name by now. Once the grant has lapsed others have their turn, and then it is granted
+// again.
 func alreadyNoted(b *board, e eviction) Refusal {
 	switch {
-	case !e.hasIntent, e.intent.UID != e.pod.UID && e.pod.Version > e.intent.Version:
+	case !e.hasIntent:
+		return Refusal{}
+	case e.intent.Unbound:
+	case e.intent.Succeeded(e.pod.UID, e.pod.Version):
 		return Refusal{}
 	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
 		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}

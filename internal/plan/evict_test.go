@@ -117,8 +117,28 @@ func TestEvict(t *testing.T) {
 			"hold free\n waiting downscale/zone-b since 5m seen 36s\n" + three, "yes, noted zone-a-0",
 		},
 		"a zone alone has its budget": {"zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", "yes, noted zone-a-0"},
-		"a pod beyond the spec costs no budget": {
-			"zone-a rev=1 replicas=1 start=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
+		"a pod beyond the spec costs as much as others: the spec may be older than the pod": {
+			"zone-a rev=1 replicas=1 start=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"a pod beyond the spec that is noted counts": {
+			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", "SurplusPods zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"a pod beyond the spec that leaves counts": {
+			"zone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1\n", "SurplusPods zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"a pod beyond the spec that was noted and deleted counts until a live read": {
+			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "PodAboutToLeave zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"and no longer after it": {
+			"live\nhold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"percentages refer to the replicas that a noted downscale leaves": {
+			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"in a partition of another zone a pod that was noted and deleted counts until a live read": {
+			"hold eviction/partitions\n noted zone-b-1 granted partition=zone\nzpdb store regex=\"(zone)-[a-c]-[0-9]+\"\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=1\n zone-b-0 ready@1\n",
+			"PartitionNotWhole (partition zone); 1 pod unknown in partition zone",
 		},
 
 		"where there is no other zone its budget counts, partitions or not": {

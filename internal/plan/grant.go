@@ -1,24 +1,28 @@
 package plan
 
-import "time"
+import (
+	"time"
 
-// endGrants returns the granted evictions that nobody has carried out in time. On
-// caches that is a reason to look, on a live view it is their end.
-func (b *board) endGrants() []Action {
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// endIntents returns the intents that only a live read ends. On caches they are a reason to
+// read the group live.
+func (b *board) endIntents() []Action {
+	cached, live := b.Snapshot, b.Snapshot
+	cached.Live, live.Live = false, true
 	var ended []Action
 	for _, intent := range b.Hold.Intents {
-		if b.overdueGrant(intent) {
-			ended = append(ended, EndGrant{Intent: intent})
+		if !cached.Fate(intent).Counts() || live.Fate(intent).Counts() {
+			continue
 		}
+		because := reason.PodIsGone
+		if _, exists := b.Pod(intent.Pod); exists {
+			because = reason.EvictionLapsed
+		}
+		ended = append(ended, EndIntent{Intent: intent, Because: because})
 	}
 	return ended
-}
-
-// overdueGrant reports whether the pod of a granted eviction stands as if nobody were
-// coming any more.
-func (b *board) overdueGrant(intent Intent) bool {
-	pod, exists := b.Pod(intent.Pod)
-	return intent.Lapsed() && exists && pod.UID == intent.UID && pod.Phase != Leaving && pod.Version >= intent.Version
 }
 
 // grantEnds returns when a granted eviction lapses if nobody carries it out, or the

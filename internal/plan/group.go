@@ -42,7 +42,7 @@ func Group(s Snapshot) []Action {
 	after = append(after, b.reports()...)
 	after = append(dropWritesToRaised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)
-	after = append(after, b.endGrants()...)
+	after = append(after, b.endIntents()...)
 	after = append(after, b.takePlaces(turn)...)
 
 	if len(waits) == 0 {

@@ -199,19 +199,21 @@ func (b *board) heldBy(zone string) bool {
 	return b.Hold.Holder == Rollout.For(zone) || b.Hold.Holder == Downscale.For(zone)
 }
 
-// budgetSpent objects when the deed would leave more pods down than the budget
-// allows, counting each once. It names a pod that spends the budget, since
-// that is what a person wants to know.
-func budgetSpent(_ *board, d disruption) Refusal {
-	after := d.zone.down
+// budgetSpent objects when the deletion would leave more pods down than the budget
+// allows, counting each once. Pods beyond the spec count as well: the spec may be older
+// than they are, or raised before they are gone. It names a pod that spends the budget,
+// since that is what a person wants to know.
+func budgetSpent(b *board, d disruption) Refusal {
+	down := d.zone.down + d.zone.surplusDown
+	after := down
 	if !d.pod.alreadyDown {
 		after++
 	}
 	if after <= d.zone.budget {
 		return Refusal{}
 	}
-	r := d.zone.culprit
-	count := strconv.Itoa(d.zone.down) + " of at most " + strconv.Itoa(d.zone.budget) + " down"
+	r := firstOf(d.zone.culprit, d.zone.surplus, b.leftover(d.zone.Zone))
+	count := strconv.Itoa(down) + " of at most " + strconv.Itoa(d.zone.budget) + " down"
 	if r.Detail != "" {
 		count = r.Detail + ", " + count
 	}

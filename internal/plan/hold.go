@@ -104,13 +104,20 @@ type Intent struct {
 	Trace   string // W3C traceparent of the deed
 
 	// Of a granted eviction, which somebody else carries out:
+	Unbound   bool          // nothing binds it to the pod with that UID: it takes the pod that has the name by then
 	Partition string        // its partition, where partitions count
 	Known     time.Duration // for how long this process has known of it
 }
 
-// Granted reports whether the intent is a granted eviction. Its deed requires the UID
-// and, unlike a deletion of lockstep's own, no version.
+// Granted reports whether the intent is a granted eviction. Its deed requires the UID,
+// unless it is unbound, and, unlike a deletion of lockstep's own, no version.
 func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
+
+// MayTake reports whether a granted eviction may still delete the pod of this UID and
+// version that has the name of the one that is noted.
+func (i Intent) MayTake(uid string, version Version) bool {
+	return i.Granted() && (i.Unbound || !i.Succeeded(uid, version))
+}
 
 // RequestLimit is how long the API server works on a request, admission included.
 // What it was allowed to do happens by then, or never.
@@ -166,6 +173,8 @@ func (f Fate) Counts() bool { return f == Open || f == Pending }
 func (s *Snapshot) Fate(i Intent) Fate {
 	pod, present := s.Pod(i.Pod)
 	switch {
+	case i.Unbound && !(s.Live && i.Lapsed()):
+		return Open
 	case !present:
 		return s.fateOfAbsent(i)
 	case pod.UID == i.UID && i.Granted():
@@ -202,17 +211,39 @@ func (s *Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
 	return Open
 }
 
+// fateOfAbsent says what became of an intent whose pod does not exist. A cached StatefulSet
+// may be older than the absence of its pod and not show yet that its zone was raised, so
+// only a live read ends such an intent (ADR 22).
 func (s *Snapshot) fateOfAbsent(i Intent) Fate {
-	zone, exists := s.Zone(i.Zone)
-	stillWanted := exists && zone.wants(i.Pod)
-	if !stillWanted && s.PodsAt >= i.Version {
+	if s.Live && s.deletedAndUnwanted(i) {
 		return Done
 	}
 	return Open
 }
 
-// wants reports whether the spec asks for a pod of that name.
-func (z *Zone) wants(pod string) bool {
+// DeletedAndUnwanted returns the intents whose pods the snapshot does not show and whose
+// StatefulSets, as the snapshot shows them, do not ask for them. A live read lists
+// StatefulSets once more before it relies on that.
+func (s *Snapshot) DeletedAndUnwanted() []Intent {
+	var found []Intent
+	for _, intent := range s.Hold.Intents {
+		if s.deletedAndUnwanted(intent) {
+			found = append(found, intent)
+		}
+	}
+	return found
+}
+
+func (s *Snapshot) deletedAndUnwanted(i Intent) bool {
+	if _, present := s.Pod(i.Pod); present || s.PodsAt < i.Version {
+		return false
+	}
+	zone, exists := s.Zone(i.Zone)
+	return !exists || !zone.Wants(i.Pod)
+}
+
+// Wants reports whether the spec asks for a pod of that name.
+func (z *Zone) Wants(pod string) bool {
 	ordinal, ok := OrdinalOf(z.Name, pod)
 	return ok && z.Owns(ordinal)
 }

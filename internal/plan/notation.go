@@ -76,8 +76,10 @@ func (r Reference) String() string {
 	return kind + " " + r.Name
 }
 
-// String implements Action: end grant of zone-a-1.
-func (a EndGrant) String() string { return "end grant of " + a.Intent.Pod }
+// String implements Action: end intent of zone-a-1 because EvictionLapsed.
+func (a EndIntent) String() string {
+	return fmt.Sprintf("end intent of %s because %s", a.Intent.Pod, a.Because)
+}
 
 // String implements Action: queue rollout/zone-a.
 func (a TakePlace) String() string {

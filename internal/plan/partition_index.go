@@ -17,6 +17,7 @@ type partitionInZone struct {
 	fresh   int       // those that only have to be Ready for longer
 	until   time.Time // when the last of these has been
 	missing int       // that the spec asks for and that do not exist
+	gone    int       // noted, beyond what the spec asks for, and not there
 	owned   int       // of those that are there, the ones that the spec asks for
 	lost    int       // of these, the ones that are down
 	covered []Pod
@@ -72,6 +73,11 @@ func (b *board) countPartitions(budget DisruptionBudget) partitionIndex {
 	}
 	for zone, z := range b.standings {
 		index.countMissing(z, zone, budget, len(b.standings))
+		for _, name := range b.absentSurplus(z.Zone) {
+			if partition, known := budget.PartitionOf(name); known {
+				index.of(partition, len(b.standings))[zone].gone++
+			}
+		}
 	}
 	return index
 }
@@ -160,8 +166,8 @@ func elsewhere(partition string, parts []partitionInZone, own int) *partitionTal
 			continue
 		}
 		t.NotReady += in.down + in.fresh
-		t.Unknown += in.missing
-		if in.there+in.missing == 0 {
+		t.Unknown += in.missing + in.gone
+		if in.there+in.missing+in.gone == 0 {
 			t.Unknown++ // a partition that a zone does not have is missed there
 		}
 		t.fresh += in.fresh

@@ -67,7 +67,7 @@ func (v Version) String() string { return strconv.FormatUint(uint64(v), 10) }
 type Snapshot struct {
 	Key     Key
 	Now     time.Time
-	Live    bool               // read from the API server just now, not from caches
+	Live    bool               // read from the API server just now, not from caches; StatefulSets at least as new as deletions of noted pods
 	Hold    Hold               // the group's lock
 	Asked   Asked              // what this process asked pods last about a decrease
 	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them

@@ -53,6 +53,7 @@ var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
 	reason.PodLeaving:        tallyHere,
 	reason.PodNotYetStable:   tallyHere,
 	reason.PodAboutToLeave:   tallyHere,
+	reason.SurplusPods:       tallyHere,
 	reason.EvictionUnderway:  tallyHere,
 }
 
@@ -85,5 +86,5 @@ func tallyElsewhere(b *board, e eviction, because Refusal) Tally {
 func tallyHere(_ *board, e eviction, _ Refusal) Tally { return e.zone.tally() }
 
 func (z *standing) tally() Tally {
-	return Tally{NotReady: z.down - z.missing, Unknown: z.missing, In: z.Name}
+	return Tally{NotReady: z.down - z.missing + z.surplusDown, Unknown: z.missing, In: z.Name}
 }

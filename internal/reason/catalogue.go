@@ -20,7 +20,7 @@ var catalogue = []Entry{
 	{EvictionGranted, 15, Deed, "a pod may be evicted: the group's hold says so", "Nothing."},
 	{EvictionLapsed, 16, Deed, "an eviction was granted and the pod was not deleted, so it counts no more; a PodDisruptionBudget or another webhook may have refused it after lockstep", "Usually nothing: whoever evicts asks again. If it lasts: see what else the API server asks about evictions."},
 	{PodIsDown, 17, Deed, "the pod that is evicted is down, so nothing is lost by it", "Nothing."},
-	{PodIsGone, 18, Deed, "the pod that was to be evicted does not exist any more", "Nothing."},
+	{PodIsGone, 18, Deed, "the pod that was to be deleted or evicted does not exist any more", "Nothing."},
 	{PodPinned, 19, Deed, "an eviction was bound to the very pod that is judged", "Nothing."},
 	{GroupCovered, 20, Deed, "the ZoneAwarePodDisruptionBudget covers pods of one group", "Nothing."},
 	{BudgetAlone, 21, Deed, "no other ZoneAwarePodDisruptionBudget covers a pod that this one covers", "Nothing."},

@@ -72,7 +72,10 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			}
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
-		case plan.EndGrant:
+		case plan.EndIntent:
+			if because != reason.EvictionLapsed {
+				continue // the pod was deleted, as was reported before
+			}
 			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "EndEviction"
 			e.note = fmt.Sprintf("the eviction of pod %s counts no more: %s", step.Intent.Pod, sentence(because))
 		case plan.SetReplicas:

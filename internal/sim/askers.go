@@ -19,6 +19,7 @@ type asker struct {
 	noted   bool  // the yes rests on the Lease
 	known   lease // as the webhook has read it
 	look    zones
+	pods    pods  // at askerConfirms
 	record  lease // that the webhook writes
 	shown   slots // in order as the webhook has read it
 }
@@ -31,6 +32,7 @@ const (
 	asking
 	askerReadLease
 	askerReadZones
+	askerConfirms
 	noting
 	approved
 )
@@ -81,7 +83,9 @@ func (e *explorer) admission(w *world, see visit) {
 			m.next.askers[i].at, m.next.askers[i].look = askerReadZones, w.zones
 			see(&m)
 		case askerReadZones:
-			e.judgeDecrease(w, i, see)
+			e.readPodsOfAsker(w, i, see)
+		case askerConfirms:
+			e.confirmForAsker(w, i, see)
 		case noting:
 			e.note(w, i, see)
 		case approved:
@@ -105,10 +109,41 @@ func (e *explorer) beginToJudge(w *world, i int, see visit) {
 	see(&m)
 }
 
-// judgeDecrease reads the pods live and asks the real rules.
+// readPodsOfAsker reads the pods live, and judges unless the zones have to be read once
+// more.
+func (e *explorer) readPodsOfAsker(w *world, i int, see visit) {
+	a := &w.askers[i]
+	read := *w
+	read.askers[i].pods = w.pods
+	if a.known.deletedAndUnwanted(&w.pods, &a.look) == 0 {
+		e.judgeDecrease(&read, i, see)
+		return
+	}
+	m := move{next: read, fair: true, line: func() string { return a.String() + ": reads the pods live" }}
+	m.next.askers[i].at = askerConfirms
+	see(&m)
+}
+
+// confirmForAsker reads the zones once more, and all anew if they ask by now for a pod that
+// was deleted.
+func (e *explorer) confirmForAsker(w *world, i int, see visit) {
+	a := &w.askers[i]
+	if !w.zones.anyWanted(a.known.deletedAndUnwanted(&a.pods, &a.look)) {
+		e.judgeDecrease(w, i, see)
+		return
+	}
+	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string {
+		return a.String() + ": reads the zones again, which ask for a pod that was deleted"
+	}}
+	next := &m.next.askers[i]
+	next.at, next.look, next.pods = askerReadLease, zones{}, pods{}
+	see(&m)
+}
+
+// judgeDecrease asks the real rules about what was read live.
 func (e *explorer) judgeDecrease(w *world, i int, see visit) {
 	a := &w.askers[i]
-	v := e.admit(petition{view{pods: w.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})
+	v := e.admit(petition{view{pods: a.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})
 	m := move{next: *w, fair: true}
 	next := &m.next.askers[i]
 	*next = asker{at: asking, zone: a.zone, to: a.to}
@@ -118,10 +153,10 @@ func (e *explorer) judgeDecrease(w *world, i int, see visit) {
 		m.line = func() string { return a.String() + ": is refused because " + v.refused.String() }
 	case !v.noted:
 		m.exercises = one(decreasesWithoutHold)
-		next.at, next.version, next.shown = approved, a.version, ^down(&w.pods, &a.look)
+		next.at, next.version, next.shown = approved, a.version, ^down(&a.pods, &a.look)
 		m.line = func() string { return a.String() + ": gets a yes without the hold" }
 	default:
-		next.at, next.version, next.shown, next.record = noting, a.version, ^down(&w.pods, &a.look), v.record
+		next.at, next.version, next.shown, next.record = noting, a.version, ^down(&a.pods, &a.look), v.record
 		m.line = func() string { return a.String() + ": gets a yes once it is noted" }
 	}
 	see(&m)

@@ -121,12 +121,14 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 	list.addIntent(&w.lease.intents[slot])
 	list.addIntent(&w.late.record.intents[slot])
 	for i := range w.askers {
+		list.addPod(&w.askers[i].pods[slot])
 		list.addIntent(&w.askers[i].known.intents[slot])
 		list.addIntent(&w.askers[i].record.intents[slot])
 	}
 	for i := range w.evictors {
 		ev := &w.evictors[i]
 		list.addIntent(&ev.paper.intents[slot])
+		list.addPod(&ev.pods[slot])
 		if int(ev.slot) == slot {
 			list.add(&ev.born)
 			list.add(&ev.version)

@@ -31,6 +31,7 @@ type Config struct {
 	Limit      int  // of a budget of evictions; 0: there is none
 	Partitions bool // the budget goes by partitions, which are ordinals
 	Queue      bool // an eviction that is refused waits in the queue
+	Unbound    bool // nothing binds evictions to pods that serve: they take whichever has the name
 
 	Templates []int   // revision that each zone asks for at the start; 1 where missing
 	Pods      [][]int // revision of each zone's pods at the start; 1 where missing
@@ -118,6 +119,9 @@ func (c Config) String() string {
 	}
 	if c.Queue {
 		words = append(words, "queue")
+	}
+	if c.Unbound {
+		words = append(words, "unbound")
 	}
 	if len(c.Bad) > 0 {
 		words = append(words, fmt.Sprintf("bad revisions %v", c.Bad))

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // decision is what an operator does about a view.
@@ -55,7 +56,7 @@ func (e *explorer) ponder(v *view) *decision {
 	}
 	d.beside = v.beside(d.steps)
 	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
-	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { _, is := a.(plan.EndGrant); return is })
+	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Reason() == reason.EvictionLapsed })
 	if holdDecision.Need == hold.Write {
 		d.record = v.written(holdDecision.Record)
 		d.claims = holdDecision.Record.Own
@@ -82,7 +83,7 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
 		case plan.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
-		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.NoteDecrease, plan.EndDecrease, plan.EndIntent, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares here, and nobody reads stamps
 		}
 	}

@@ -45,6 +45,7 @@ const (
 	evictionsByCaches
 	evictionsByStandby
 	evictionsByPartition
+	looksBeginAnew
 	allDimensions
 )
 
@@ -87,6 +88,7 @@ var dimensionNames = [allDimensions]string{
 	evictionsLate:                    "an eviction arrives after its pod was replaced",
 	evictionsByCaches:                "an eviction is granted on caches",
 	evictionsByStandby:               "an eviction is granted by a process that does not lead",
+	looksBeginAnew:                   "a live read begins anew, since a zone asks again for a pod that was deleted",
 	evictionsByPartition:             "pods of one partition are evicted while another partition has pods down",
 }
 

@@ -67,7 +67,23 @@ var evictionWorlds = []*spot{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Lost: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
+	{name: "evictions of two pods of a zone that grows", config: Config{
+		Zones: 1, Replicas: 1, Budget: 1, Operators: 1,
+		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Scale, 0, 2}, {Evict, 0, 1}}},
+	}},
+	{name: "an eviction that nothing binds to its pod, beside a rollout of another zone", config: Config{
+		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Losses: 1, Unbound: true,
+		Tracks: [][]Edit{{{Evict, 0, 0}}},
+	}},
+	{name: "an eviction beside a rollout of a zone that grows", config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
+		Tracks: [][]Edit{{{Scale, 0, 3}, {Evict, 0, 2}}},
+	}},
 
+	{name: "evictions of two pods of a zone that shrinks and grows again", wide: true, config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1,
+		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}, {{Evict, 0, 0}}, {{Evict, 0, 1}}},
+	}},
 	{name: "evictions in two zones, answered by two processes", wide: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Standby: 1, Queue: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Evict, 1, 0}}},

@@ -18,6 +18,7 @@ type evictor struct {
 	paper   lease // as the webhook has read it, or what it writes
 	claims  bool  // what it writes is its process' own from then on
 	look    zones
+	pods    pods  // at confirmingZones
 	joined  slots // down in the live look, and ever since
 	before  slots // as in evidence
 }
@@ -30,13 +31,14 @@ const (
 	wanting
 	leaseRead
 	zonesReadToo
+	confirmingZones
 	granting
 	underway
 )
 
 // answered reports whether a webhook is at work.
 func (ev *evictor) answered() bool {
-	return ev.at == leaseRead || ev.at == zonesReadToo || ev.at == granting
+	return ev.at == leaseRead || ev.at == zonesReadToo || ev.at == confirmingZones || ev.at == granting
 }
 
 // plea is all that a permit depends on.
@@ -95,7 +97,9 @@ func (e *explorer) evictions(w *world, see visit) {
 			m.next.evictors[i].at, m.next.evictors[i].look = zonesReadToo, w.zones
 			see(&m)
 		case zonesReadToo:
-			e.judgeLive(w, i, see)
+			e.readPods(w, i, see)
+		case confirmingZones:
+			e.confirmZones(w, i, see)
 		case granting:
 			e.grant(w, i, see)
 		case underway:
@@ -157,13 +161,43 @@ func (w *world) busy(n int) bool {
 	return false
 }
 
-// judgeLive reads the pods live and asks the real rules.
+// readPods reads the pods live, and judges unless the zones have to be read once more.
+func (e *explorer) readPods(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	read := *w
+	read.evictors[i].pods, read.evictors[i].joined = w.pods, down(&w.pods, &ev.look)
+	if ev.paper.deletedAndUnwanted(&w.pods, &ev.look) == 0 {
+		e.judgeLive(&read, i, see)
+		return
+	}
+	m := move{next: read, fair: true, line: func() string { return ev.String() + ": the webhook reads the pods live" }}
+	m.next.evictors[i].at = confirmingZones
+	see(&m)
+}
+
+// confirmZones reads the zones once more, and all anew if they ask by now for a pod that was
+// deleted.
+func (e *explorer) confirmZones(w *world, i int, see visit) {
+	ev := &w.evictors[i]
+	if !w.zones.anyWanted(ev.paper.deletedAndUnwanted(&ev.pods, &ev.look)) {
+		e.judgeLive(w, i, see)
+		return
+	}
+	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string {
+		return ev.String() + ": the webhook reads the zones again, which ask for a pod that was deleted"
+	}}
+	next := &m.next.evictors[i]
+	next.at, next.look, next.pods, next.joined = leaseRead, zones{}, pods{}, 0
+	see(&m)
+}
+
+// judgeLive asks the real rules about what was read live.
 func (e *explorer) judgeLive(w *world, i int, see visit) {
 	ev := &w.evictors[i]
-	p := e.permit(plea{view{pods: w.pods, zones: ev.look, hold: ev.paper, live: true}, ev.slot, ev.born})
+	p := e.permit(plea{view{pods: ev.pods, zones: ev.look, hold: ev.paper, live: true}, ev.slot, ev.born})
 	looked := *w
 	if o := &looked.operators[ev.by]; !e.rules.Forgetful {
-		o.memory.looked, o.memory.pods, o.memory.zones = true, w.pods.sights(), ev.look.versions()
+		o.memory.looked, o.memory.pods, o.memory.zones = true, ev.pods.sights(), ev.look.versions()
 		e.recall(o)
 	}
 	switch {
@@ -178,7 +212,7 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 	default:
 		m := looked.promise(i, p, operatorNames[ev.by])
 		next := &m.next.evictors[i]
-		next.joined = down(&w.pods, &ev.look)
+		next.joined = ev.joined
 		next.before = (&operator{before: next.joined}).seeing(p.shown, down(&w.pods, &w.zones)).before
 		see(m)
 	}
@@ -301,7 +335,7 @@ func (e *explorer) evict(w *world, i int, see visit) {
 	m := move{next: *w, fair: true, line: func() string { return ev.String() + ": happens" }}
 	m.next.evictors[i] = evictor{}
 	switch {
-	case !p.exists() || p.born != ev.born && !e.rules.Unpinned:
+	case !p.exists() || p.born != ev.born && !e.rules.Unpinned && !e.config.Unbound:
 		m.exercises = one(evictionsLate)
 		m.line = func() string { return ev.String() + ": comes too late, its pod has gone" }
 	case ev.version > 0 && p.version != ev.version:

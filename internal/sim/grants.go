@@ -4,7 +4,7 @@ package sim
 // whoever can has not been answered yet.
 func (e *explorer) grantsAge(w *world, see visit) {
 	for slot, noted := range w.lease.intents {
-		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born {
+		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born && !e.config.Unbound {
 			continue
 		}
 		comes := false
@@ -30,7 +30,7 @@ func (w *world) age(slot int, to grant, what string) *move {
 		}
 	}
 	for i := range m.next.evictors {
-		if ev := &m.next.evictors[i]; ev.at == leaseRead || ev.at == zonesReadToo {
+		if ev := &m.next.evictors[i]; ev.at == leaseRead || ev.at == zonesReadToo || ev.at == confirmingZones {
 			ev.paper = w.evictors[i].paper
 		}
 	}

@@ -45,7 +45,7 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
 	}
 	rule = judge.Deed{
-		Strange:   w.pods[slot].born != ev.born,
+		Strange:   w.pods[slot].born != ev.born && !e.config.Unbound,
 		Elsewhere: elsewhere,
 		Rest:      count(rest),
 		Down:      count(beside),
@@ -72,7 +72,7 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 		}
 	}
 	for i := range w.evictors {
-		if ev := &w.evictors[i]; ev.unnoted(w) {
+		if ev := &w.evictors[i]; ev.unnoted(w, e.config) {
 			return "NoLostIntent", fmt.Sprintf("%s may still be evicted, of which the Lease says %v", podNames[ev.slot], w.lease)
 		}
 	}
@@ -116,9 +116,10 @@ func (w *world) notes(s step) bool {
 
 // unnoted reports whether an eviction can still take effect that the Lease does not
 // account for.
-func (ev *evictor) unnoted(w *world) bool {
+func (ev *evictor) unnoted(w *world, c Config) bool {
 	p := w.pods[ev.slot]
-	return ev.at == underway && ev.version == 0 && p.born == ev.born && p.phase != leaving && !w.notesEviction(ev)
+	takes := p.born == ev.born || c.Unbound
+	return ev.at == underway && ev.version == 0 && p.exists() && takes && p.phase != leaving && !w.notesEviction(ev)
 }
 
 // notesEviction reports whether the Lease covers exactly this eviction.

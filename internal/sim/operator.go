@@ -19,9 +19,12 @@ func (e *explorer) work(w *world, n int, see visit) {
 		next.at, next.look.pods, next.look.down = podsRead, w.pods, down(&w.pods, &w.zones)
 		see(&m)
 	case zonesRead:
-		e.finishLook(w, n, look{zones: w.operators[n].look.zones, pods: w.pods, down: down(&w.pods, &w.operators[n].look.zones)}, see)
+		zones := w.operators[n].look.zones
+		e.readAll(w, n, look{zones: zones, pods: w.pods, down: down(&w.pods, &zones)}, see)
 	case podsRead:
-		e.finishLook(w, n, look{zones: w.zones, pods: w.operators[n].look.pods, down: w.operators[n].look.down}, see)
+		e.readAll(w, n, look{zones: w.zones, pods: w.operators[n].look.pods, down: w.operators[n].look.down}, see)
+	case confirming:
+		e.confirm(w, n, see)
 	case acting:
 		e.send(w, n, nil, see)
 	}
@@ -57,6 +60,36 @@ func (e *explorer) begin(w *world, n int, see visit) {
 			see(m)
 		})
 	}
+}
+
+// readAll plans on what was read live, or reads the zones once more before.
+func (e *explorer) readAll(w *world, n int, read look, see visit) {
+	record, _ := w.operators[n].underlying()
+	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
+		e.finishLook(w, n, read, see)
+		return
+	}
+	m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": has seen both live" }}
+	next := &m.next.operators[n]
+	next.at, next.look.zones, next.look.pods, next.look.down = confirming, read.zones, read.pods, read.down
+	see(&m)
+}
+
+// confirm reads the zones once more. The look begins anew if they ask by now for a pod that
+// was deleted.
+func (e *explorer) confirm(w *world, n int, see visit) {
+	read := w.operators[n].look
+	record, _ := w.operators[n].underlying()
+	if !w.zones.anyWanted(record.deletedAndUnwanted(&read.pods, &read.zones)) {
+		e.finishLook(w, n, read, see)
+		return
+	}
+	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string {
+		return operatorNames[n] + ": reads the zones again, which ask for a pod that was deleted"
+	}}
+	next := &m.next.operators[n]
+	next.at, next.look.zones, next.look.pods, next.look.down = looking, zones{}, pods{}, 0
+	see(&m)
 }
 
 // finishLook plans on what was read live, the last of it just now.

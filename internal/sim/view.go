@@ -103,7 +103,7 @@ func (v *view) record(c Config) plan.Hold {
 			noted := plan.Intent{
 				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.born], Version: v.version(slot, i.version),
 			}
-			i.grant.tell(&noted, c.Partitions)
+			i.grant.tell(&noted, c)
 			h.Intents = append(h.Intents, noted)
 		}
 	}
@@ -112,7 +112,7 @@ func (v *view) record(c Config) plan.Hold {
 }
 
 // tell adds what an intent says of a granted eviction.
-func (g grant) tell(i *plan.Intent, byPartition bool) {
+func (g grant) tell(i *plan.Intent, c Config) {
 	var age time.Duration
 	switch g {
 	case ownDeed:
@@ -121,8 +121,8 @@ func (g grant) tell(i *plan.Intent, byPartition bool) {
 	case timeOver:
 		age = plan.GrantLimit
 	}
-	i.Cause, i.Since, i.Known = reason.EvictionGranted, today.Add(-age), age
-	if byPartition {
+	i.Cause, i.Since, i.Known, i.Unbound = reason.EvictionGranted, today.Add(-age), age, c.Unbound
+	if c.Partitions {
 		i.Partition = numbers[ordinalOf(slotNumber(i.Pod))]
 	}
 }

@@ -127,7 +127,29 @@ func zoneOf(slot int) int    { return slot / maxPods }
 func ordinalOf(slot int) int { return slot % maxPods }
 
 // wanted reports whether a zone's users ask for the ordinal.
-func (z zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
+func (z *zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
+
+// anyWanted reports whether users ask for one of some pods.
+func (z *zones) anyWanted(of slots) bool {
+	for slot := range maxSlots {
+		if of.has(slot) && z.wanted(slot) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletedAndUnwanted returns the noted pods that do not exist and that the zones do not ask
+// for.
+func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
+	var set slots
+	for slot, i := range l.intents {
+		if i.born > 0 && !p[slot].exists() && !z.wanted(slot) {
+			set = set.with(slot)
+		}
+	}
+	return set
+}
 
 // down returns the wanted pods that do not serve.
 func down(p *pods, z *zones) slots {

@@ -133,8 +133,8 @@ func TestReconcile(t *testing.T) {
 		},
 		"a grant that has lapsed keeps no takedown from its look": {
 			cached: lapsed + outdated + other, live: "live\n" + lapsed + outdated + other, want: loop.After(hold.RenewEvery), looks: 1,
-			ran:      []string{"delete zone-a-0 of zone-a because OutdatedRevision; end grant of zone-b-0 (write rollout/zone-a with zone-a-0)"},
-			reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision; end grant of zone-b-0"},
+			ran:      []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed (write rollout/zone-a with zone-a-0)"},
+			reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed"},
 		},
 		"a look that shows no need comes to nothing": {
 			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},

@@ -161,7 +161,7 @@ func zoneOf(step plan.Action) string {
 		return a.Intent.Zone
 	case plan.AdoptRevision:
 		return a.Zone
-	case plan.EndGrant:
+	case plan.EndIntent:
 		return a.Intent.Zone
 	case plan.TakePlace:
 		return a.Waiting.Zone

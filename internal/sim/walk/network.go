@@ -2,6 +2,7 @@ package walk
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -174,7 +175,7 @@ func (p *process) lookUnder(g *group, held plan.Hold, done func(plan.Snapshot, e
 			}
 		}
 		s.Now = p.wallNow()
-		done(s, nil)
+		p.confirm(g, s, done)
 	}
 	listPods := func() {
 		for n := range g.zones {
@@ -197,6 +198,29 @@ func (p *process) lookUnder(g *group, held plan.Hold, done func(plan.Snapshot, e
 			listPods()
 		}
 		finish()
+	})
+}
+
+// confirm lists the zones once more if the look rests on their not asking for a pod that was
+// deleted. The look begins anew if they ask for it by now.
+func (p *process) confirm(g *group, s plan.Snapshot, done func(plan.Snapshot, error)) {
+	deleted := s.DeletedAndUnwanted()
+	if len(deleted) == 0 {
+		done(s, nil)
+		return
+	}
+	send(p, func() (listed, error) { return listed{zones: g.sets()}, nil }, func(l listed, err error) {
+		wanted := slices.ContainsFunc(l.zones, func(z plan.Zone) bool {
+			return slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
+		})
+		switch {
+		case err != nil:
+			done(plan.Snapshot{}, err)
+		case wanted:
+			p.lookUnder(g, s.Hold, done)
+		default:
+			done(s, nil)
+		}
 	})
 }
 

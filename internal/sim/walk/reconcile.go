@@ -191,7 +191,7 @@ func (r *round) run(done func(error)) {
 			writes = append(writes, r.patch(voids, a.Decrease.Zone, a.Decrease.Version, func(*zone) {}))
 		case plan.StampDownscale:
 			writes = append(writes, r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
-		case plan.EndGrant:
+		case plan.EndIntent:
 			r.report.Deeds[lapses]++
 		case plan.TakePlace:
 			r.report.Deeds[places]++

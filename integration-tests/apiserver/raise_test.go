@@ -1,0 +1,44 @@
+package apiserver_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// A replica that only answers webhooks sees the pods of a raised zone before it sees that the
+// zone was raised. These pods count against the budget all the same.
+func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
+	t.Parallel()
+	e := newDrainable(t)
+	leader := e.startReplica()
+	proxy, late := e.proxied()
+	proxy.DelayWatches("statefulsets", 12*time.Second)
+	e.kubeconfig = late
+	answering := e.startReplica()
+	e.guardBy(leader, answering)
+	e.replicas = []*operator{answering}
+	e.leads()
+
+	e.create(zone("zone-a", 1, goneAfter(9*time.Second)))
+	e.eventually("the replica sees the zone", func(present) error { return e.evictOnTrial("zone-a-0") })
+	if err := e.evicts(t.Context(), "zone-a-0", nil); err != nil {
+		t.Fatal(err)
+	}
+	e.change("zone-a", replicas(2))
+	e.eventually("the new pod serves", func(now present) error {
+		if pod := now.pods["zone-a-1"]; pod == nil || !judge.PodOf(pod).Up() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if err := e.evicts(t.Context(), "zone-a-1", nil); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("eviction of zone-a-1 while zone-a-0 is down: got %v, want 429", err)
+	}
+	e.eventually("its turn comes", func(present) error { return e.evicts(t.Context(), "zone-a-1", nil) })
+	e.settled()
+}
