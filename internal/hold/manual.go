@@ -68,9 +68,9 @@ func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
 }
 
 // untilOf returns when somebody from outside holds no more by himself. Operations of
-// lockstep's end with an event.
+// lockstep's, of newer versions too, end with an event.
 func untilOf(h plan.Hold) time.Time {
-	if h.Holder.Foreign() {
+	if h.Holder.Foreign() && !h.Holder.Newer() {
 		return h.ExpiresAt()
 	}
 	return time.Time{}

@@ -41,6 +41,7 @@ type Store struct {
 	mu       sync.Mutex
 	written  map[plan.Key]reply
 	grants   grants
+	renewals renewals
 	rollouts map[plan.Key]*remembered
 }
 
@@ -63,6 +64,7 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 		actor:    actor,
 		written:  map[plan.Key]reply{},
 		grants:   grants{},
+		renewals: renewals{},
 		rollouts: map[plan.Key]*remembered{},
 	}
 	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
@@ -92,6 +94,7 @@ func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grants.date(key, record.Intents, time.Now())
+	s.renewals.date(key, &record, time.Now())
 	record.Rollouts = s.remembers(key, lease)
 	return record
 }

@@ -18,6 +18,16 @@ var intents = []Mutant{
 		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
 	},
 	{
+		Name:  "hold of a newer version that lapses while it notes a pod",
+		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "return h.Unrenewed"}},
+		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-1",
+	},
+	{
+		Name:  "hold of a newer version that lapses by its written time alone",
+		Edits: []Edit{{planHold, "h.Decrease.None() && h.Unrenewed >= h.Duration", "h.Decrease.None()"}},
+		Test:  "internal/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
+	},
+	{
 		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
 		Edits: []Edit{{look, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
 		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",

@@ -24,6 +24,7 @@ const (
 	invariantGrant = "internal/invariant/grant.go"
 	invariantCheck = "internal/invariant/invariant.go"
 	store          = "internal/lease/store.go"
+	look           = "internal/observe/look.go"
 
 	admit         = "internal/plan/admit.go"
 	board         = "internal/plan/board.go"

@@ -49,7 +49,7 @@ const readsUntilConfirmed = 3
 // where the hold has changed since (ADR 13).
 //
 // If the snapshot rests on StatefulSets that do not ask for a noted pod which was deleted,
-// they were listed once more after the pods and still did not (ADR 22).
+// they were listed once more after the pods and still did not (ADR 24).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()

@@ -72,16 +72,34 @@ func TestWhatALookAsksFor(t *testing.T) {
 	}
 }
 
-// raiser lets a StatefulSet ask for more replicas each time pods have been listed.
+// raiser lets a StatefulSet ask for more replicas each time pods have been listed. It answers
+// a list of pods after the list of StatefulSets that is requested with it.
 type raiser struct {
 	library *library
 	set     *appsv1.StatefulSet
-	times   int
+	raises  int
+	times   int // of these, how often it still will
+
+	answered chan struct{} // one for each list of StatefulSets that was answered
+}
+
+func newRaiser(set *appsv1.StatefulSet, times int) *raiser {
+	return &raiser{library: newLibrary(set), set: set, raises: times, times: times, answered: make(chan struct{}, 2*readsUntilConfirmed)}
 }
 
 func (s *raiser) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/statefulsets"):
+		defer func() { s.answered <- struct{}{} }()
+		return s.library.RoundTrip(r)
+	case !strings.HasSuffix(r.URL.Path, "/pods"):
+		return s.library.RoundTrip(r) // of one noted pod
+	}
+	if <-s.answered; s.times < s.raises {
+		<-s.answered // the list that confirmed the read before
+	}
 	answer, err := s.library.RoundTrip(r)
-	if strings.HasSuffix(r.URL.Path, "/pods") && s.times > 0 {
+	if s.times > 0 {
 		s.times--
 		*s.set.Spec.Replicas++
 	}
@@ -90,7 +108,7 @@ func (s *raiser) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T) {
 	set := newSet("zone-a", func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
-	server := &raiser{library: newLibrary(set), set: set, times: 1}
+	server := newRaiser(set, 1)
 	o := newObserver(t, apitest.Client(t, server))
 	show(o, set)
 	held := plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}
@@ -110,7 +128,7 @@ func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T
 
 func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
 	set := newSet("zone-a", func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
-	server := &raiser{library: newLibrary(set), set: set, times: 9}
+	server := newRaiser(set, 9)
 	o := newObserver(t, apitest.Client(t, server))
 	show(o, set)
 	var intents []plan.Intent

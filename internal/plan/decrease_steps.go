@@ -18,7 +18,7 @@ import (
 //	Admitted, a webhook's   recall, where its update does not come
 func (b *board) shrink() []Action {
 	switch d := b.Hold.Decrease; {
-	case b.Hold.Unreadable != "" || b.Key.Covered:
+	case b.Hold.Unreadable != "" || b.Key.Covered || b.Hold.Respected(b.Now):
 		return nil
 	case d.None():
 		if steps := b.undoOrphanedPreparation(); steps != nil {

@@ -9,6 +9,9 @@ import (
 // endIntents returns the intents that only a live read ends. On caches they are a reason to
 // read the group live.
 func (b *board) endIntents() []Action {
+	if b.Hold.Respected(b.Now) {
+		return nil
+	}
 	cached, live := b.Snapshot, b.Snapshot
 	cached.Live, live.Live = false, true
 	var ended []Action

@@ -100,6 +100,9 @@ func (b *board) withdrawals(deeds []Action) []Action {
 			wanted[d.Pod] = true
 		}
 	}
+	if b.Hold.Respected(b.Now) {
+		return nil
+	}
 	var withdrawn []Action
 	for _, intent := range b.Hold.Intents {
 		if b.Fate(intent) == Pending && !wanted[intent.Pod] {

@@ -149,6 +149,9 @@ func (b *board) foreignHold() Refusal {
 	if b.Hold.Lapsed(b.Now) {
 		return Refusal{} // its intents were asked about before
 	}
+	if b.Hold.Holder.Newer() {
+		return Refusal{Code: reason.GroupHeld, Detail: "held by a newer version of lockstep"}
+	}
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 

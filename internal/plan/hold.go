@@ -27,6 +27,7 @@ type Hold struct {
 	Agreed      map[string]Agreement // which pods agreed to leave after a delay, by zone
 	Trace       string               // W3C traceparent of the rollout
 	Rollouts    Rollouts             // for people; to be read only, since snapshots share it
+	Unrenewed   time.Duration        // for how long this process has seen no renewal, where the holder is Newer
 	Unreadable  string               // why the intents could not be read; such a hold is respected
 }
 
@@ -48,8 +49,21 @@ func (h Hold) ExpiresAt() time.Time {
 }
 
 // Lapsed reports whether a foreign holder's time is over. The name stays on the Lease and
-// blocks nobody.
-func (h Hold) Lapsed(now time.Time) bool { return h.Holder.Foreign() && h.Expired(now) }
+// blocks nobody. An operation of a newer version of lockstep never lapses while the Lease
+// notes anything, nor while this process sees renewals, whatever their time.
+func (h Hold) Lapsed(now time.Time) bool {
+	switch {
+	case !h.Holder.Foreign() || !h.Expired(now):
+		return false
+	case h.Holder.Newer():
+		return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed >= h.Duration
+	}
+	return true
+}
+
+// Respected reports whether an operation of a newer version of lockstep has the hold. What
+// it has noted is then neither ended nor written over.
+func (h Hold) Respected(now time.Time) bool { return h.Holder.Newer() && !h.Lapsed(now) }
 
 // Holder names an operation in a zone, never a process: "rollout/zone-a".
 type Holder string
@@ -90,6 +104,16 @@ func (h Holder) Foreign() bool {
 		return false
 	}
 	return !h.Free()
+}
+
+// Newer reports whether the holder is an operation that this version of lockstep does not
+// know, of the kinds that newer versions have. Its intents cannot be judged here.
+func (h Holder) Newer() bool {
+	switch h.Operation() {
+	case "progressive", "statefulcluster", "replicated":
+		return true
+	}
+	return false
 }
 
 // Intent notes a pod that is about to be taken down or on its way back. It is
@@ -213,7 +237,7 @@ func (s *Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
 
 // fateOfAbsent says what became of an intent whose pod does not exist. A cached StatefulSet
 // may be older than the absence of its pod and not show yet that its zone was raised, so
-// only a live read ends such an intent (ADR 22).
+// only a live read ends such an intent (ADR 24).
 func (s *Snapshot) fateOfAbsent(i Intent) Fate {
 	if s.Live && s.deletedAndUnwanted(i) {
 		return Done
