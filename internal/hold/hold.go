@@ -45,11 +45,11 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	deeds := plan.Only[plan.DeletePod](steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
-	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || forgetsZones(steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
 		return Decision{Need: Look}
 	case len(deeds) > 0:
 		decision := decideDeletes(s, deeds, decrease)
-		if decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps)) && s.Hold.Unreadable == "" {
+		if decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == "" {
 			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 		}
 		return decision
@@ -57,9 +57,9 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{} // what cannot be read is never written over
 	case plan.Has[plan.Release](steps):
 		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
-	case changes || plan.Has[plan.EndIntent](steps):
+	case changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps):
 		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
-	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
+	case len(s.Zones) == 0 && len(s.Left) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
 	case renewalDue(s):
 		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), decrease)}
@@ -69,6 +69,17 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		}
 	}
 	return Decision{}
+}
+
+// forgetsZones reports whether zones that left the group are forgotten: only a live read
+// shows that none of their pods is left.
+func forgetsZones(steps []plan.Action) bool {
+	for _, step := range plan.Only[plan.NoteZones](steps) {
+		if len(step.Gone) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // nextDecrease returns the decrease that the hold notes after these steps, and
@@ -93,7 +104,7 @@ func asksPods(steps []plan.Action) bool {
 		case plan.PreparePods, plan.UndoPreparation:
 			return true
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.TakePlace, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
 		}
 	}
 	return false

@@ -141,6 +141,7 @@ zone-a rev=2 current=1
 	want := plan.Hold{
 		Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration, Transitions: 5,
 		Trace: "00-abc", Intents: []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
+		Members: []plan.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
 		Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{
 			{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
 		}}},

@@ -19,6 +19,7 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decre
 	}
 	next.Holder = holder
 	next.Intents = noted
+	next.Members = plan.Remembered(*s)
 	next.Decrease = decrease
 	next.Downscaled = downscaled(s, decrease)
 	next.GivenUp = givenUp(s, decrease)

@@ -20,6 +20,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
 	"k8s.io/client-go/kubernetes"
@@ -56,7 +57,7 @@ type reply struct {
 // NewStore returns a Store over the Leases of one namespace, or of all when
 // namespace is empty. The actor is recorded on each write, for people.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
-	indexers := cache.Indexers{byNotedPod: indexByNotedPod, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	indexers := cache.Indexers{byNotedPod: indexByNotedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	holdsOnly := func(o *metav1.ListOptions) { o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup }
 	s := &Store{
 		client:   client,
@@ -214,7 +215,16 @@ func watched(lease *coordinationv1.Lease) bool {
 
 // Noting returns the groups of a namespace whose hold notes a pod of that name.
 func (s *Store) Noting(namespace, pod string) []plan.Key {
-	leases, err := s.informer.GetIndexer().ByIndex(byNotedPod, namespace+"/"+pod)
+	return s.having(byNotedPod, namespace+"/"+pod)
+}
+
+// Remembering returns the groups of a namespace whose hold remembers a zone of that name.
+func (s *Store) Remembering(namespace, zone string) []plan.Key {
+	return s.having(byMember, namespace+"/"+zone)
+}
+
+func (s *Store) having(index, value string) []plan.Key {
+	leases, err := s.informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
 		return nil // the index exists: NewStore made it
 	}
@@ -229,8 +239,28 @@ func (s *Store) Noting(namespace, pod string) []plan.Key {
 	return keys
 }
 
-// byNotedPod is the index of Leases by namespace and name of the pods they note.
-const byNotedPod = "noted"
+// Indexes of Leases: by namespace and name of the pods that they note, and of the zones that
+// they remember.
+const (
+	byNotedPod = "noted"
+	byMember   = "member"
+)
+
+func indexByMember(object any) ([]string, error) {
+	lease, ok := object.(*coordinationv1.Lease)
+	if !ok {
+		return nil, nil
+	}
+	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
+	if err != nil {
+		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and remembers nothing
+	}
+	var names []string
+	for _, m := range zones {
+		names = append(names, lease.Namespace+"/"+m.Zone)
+	}
+	return names, nil
+}
 
 func indexByNotedPod(object any) ([]string, error) {
 	lease, ok := object.(*coordinationv1.Lease)
@@ -290,10 +320,11 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	if lease.Spec.AcquireTime != nil && !h.Holder.Free() {
 		h.Since = lease.Spec.AcquireTime.Time
 	}
-	var noted, times error
+	var noted, times, zones error
 	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
-	if err := cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil {
+	h.Members, zones = hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
+	if err := cmp.Or(noted, times, zones, wrongCall(h.Decrease.Call), wrongSelector(h.Members)); err != nil {
 		h.Unreadable = err.Error()
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
@@ -301,6 +332,16 @@ func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
 	maps.DeleteFunc(h.Agreed, func(_ string, a plan.Agreement) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
+}
+
+// wrongSelector objects to a text that no StatefulSet can have as a selector.
+func wrongSelector(zones []plan.Member) error {
+	for _, m := range zones {
+		if _, err := labels.Parse(m.Selector); err != nil {
+			return fmt.Errorf("read zones: selector of %q: %w", m.Zone, err)
+		}
+	}
+	return nil
 }
 
 // wrongCall objects to a call that no annotation can have asked for: whoever may
@@ -331,6 +372,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	}
 	next.Annotations = with(next.Annotations, whose, key.Group)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
+	next.Annotations = with(next.Annotations, contract.ZonesAnnotation, hold.FormatMembers(record.Members))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
 	next.Annotations = with(next.Annotations, contract.GivenUpAnnotation, hold.FormatTimes(record.GivenUp))
 	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAgreed(record.Agreed))

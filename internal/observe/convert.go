@@ -126,6 +126,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		Name:            set.Name,
 		UID:             string(set.UID),
 		Version:         versionOf(set),
+		Selector:        selectorOf(set),
 		Generation:      set.Generation,
 		Replicas:        1,
 		MinReady:        time.Duration(set.Spec.MinReadySeconds) * time.Second,
@@ -199,6 +200,18 @@ func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 	}
 	ordinal, ok = plan.OrdinalOf(owner.Name, pod.Name)
 	return string(owner.UID), ordinal, ok
+}
+
+// PodNameLabel is on every pod of a StatefulSet, and stays when it is orphaned.
+const podNameLabel = "statefulset.kubernetes.io/pod-name"
+
+// orphanOf returns the ordinal of a pod that a StatefulSet made and that nothing controls.
+func orphanOf(pod *corev1.Pod) (ordinal int, ok bool) {
+	if pod.Labels[podNameLabel] != pod.Name || metav1.GetControllerOfNoCopy(pod) != nil {
+		return 0, false
+	}
+	_, ordinal, ok = plan.ParentOf(pod.Name)
+	return ordinal, ok
 }
 
 func versionOf(object interface{ GetResourceVersion() string }) plan.Version {

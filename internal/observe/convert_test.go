@@ -127,7 +127,7 @@ func TestAPodIsConvertedWhole(t *testing.T) {
 
 func TestZoneOfAStatefulSet(t *testing.T) {
 	settled := plan.Zone{
-		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Generation: 3, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
+		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Selector: "set=zone-a", Generation: 3, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
 		Observed: true, OnDelete: true,
 	}
 	for sentence, tc := range map[string]struct {

@@ -62,6 +62,11 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 		for _, key := range o.coveredBy(r) {
 			enqueue(key)
 		}
+		for _, key := range o.holds.Remembering(r.namespace, r.zone.Name) {
+			if !r.held() || key != r.key() {
+				enqueue(key)
+			}
+		}
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: concern,
@@ -117,15 +122,24 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 }
 
 // concernedBy returns the group of the StatefulSet that controls the pod, and
-// groups that the pod's StatefulSet has left with the pod still noted. A pod
-// that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
+// groups that the pod's StatefulSet has left with the pod still noted, or that remember
+// it. A pod that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
 // own event follows.
 func (o *Observer) concernedBy(r keptPod) []plan.Key {
 	keys := o.holds.Noting(r.home())
-	if r.controller() == "" {
-		return keys
+	var sets []*zoneRecord
+	if r.controller() != "" {
+		sets = lookup[*zoneRecord](o.zones, byUID, r.controller())
 	}
-	for _, z := range lookup[*zoneRecord](o.zones, byUID, r.controller()) {
+	if member, is := r.(*podRecord); is && !slices.ContainsFunc(sets, func(z *zoneRecord) bool { return z.grouped }) {
+		parent, _, _ := plan.ParentOf(member.pod.Name)
+		for _, key := range o.holds.Remembering(member.namespace(), parent) {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	for _, z := range sets {
 		if z.held() && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())
 		}

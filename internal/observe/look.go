@@ -108,6 +108,9 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 		}
 		s.Zones = append(s.Zones, z)
 	}
+	if err := o.liveLeft(ctx, &s); err != nil {
+		return plan.Snapshot{}, err
+	}
 	if err := o.liveStrays(ctx, &s); err != nil {
 		return plan.Snapshot{}, err
 	}
@@ -175,7 +178,7 @@ func selecting(key plan.Key) (metav1.ListOptions, error) {
 func (o *Observer) cachedSelectors(key plan.Key) []string {
 	var selectors []string
 	for _, r := range o.zonesOf(key) {
-		selectors = append(selectors, r.selector)
+		selectors = append(selectors, r.zone.Selector)
 	}
 	return selectors
 }
@@ -250,10 +253,7 @@ func (o *Observer) livePod(ctx context.Context, namespace, name string) (plan.Po
 	if err != nil || !exists {
 		return plan.Pod{}, false, err
 	}
-	if _, ordinal, ok := memberOf(pod); ok {
-		return podOf(pod, ordinal), true, nil
-	}
-	return strangerOf(pod), true, nil
+	return keep(pod).view(), true, nil
 }
 
 func (o *Observer) readPod(ctx context.Context, namespace, name string) (*corev1.Pod, bool, error) {

@@ -22,15 +22,20 @@ type Set struct {
 
 // Set returns a StatefulSet from the cache. It makes no request.
 func (o *Observer) Set(namespace, name string) (Set, bool) {
-	item, exists, err := o.zones.GetStore().GetByKey(namespace + "/" + name)
-	if err != nil || !exists {
-		return Set{}, false
-	}
-	r, ok := item.(*zoneRecord)
-	if !ok {
+	r, exists := o.zone(namespace, name)
+	if !exists {
 		return Set{}, false
 	}
 	return setOf(r), true
+}
+
+func (o *Observer) zone(namespace, name string) (r *zoneRecord, exists bool) {
+	item, exists, err := o.zones.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil || !exists {
+		return nil, false
+	}
+	r, ok := item.(*zoneRecord)
+	return r, ok
 }
 
 // LiveSet reads a StatefulSet from the API server.
@@ -83,19 +88,43 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 	return o.place(keep(pod)), true, nil
 }
 
+// placeOrphan finds out under which hold a pod without a controller is evicted: that of the
+// group which remembers the StatefulSet that made it. If there is such a StatefulSet, it is
+// about to adopt the pod, and nobody can tell before.
+func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
+	r, is := kept.(*podRecord)
+	if !is {
+		return pod
+	}
+	namespace, name := r.home()
+	parent, _, _ := plan.ParentOf(name)
+	if set, exists := o.zone(namespace, parent); exists && set.grouped {
+		pod.Unplaced = true
+		return pod
+	}
+	if keys := o.holds.Remembering(namespace, parent); len(keys) > 0 {
+		pod.Held, pod.Key = true, keys[0]
+	}
+	return pod
+}
+
 // place finds out under which hold a pod is taken down: that of its group or, where
 // its StatefulSet has none, of the first budget that covers it. Other pods are nobody's.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
 	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Leaving: view.Phase == plan.Leaving}
 	if kept.controller() == "" {
-		return pod
+		return o.placeOrphan(kept, pod)
 	}
 	sets := lookup[*zoneRecord](o.zones, byUID, kept.controller())
 	pod.Unplaced = len(sets) == 0
 	for _, set := range sets {
 		if set.grouped {
 			pod.Held, pod.Key = true, set.key()
+			continue
+		}
+		if keys := o.holds.Remembering(set.namespace, set.zone.Name); len(keys) > 0 {
+			pod.Held, pod.Key = true, keys[0]
 			continue
 		}
 		if covering := plan.Covering(o.budgetsOf(set.namespace), view); len(covering) > 0 {

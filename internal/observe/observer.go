@@ -73,6 +73,7 @@ type Observer struct {
 // Names of indexes.
 const (
 	byOwner     = "owner"     // pods by the UID of their StatefulSet
+	byParent    = "parent"    // orphaned pods by namespace and name of the StatefulSet that made them
 	byGroup     = "group"     // zones by the key of their group
 	byUID       = "uid"       // zones by UID
 	byReference = "reference" // zones by the resource whose replicas they take over
@@ -92,7 +93,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		messages:     opts.Messages,
 		preparations: opts.Preparations,
 		budgets:      opts.Budgets,
-		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods}), // no index by namespace: it costs, and nobody asks
+		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods, byParent: indexOrphans}), // no index by namespace: it costs, and nobody asks
 		zones:        factory.Apps().V1().StatefulSets().Informer(),
 		scales:       opts.Scales,
 		now:          opts.Now,
@@ -134,6 +135,15 @@ func indexPods(object any) ([]string, error) {
 		return []string{r.controller()}, nil
 	}
 	return nil, nil
+}
+
+func indexOrphans(object any) ([]string, error) {
+	r, ok := object.(*podRecord)
+	if !ok || r.controller() != "" {
+		return nil, nil
+	}
+	parent, _, _ := plan.ParentOf(r.pod.Name)
+	return []string{r.namespace() + "/" + parent}, nil
 }
 
 func indexByGroup(object any) ([]string, error) {

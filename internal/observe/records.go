@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// podRecord is what the cache keeps of a pod of a StatefulSet.
+// podRecord is what the cache keeps of a pod of a StatefulSet, orphaned or not.
 type podRecord struct {
 	kin kin
 	pod plan.Pod
@@ -27,7 +27,7 @@ type kin struct{ shared unique.Handle[kinship] }
 
 type kinship struct {
 	namespace string
-	owner     string // UID of the StatefulSet
+	owner     string // UID of the StatefulSet; empty: the pod is orphaned
 	revision  string
 }
 
@@ -106,9 +106,8 @@ func (r *strangerRecord) controller() string { return "" }
 type zoneRecord struct {
 	namespace string
 	group     string
-	grouped   bool // the label exists; its value may be empty
-	barred    bool // its label forbids it to shrink
-	selector  string
+	grouped   bool        // the label exists; its value may be empty
+	barred    bool        // its label forbids it to shrink
 	labels    plan.Labels // its own
 	podLabels plan.Labels // of its template
 	zone      plan.Zone
@@ -190,20 +189,22 @@ func trimPod(object any) (any, error) {
 
 // keep converts a pod to what the cache keeps of it.
 func keep(pod *corev1.Pod) keptPod {
-	owner, ordinal, ok := memberOf(pod)
-	if !ok {
-		return newStranger(pod)
+	if owner, ordinal, ok := memberOf(pod); ok {
+		return newPodRecord(pod.Namespace, owner, podOf(pod, ordinal))
 	}
-	return newPodRecord(pod.Namespace, owner, podOf(pod, ordinal))
+	if ordinal, ok := orphanOf(pod); ok {
+		return newPodRecord(pod.Namespace, "", podOf(pod, ordinal))
+	}
+	return newStranger(pod)
 }
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {
 	group, grouped := o.Labels[contract.GroupLabel]
 	r := &zoneRecord{
-		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels), selector: selectorOf(o),
+		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels),
 		labels: plan.LabelsOf(o.Labels), podLabels: plan.LabelsOf(o.Spec.Template.Labels), zone: zoneOf(o),
 	}
-	pack(&r.namespace, &r.group, &r.selector, &r.zone.Name, &r.zone.UID, &r.zone.UpdateRevision, &r.zone.CurrentRevision, &r.zone.Leader)
+	pack(&r.namespace, &r.group, &r.zone.Selector, &r.zone.Name, &r.zone.UID, &r.zone.UpdateRevision, &r.zone.CurrentRevision, &r.zone.Leader)
 	return r
 }
 

@@ -149,7 +149,7 @@ func TestMemoryPerPod(t *testing.T) {
 		most   uint64 // bytes
 	}{
 		"a pod of a StatefulSet": {func(*corev1.Pod) {}, 480},
-		"any other pod":          {ownedBy(), 250},
+		"any other pod":          {ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "uid-of-web", Controller: new(true)}), 250},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byOwner: indexPods})

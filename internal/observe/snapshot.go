@@ -26,6 +26,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		z.Elsewhere = key.Covered && r.grouped
 		s.Zones = append(s.Zones, z)
 	}
+	s.Left = o.cachedLeft(key, &s)
 	for _, name := range strays(s) {
 		if pod, ok := o.cachedPod(key.Namespace, name); ok {
 			s.Strays = append(s.Strays, pod)

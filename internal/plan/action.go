@@ -142,6 +142,12 @@ type EndIntent struct {
 	Because reason.Code
 }
 
+// NoteZones brings up to date which zones of the group the hold remembers.
+type NoteZones struct {
+	Joined []string // zones that it does not remember yet
+	Gone   []string // zones that left the group and are settled; only a live read shows that
+}
+
 // TakePlace keeps a place in the queue for the group: an operation of lockstep's own
 // waits for evictions.
 type TakePlace struct {
@@ -204,7 +210,7 @@ func Acts(steps []Action) bool {
 		switch step.(type) {
 		case DeletePod, Withdraw, AdoptRevision, NoteDecrease, VoidDecrease, StampDownscale, SetReplicas, ReportReplicas:
 			return true
-		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndIntent, TakePlace, Release, Wait:
+		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndIntent, NoteZones, TakePlace, Release, Wait:
 		}
 	}
 	return false

@@ -16,6 +16,7 @@ func (ReportReplicas) isAction()  {}
 func (TellPods) isAction()        {}
 func (NoteAgreed) isAction()      {}
 func (EndIntent) isAction()       {}
+func (NoteZones) isAction()       {}
 func (TakePlace) isAction()       {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
@@ -69,6 +70,14 @@ func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Reason implements Action.
 func (a EndIntent) Reason() reason.Code { return a.Because }
+
+// Reason implements Action.
+func (a NoteZones) Reason() reason.Code {
+	if len(a.Joined) > 0 {
+		return reason.ZoneJoined
+	}
+	return reason.ZoneSettled
+}
 
 // Reason implements Action.
 func (TakePlace) Reason() reason.Code { return reason.GroupHeld }

@@ -101,7 +101,10 @@ func OutlookOf(s Snapshot) Outlook {
 func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	b := o.board
 	z, pod, exists := b.evictee(r.Pod)
-	if !exists || pod.UID != r.UID {
+	if !exists {
+		return b.evictLeft(r)
+	}
+	if pod.UID != r.UID {
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
 	}
 	e := b.eviction(z, pod)
@@ -125,6 +128,19 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 		p.Version = pod.mayServe()
 	}
 	return p
+}
+
+// evictLeft decides about a pod of a zone that left the group. One that serves stays: its
+// zone may be back any moment, with one more pod down than the group allows.
+func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
+	z, pod, exists := b.leftPod(r.Pod)
+	switch {
+	case !exists || pod.UID != r.UID:
+		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
+	case pod.Up():
+		return EvictionAnswer{Zone: z.Name, Because: b.away(z)}
+	}
+	return EvictionAnswer{Zone: z.Name, Version: pod.mayServe()}
 }
 
 // mayServe returns the version at which a pod that is down has to stay for an eviction

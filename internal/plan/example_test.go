@@ -8,7 +8,7 @@ import (
 )
 
 // Two zones are asked for revision 2. The first pod of the first zone goes; the
-// other zone waits, and says for what.
+// other zone waits, and says for what. The hold remembers which zones there are.
 func ExampleGroup() {
 	now := time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 	zone := func(name string) plan.Zone {
@@ -30,5 +30,6 @@ func ExampleGroup() {
 	fmt.Println(plan.Notation(steps))
 	// Output:
 	// delete zone-a-0 of zone-a because OutdatedRevision
+	// remember zone-a zone-b
 	// wait zone-b because NotItsTurn zone-a
 }

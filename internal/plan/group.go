@@ -43,11 +43,13 @@ func Group(s Snapshot) []Action {
 	after = append(dropWritesToRaised(after, raises), b.release(deeds)...)
 	after = append(after, b.tell()...)
 	after = append(after, b.endIntents()...)
+	after = append(after, b.noteZones()...)
 	after = append(after, b.takePlaces(turn)...)
 
 	if len(waits) == 0 {
 		waits = b.waitForHold()
 	}
+	waits = append(waits, b.waitForLeft()...)
 	return slices.Concat(deeds, after, waits)
 }
 
@@ -211,6 +213,15 @@ func (z *standing) foremost(because Refusal) Refusal {
 func needsPerson(r Refusal) bool {
 	entry, _ := reason.Explain(r.Code)
 	return entry.Kind == reason.Attention
+}
+
+// waitForLeft says which zones left the group and are not settled.
+func (b *board) waitForLeft() []Action {
+	var waits []Action
+	for _, z := range b.unsettled() {
+		waits = append(waits, Wait{Zone: z.Name, Because: b.away(z)})
+	}
+	return waits
 }
 
 // waitForHold says what is waited for beyond the zones of the group: intents

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -96,7 +97,7 @@ func heldElsewhere(b *board, d disruption) Refusal {
 		return b.foreignHold()
 	case h.Holder.Zone() == d.zone.Name:
 		return Refusal{}
-	case b.wholeOrGone(h.Holder.Zone()):
+	case b.wholeOrSettled(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -155,17 +156,20 @@ func (b *board) foreignHold() Refusal {
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
-// wholeOrGone reports whether a zone is whole. One that left the group is.
-func (b *board) wholeOrGone(zone string) bool {
+// wholeOrSettled reports whether a zone is whole. One that left the group is if it is settled.
+func (b *board) wholeOrSettled(zone string) bool {
 	for _, z := range b.standings {
 		if z.Name == zone {
 			return z.whole()
 		}
 	}
-	return true
+	return !slices.ContainsFunc(b.unsettled(), func(z *LeftZone) bool { return z.Name == zone })
 }
 
 func otherZoneNotWhole(b *board, d disruption) Refusal {
+	if left := b.leftZone(); !left.None() {
+		return left
+	}
 	for _, z := range b.standings {
 		if z.Name != d.zone.Name && !z.whole() {
 			return Refusal{

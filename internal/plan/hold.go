@@ -20,6 +20,7 @@ type Hold struct {
 	Renewed     time.Time
 	Duration    time.Duration
 	Transitions int
+	Members     []Member             // the zones that the group had when it was written last
 	Decrease    Decrease             // under way in the holder's zone; usually none
 	Waiting     []Waiting            // who was refused, first come first
 	Downscaled  map[string]time.Time // when each zone shrank last, as far as known

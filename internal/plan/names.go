@@ -19,6 +19,17 @@ func OrdinalOf(set, pod string) (int, bool) {
 	return int(ordinal), true
 }
 
+// ParentOf returns the name of the StatefulSet that gave a pod its name, and its ordinal
+// there. The last result is false for a name that no StatefulSet gives.
+func ParentOf(pod string) (set string, ordinal int, ok bool) {
+	dash := strings.LastIndexByte(pod, '-')
+	if dash < 1 {
+		return "", 0, false
+	}
+	ordinal, ok = OrdinalOf(pod[:dash], pod)
+	return pod[:dash], ordinal, ok
+}
+
 // PodName returns the name that the StatefulSet controller gives to an ordinal.
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 

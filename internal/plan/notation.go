@@ -81,6 +81,18 @@ func (a EndIntent) String() string {
 	return fmt.Sprintf("end intent of %s because %s", a.Intent.Pod, a.Because)
 }
 
+// String implements Action: remember zone-a zone-b; forget zone-c.
+func (a NoteZones) String() string {
+	var parts []string
+	if len(a.Joined) > 0 {
+		parts = append(parts, "remember "+strings.Join(a.Joined, " "))
+	}
+	if len(a.Gone) > 0 {
+		parts = append(parts, "forget "+strings.Join(a.Gone, " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // String implements Action: queue rollout/zone-a.
 func (a TakePlace) String() string {
 	return "queue " + string(a.Waiting.Operation.For(a.Waiting.Zone))

@@ -31,7 +31,7 @@ func partitionHeldElsewhere(b *board, _ eviction) Refusal {
 		return Refusal{}
 	case h.Holder.Foreign():
 		return b.foreignHold()
-	case b.wholeOrGone(h.Holder.Zone()):
+	case b.wholeOrSettled(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -40,6 +40,9 @@ func partitionHeldElsewhere(b *board, _ eviction) Refusal {
 // partitionNotWhole objects where the limit of the budget is reached by the pods of
 // the same partition in other zones.
 func partitionNotWhole(b *board, e eviction) Refusal {
+	if left := b.leftZone(); !left.None() {
+		return left
+	}
 	t := b.partitionDown(e)
 	switch {
 	case t.total() < e.limit:

@@ -10,6 +10,12 @@ import (
 // Remarks returns what a person should correct although nothing waits for it.
 func Remarks(s Snapshot) []Wait {
 	var remarks []Wait
+	if len(s.Left) > 0 && len(s.Zones) > 0 {
+		b := newBoard(s)
+		for _, left := range b.unsettled() {
+			remarks = append(remarks, Wait{Zone: s.Zones[0].Name, Because: b.away(left)})
+		}
+	}
 	for _, z := range s.Zones {
 		if s.Key.Group == "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})

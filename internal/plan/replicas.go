@@ -276,7 +276,7 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 		case StampDownscale:
 			return rises[a.Zone]
 		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas,
-			ReportReplicas, TellPods, NoteAgreed, EndIntent, TakePlace, Release, Wait:
+			ReportReplicas, TellPods, NoteAgreed, EndIntent, NoteZones, TakePlace, Release, Wait:
 		}
 		return false
 	})

@@ -73,6 +73,7 @@ type Snapshot struct {
 	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
 	Unread  bool               // budgets could not be read, so there may be others
 	Zones   []Zone             // in natural order of names
+	Left    []LeftZone         // that the hold remembers and the group no longer has
 	Strays  []Pod              // pods with an intent that belong to no zone of the group any more
 	ZonesAt Version            // no state of a StatefulSet older than this is shown as present or absent
 	PodsAt  Version            // the same for pods
@@ -83,7 +84,8 @@ type Zone struct {
 	Name            string
 	UID             string
 	Version         Version
-	Generation      int64 // how often the spec has changed
+	Selector        string // of its pods, as a label selector
+	Generation      int64  // how often the spec has changed
 	Replicas        int
 	Start           int // first ordinal
 	UpdateRevision  string
@@ -225,6 +227,11 @@ func (s *Snapshot) Zone(name string) (Zone, bool) {
 func (s *Snapshot) Pod(name string) (Pod, bool) {
 	for i := range s.Zones {
 		if p, ok := s.Zones[i].pod(name); ok {
+			return p, true
+		}
+	}
+	for i := range s.Left {
+		if p, ok := s.Left[i].pod(name); ok {
 			return p, true
 		}
 	}

@@ -26,6 +26,7 @@ var catalogue = []Entry{
 	{BudgetAlone, 21, Deed, "no other ZoneAwarePodDisruptionBudget covers a pod that this one covers", "Nothing."},
 	{GroupSettled, 22, Deed, "every pod of the group is Ready at the revision that its zone asks for, and nothing is waited for", "Nothing."},
 	{HoldFree, 23, Deed, "no operation holds the group", "Nothing."},
+	{ZoneJoined, 29, Deed, "a StatefulSet joined the group, and the group's Lease remembers it", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: look for a quota, an admission webhook or a volume that keeps the StatefulSet controller from creating it."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: look at the pod's events and logs."},
@@ -98,6 +99,7 @@ var catalogue = []Entry{
 	{OrdinalsMoved, 243, Attention, "the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared", "Leave spec.ordinals.start as it is, or scale the zone to 0 first."},
 	{GroupChanged, 244, Attention, "the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it", "Change the label first and spec.replicas afterwards, or the other way round."},
 	{NoEffect, 245, Attention, "a label or an annotation of the zone asks for something in a form that has no effect", "Correct what the message names: of a switch only true has an effect, and a delayed downscale needs both of its annotations."},
+	{ZoneLeftGroup, 249, Attention, "a StatefulSet left the group while its pods live on, and not all of them are available; until it is back no pod of another zone is replaced or evicted, and no ready pod of its own is evicted", "Apply the StatefulSet again with the group's label. If it should stay away, delete its pods; or, if they should stay, remove the annotation lockstep.dev/zones from the group's Lease (docs/runbooks/ZoneLeftGroup.md)."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

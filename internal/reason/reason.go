@@ -38,6 +38,7 @@ const (
 	BudgetAlone        Code = "BudgetAlone"
 	GroupSettled       Code = "GroupSettled"
 	HoldFree           Code = "HoldFree"
+	ZoneJoined         Code = "ZoneJoined"
 )
 
 // Codes for waits that end by themselves.
@@ -116,6 +117,7 @@ const (
 	OrdinalsMoved         Code = "OrdinalsMoved"
 	GroupChanged          Code = "GroupChanged"
 	NoEffect              Code = "NoEffect"
+	ZoneLeftGroup         Code = "ZoneLeftGroup"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

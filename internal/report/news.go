@@ -82,7 +82,7 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Zone, "SetReplicas"
 			e.note = fmt.Sprintf("set spec.replicas from %d to %d: %s", step.From, step.To, sentence(because))
 		case plan.Release, plan.Wait, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.TakePlace:
+			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.NoteZones, plan.TakePlace:
 			continue
 		}
 		news = append(news, e)

@@ -89,6 +89,9 @@ func (v *view) zone(n int, c Config) plan.Zone {
 
 func (v *view) record(c Config) plan.Hold {
 	h := plan.Hold{Exists: v.hold.version > 0, Own: v.own}
+	for n := range c.Zones {
+		h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: zoneNames[n]})
+	}
 	if !h.Exists {
 		return h
 	}

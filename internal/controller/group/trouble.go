@@ -187,7 +187,7 @@ func zoneOf(step plan.Action) string {
 		return a.Zone
 	case plan.Release:
 		return a.Holder.Zone()
-	case plan.Wait:
+	case plan.NoteZones, plan.Wait:
 	}
 	return ""
 }

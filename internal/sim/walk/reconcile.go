@@ -199,7 +199,7 @@ func (r *round) run(done func(error)) {
 			if !a.Decrease.Ours {
 				r.report.Deeds[seen]++
 			}
-		case plan.EndDecrease, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.EndDecrease, plan.NoteZones, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares or waits here
 		}
 	}

@@ -1,0 +1,62 @@
+package hold
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// member is a zone as the annotation lockstep.dev/zones says it.
+type member struct {
+	Zone     string `json:"zone"`
+	UID      string `json:"uid"`
+	Selector string `json:"selector"`
+}
+
+type members struct {
+	Version int      `json:"version"`
+	Zones   []member `json:"zones"`
+}
+
+// FormatMembers returns the value of the annotation lockstep.dev/zones: the zones that the
+// group has, and "" for none.
+func FormatMembers(zones []plan.Member) string {
+	if len(zones) == 0 {
+		return ""
+	}
+	doc := members{Version: formatVersion}
+	for _, m := range zones {
+		doc.Zones = append(doc.Zones, member(m))
+	}
+	return encoded(doc)
+}
+
+// ParseMembers reads the annotation back. An error says what is wrong with the text; the hold
+// must then be respected as it is.
+func ParseMembers(text string) ([]plan.Member, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var doc members
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("read zones: %w", err)
+	}
+	switch {
+	case doc.Version != formatVersion:
+		return nil, fmt.Errorf("read zones: version %d, this build knows version %d only", doc.Version, formatVersion)
+	case len(doc.Zones) > plan.MostMembers:
+		return nil, fmt.Errorf("read zones: there are %d, and at most %d are remembered", len(doc.Zones), plan.MostMembers)
+	}
+	var zones []plan.Member
+	for n, m := range doc.Zones {
+		if m.Zone == "" || m.UID == "" || m.Selector == "" {
+			return nil, fmt.Errorf("read zones: entry %d needs zone, uid and selector", n)
+		}
+		zones = append(zones, plan.Member(m))
+	}
+	return zones, nil
+}

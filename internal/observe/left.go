@@ -1,0 +1,88 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// absentMembers returns the zones that the hold remembers and the snapshot does not show.
+func absentMembers(s *plan.Snapshot) []plan.Member {
+	var absent []plan.Member
+	for _, m := range s.Hold.Members {
+		if _, shown := s.Zone(m.Zone); !shown {
+			absent = append(absent, m)
+		}
+	}
+	return absent
+}
+
+// cachedLeft returns the zones that left the group as the caches show them.
+func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
+	var left []plan.LeftZone
+	for _, m := range absentMembers(s) {
+		z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+		orphans := lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)
+		z.Orphaned = len(orphans) > 0
+		if set, exists := o.zone(key.Namespace, m.Zone); exists {
+			z.Zone, z.Exists = o.withPods(set.zone), true
+		} else {
+			for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
+				z.Pods = append(z.Pods, p.record.pod)
+			}
+		}
+		left = append(left, z)
+	}
+	return left
+}
+
+// liveLeft reads the zones that left the group, and their pods, from the API server.
+func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
+	for _, m := range absentMembers(s) {
+		z, err := o.readLeft(ctx, s.Key, m)
+		if err != nil {
+			return err
+		}
+		s.Left = append(s.Left, z)
+	}
+	return nil
+}
+
+func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+	set, err := o.client.AppsV1().StatefulSets(key.Namespace).Get(ctx, m.Zone, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		z.Zone, z.Exists = zoneOf(set), true
+	case !apierrors.IsNotFound(err):
+		return z, fmt.Errorf("read StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
+	}
+	list, err := o.client.CoreV1().Pods(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: m.Selector})
+	if err != nil {
+		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		owner, ordinal, owned := memberOf(pod)
+		if orphan, orphaned := orphanOf(pod); orphaned {
+			parent, _, _ := plan.ParentOf(pod.Name)
+			z.Orphaned = z.Orphaned || parent == m.Zone
+			owned, ordinal = parent == m.Zone && !z.Exists, orphan
+		} else {
+			owned = owned && owner == z.UID
+		}
+		if owned {
+			z.Pods = append(z.Pods, podOf(pod, ordinal))
+		}
+	}
+	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
+	return z, nil
+}

@@ -1,0 +1,104 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// remembering is the hold of the group, which remembers zone-a.
+func remembering() *coordinationv1.Lease {
+	l := newHold("store", "")
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}})
+	return l
+}
+
+// orphan is a pod of zone-a that nothing controls any more.
+func orphan(ordinal int) *corev1.Pod {
+	return newPod("zone-a", ordinal, func(p *corev1.Pod) {
+		p.OwnerReferences = nil
+		p.Labels[podNameLabel] = p.Name
+	})
+}
+
+func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		objects          []runtime.Object
+		exists, orphaned bool
+		pods             []string
+	}{
+		"its StatefulSet was deleted without its pods": {[]runtime.Object{orphan(0), orphan(2)}, false, true, []string{"zone-a-0", "zone-a-2"}},
+		"its StatefulSet was deleted with its pods":    {[]runtime.Object{newPod("zone-a", 1)}, false, false, []string{"zone-a-1"}},
+		"its StatefulSet lost the label of the group":  {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
+		"its StatefulSet moved to another group":       {[]runtime.Object{newSet("zone-a", inGroup("other")), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
+		"it has gone with all of its pods":             {nil, false, false, nil},
+		"pods of other StatefulSets are not its own":   {[]runtime.Object{newPod("zone-b", 0), newSet("zone-b")}, false, false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cached, live := both(t, store, append(tc.objects, remembering())...)
+			for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+				if len(s.Left) != 1 {
+					t.Fatalf("%s show %d zones that left, want zone-a", from, len(s.Left))
+				}
+				left := s.Left[0]
+				var pods []string
+				for _, p := range left.Pods {
+					pods = append(pods, p.Name)
+				}
+				if left.Name != "zone-a" || left.Exists != tc.exists || left.Orphaned != tc.orphaned || !slices.Equal(pods, tc.pods) {
+					t.Errorf("%s show %s, exists %t, orphaned %t, pods %q", from, left.Name, left.Exists, left.Orphaned, pods)
+				}
+			}
+		})
+	}
+}
+
+func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		objects        []any
+		held, unplaced bool
+	}{
+		"orphaned": {nil, true, false},
+		"orphaned, and its StatefulSet is back and about to adopt it": {[]any{newSet("zone-a")}, false, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, newLibrary().client(t))
+			showHold(o, remembering())
+			show(o, orphan(0))
+			for _, object := range tc.objects {
+				show(o, object)
+			}
+			pod, known := o.Pod("team", "zone-a-0")
+			if !known || pod.Held != tc.held || pod.Unplaced != tc.unplaced || pod.Held && pod.Key != store {
+				t.Errorf("known %t: %+v", known, pod)
+			}
+		})
+	}
+	t.Run("its StatefulSet lost the label of the group", func(t *testing.T) {
+		o := newObserver(t, newLibrary().client(t))
+		showHold(o, remembering())
+		show(o, newSet("zone-a", func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }))
+		show(o, newPod("zone-a", 0))
+		if pod, known := o.Pod("team", "zone-a-0"); !known || !pod.Held || pod.Key != store {
+			t.Errorf("known %t: %+v", known, pod)
+		}
+	})
+}
+
+func TestAGroupHearsOfPodsOfAZoneThatLeftIt(t *testing.T) {
+	o := newObserver(t, newLibrary().client(t))
+	showHold(o, remembering())
+	for sentence, pod := range map[string]*corev1.Pod{"orphaned": orphan(0), "of a StatefulSet that is gone": newPod("zone-a", 1)} {
+		if keys := o.concernedBy(keep(pod)); !slices.Equal(keys, []plan.Key{store}) {
+			t.Errorf("a pod that is %s concerns %v, want its group", sentence, keys)
+		}
+	}
+}

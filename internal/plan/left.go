@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// Member is a zone of the group as the hold remembers it.
+type Member struct {
+	Zone     string
+	UID      string // of its StatefulSet
+	Selector string // of its pods, as a label selector; empty: not known
+}
+
+// MostMembers bounds how many zones a hold remembers: they live in one annotation.
+const MostMembers = 100
+
+// LeftZone is a zone that the hold remembers and that the group no longer has. Its
+// StatefulSet was deleted without its pods, lost the label of the group or got another
+// one; it may come back any moment.
+type LeftZone struct {
+	Zone          // as its StatefulSet is now; where there is none, its name and pods alone
+	Exists   bool // there is a StatefulSet of that name outside of the group
+	Orphaned bool // some of its pods have no controller
+}
+
+// settled reports whether a zone that left matters no more: none of its pods exists, or its
+// StatefulSet outside of the group has all that it asks for.
+func (b *board) settled(z *LeftZone) bool {
+	if !z.Exists {
+		return len(z.Pods) == 0
+	}
+	return b.survey(&z.Zone).whole()
+}
+
+// unsettled returns the zones that left the group and are not whole: no pod of another zone
+// may be deleted or evicted. A cache may be older than the pods of such a zone, so only a
+// live read shows that one is settled.
+func (b *board) unsettled() []*LeftZone {
+	var zones []*LeftZone
+	for i := range b.Left {
+		if z := &b.Left[i]; !b.Live || !b.settled(z) {
+			zones = append(zones, z)
+		}
+	}
+	return zones
+}
+
+// leftZone objects while a zone that left the group is not settled.
+func (b *board) leftZone() Refusal {
+	for _, z := range b.unsettled() {
+		return b.away(z)
+	}
+	return Refusal{}
+}
+
+// away says which zone left the group, and what became of it.
+func (b *board) away(z *LeftZone) Refusal {
+	r := Refusal{Code: reason.ZoneLeftGroup, Zone: z.Name, Detail: "its StatefulSet was deleted without its pods"}
+	if len(z.Pods) > 0 {
+		r.Pod = z.Pods[0].Name
+	}
+	switch {
+	case z.Exists:
+		r.Pod, r.Detail = b.survey(&z.Zone).notWholeBecause.Pod, "its StatefulSet no longer has the group's label"
+	case !z.Orphaned:
+		r.Code, r.Detail = reason.ZoneDeleting, ""
+	}
+	return r
+}
+
+// noteZones returns the step that brings what the hold remembers of the group's zones up to
+// date. Zones that joined are remembered at once, before anything can happen to them; those
+// that left are forgotten by a live read that shows them settled.
+func (b *board) noteZones() []Action {
+	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
+		return nil
+	}
+	step := NoteZones{}
+	for _, z := range b.standings {
+		room := len(b.Hold.Members)+len(step.Joined) < MostMembers
+		if b.Key.Rolled() && room && !z.Deleting && !b.remembers(z.Zone) {
+			step.Joined = append(step.Joined, z.Name)
+		}
+	}
+	for i := range b.Left {
+		if z := &b.Left[i]; b.settled(z) {
+			step.Gone = append(step.Gone, z.Name)
+		}
+	}
+	if len(step.Joined)+len(step.Gone) == 0 {
+		return nil
+	}
+	return []Action{step}
+}
+
+// remembers reports whether the hold remembers the very StatefulSet of a zone.
+func (b *board) remembers(z *Zone) bool {
+	return slices.ContainsFunc(b.Hold.Members, func(m Member) bool { return m.Zone == z.Name && m.UID == z.UID })
+}
+
+// Remembered returns which zones the hold must remember once it is written. The zone of a
+// StatefulSet without a group has no other zones to be protected from.
+func Remembered(s Snapshot) []Member {
+	if s.Key.Alone {
+		return nil
+	}
+	var members []Member
+	for _, z := range s.Zones {
+		if !z.Elsewhere {
+			members = append(members, Member{Zone: z.Name, UID: z.UID, Selector: z.Selector})
+		}
+	}
+	b := newBoard(s)
+	for _, z := range b.unsettled() {
+		i := slices.IndexFunc(s.Hold.Members, func(m Member) bool { return m.Zone == z.Name })
+		if i >= 0 {
+			members = append(members, s.Hold.Members[i])
+		}
+	}
+	slices.SortFunc(members, func(a, b Member) int { return CompareNatural(a.Zone, b.Zone) })
+	return members[:min(len(members), MostMembers)]
+}
+
+// leftPod returns a pod of a zone that left the group.
+func (b *board) leftPod(name string) (*LeftZone, Pod, bool) {
+	for i := range b.Left {
+		if pod, exists := b.Left[i].pod(name); exists {
+			return &b.Left[i], pod, true
+		}
+	}
+	return nil, Pod{}, false
+}
