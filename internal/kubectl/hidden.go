@@ -32,8 +32,14 @@ func hidden(r plan.Refusal) bool {
 // from whoever types.
 func stepsFor(s plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(plan.Group(s), func(step plan.Action) bool {
-		w, waits := step.(plan.Wait)
-		return waits && hidden(w.Because)
+		switch a := step.(type) {
+		case plan.Wait:
+			return hidden(a.Because)
+		case plan.NoteZones:
+			return len(a.Gone) == 0 // a Lease of a group at rest is made, which changes nothing for anybody
+		default:
+			return false
+		}
 	})
 }
 

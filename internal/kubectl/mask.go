@@ -45,6 +45,9 @@ func mask(s plan.Snapshot) plan.Snapshot {
 	for _, z := range s.Zones {
 		masked.Zones = append(masked.Zones, m.zoneOf(z, s.Budgets))
 	}
+	for _, z := range s.Left {
+		masked.Left = append(masked.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned})
+	}
 	for _, p := range s.Strays {
 		masked.Strays = append(masked.Strays, m.podOf(p, s.Budgets))
 	}
@@ -93,6 +96,8 @@ func (m masking) holder(h plan.Holder) plan.Holder {
 	switch {
 	case h.Free():
 		return ""
+	case h.Newer():
+		return h.Operation().For(m.hash(h.Zone()))
 	case h.Foreign():
 		return plan.Operation("manual").For(m.hash(string(h)))
 	case h.Zone() == plan.Partitions:
@@ -105,13 +110,16 @@ func (m masking) hold(h plan.Hold) plan.Hold {
 	masked := plan.Hold{
 		Exists: h.Exists, UID: m.some(h.UID), Version: h.Version, Own: h.Own, Holder: m.holder(h.Holder), Since: h.Since,
 		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Decrease: m.decrease(h.Decrease),
-		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unreadable: wrong(h.Unreadable),
+		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unrenewed: h.Unrenewed, Unreadable: wrong(h.Unreadable),
 	}
 	for _, i := range h.Intents {
 		masked.Intents = append(masked.Intents, plan.Intent{
 			Zone: m.zone(i.Zone), Pod: m.pod(i.Pod), UID: m.some(i.UID), Version: i.Version, Cause: i.Cause, Since: i.Since,
 			Unbound: i.Unbound, Partition: m.partition(i.Partition), Known: i.Known,
 		})
+	}
+	for _, member := range h.Members {
+		masked.Members = append(masked.Members, plan.Member{Zone: m.zone(member.Zone), UID: m.some(member.UID), Selector: m.some(member.Selector)})
 	}
 	for _, w := range h.Waiting {
 		place := plan.Waiting{Operation: w.Operation, Zone: w.Zone, Since: w.Since, LastSeen: w.LastSeen}

@@ -64,7 +64,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction of a pod that took the place of the one that was asked about",
-		Edits: []Edit{{evict, "if !exists || pod.UID != r.UID {", "if !exists {"}},
+		Edits: []Edit{{evict, "\tif pod.UID != r.UID {\n", "\tif false {\n"}},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "ExactGrant",
 	},
 	{
@@ -131,7 +131,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps))", "false && (changes || plan.Has[plan.EndIntent](steps))"}},
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) ||", "false && (changes || plan.Has[plan.EndIntent](steps) ||"}},
 		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
 	},
 	{
