@@ -23,6 +23,7 @@ const (
 	holdTerm       = "internal/hold/term.go"
 	invariantGrant = "internal/invariant/grant.go"
 	invariantCheck = "internal/invariant/invariant.go"
+	invariantNotes = "internal/invariant/intent.go"
 	store          = "internal/lease/store.go"
 
 	admit         = "internal/plan/admit.go"
@@ -59,7 +60,7 @@ const (
 var blind = Edit{invariantCheck, "if decision.Need == hold.Look {", "if true {"}
 
 // blindToEvictions does the same with the check of single evictions.
-var blindToEvictions = Edit{invariantGrant, "if !p.Allowed() || decision.Need == hold.Look {", "if true {"}
+var blindToEvictions = Edit{invariantGrant, "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
 
 // without leaves a guard out of the only list of the file that has it.
 func without(file, guard string) Edit { return Edit{file, "\t" + guard + ",", "\t"} }
