@@ -106,7 +106,7 @@ func partitionOf(b plan.DisruptionBudget, pod string) string {
 }
 
 // downInPartition counts the pods of a partition in all zones but one that do not exist,
-// or have not been Ready for long enough.
+// or have not been Ready for long enough. A noted one counts whatever the spec asks for.
 func (v *view) downInPartition(own *zone, b plan.DisruptionBudget, partition string) int {
 	down := 0
 	for i := range v.zones {
@@ -131,6 +131,11 @@ func (v *view) downOfPartition(z *zone, b plan.DisruptionBudget, partition strin
 		rested := b.Delay <= 0 || v.Now.Sub(p.ReadySince) >= b.Delay
 		if !available[p.Ordinal] || slices.Contains(noted, p.Ordinal) || !rested {
 			down++
+		}
+	}
+	for _, ordinal := range noted {
+		if !exists[ordinal] && !z.asksFor(ordinal) && partitionOf(b, plan.PodName(z.Name, ordinal)) == partition {
+			exists[ordinal], members, down = true, members+1, down+1
 		}
 	}
 	missing := z.missingOfPartition(exists, b, partition)

@@ -157,7 +157,7 @@ func breaksGrantWithinBudget(v *view, a *allowed) string {
 	case a.covered:
 		limit = limitOf(a.budget, a.zone)
 	}
-	if down := v.downWithEviction(a, limit); limit == 0 || down > limit {
+	if down := v.downWithEviction(a); limit == 0 || down > limit {
 		return fmt.Sprintf("%s may go, with %d down of at most %d", a.Pod, down, limit)
 	}
 	return ""
@@ -165,15 +165,11 @@ func breaksGrantWithinBudget(v *view, a *allowed) string {
 
 // downWithEviction counts the pods that are down with the evicted one: in its zone or,
 // where partitions count, in its partition.
-func (v *view) downWithEviction(a *allowed, limit int) int {
+func (v *view) downWithEviction(a *allowed) int {
 	if a.byPartition() && len(v.zones) > 1 {
 		return 1 + v.downInPartition(a.zone, a.budget, partitionOf(a.budget, a.Pod))
 	}
-	down := v.downWith(a.zone, a.pod.Ordinal)
-	if !a.zone.asksFor(a.pod.Ordinal) {
-		return min(down, limit) // a pod that is one too many costs nothing
-	}
-	return down
+	return v.downWith(a.zone, a.pod.Ordinal)
 }
 
 func breaksExactGrant(_ *view, a *allowed) string {

@@ -18,12 +18,13 @@ func (v *view) counts(i plan.Intent) bool { return !v.showsEnd(i) && !v.rulesOut
 
 // showsEnd reports whether the end of an intent's deed is seen. Either a later pod has the
 // name and is available, or the pod is gone and the spec asks for none of that name. A view
-// that is older than the note shows neither.
+// that is older than the note shows neither. Only a live view shows what a spec does not ask
+// for: a cached StatefulSet may be older than the pod that is gone.
 func (v *view) showsEnd(i plan.Intent) bool {
 	z, _ := v.zoneNamed(i.Zone)
 	p, exists := v.noted[i.Pod]
 	if !exists {
-		return v.PodsAt >= i.Version && !z.asksForPod(i.Pod)
+		return v.Live && v.PodsAt >= i.Version && !z.asksForPod(i.Pod)
 	}
 	return succeeds(p, i) && isAvailable(p, z.MinReady, v.Now)
 }

@@ -137,12 +137,13 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 }
 
 // downWith returns how many pods of a zone are down or noted once the pods of the given
-// ordinals are taken down as well. Each ordinal counts once.
+// ordinals are taken down as well. Each ordinal counts once. One that the spec does not ask
+// for counts like any other: a cached spec may be older than the pod.
 func (v *view) downWith(z *zone, taken ...int) int {
 	available := v.availableOf(z)
 	down, seen := z.Replicas-len(available), map[int]bool{}
 	for _, ordinal := range slices.Concat(taken, v.notedOf(z)) {
-		if !seen[ordinal] && available[ordinal] {
+		if !seen[ordinal] && (available[ordinal] || !z.asksFor(ordinal)) {
 			down++
 		}
 		seen[ordinal] = true
