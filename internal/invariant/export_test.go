@@ -14,7 +14,7 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) [
 		steps[i] = d
 	}
 	for _, rule := range rules {
-		if rule.broken(&s, steps, &decision) != "" {
+		if rule.broken(viewOf(&s), steps, &decision) != "" {
 			names = append(names, rule.Name)
 		}
 	}
@@ -24,8 +24,9 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) [
 // BrokenByEviction returns the names of all rules that an allowed eviction breaks.
 func BrokenByEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) []string {
 	var names []string
+	v := viewOf(&s)
 	for _, rule := range rules {
-		if rule.brokenByEviction(&s, allowed{r, p, decision}) != "" {
+		if rule.brokenByEviction(v, v.allowed(r, p, decision)) != "" {
 			names = append(names, rule.Name)
 		}
 	}

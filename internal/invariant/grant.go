@@ -2,335 +2,186 @@ package invariant
 
 import (
 	"fmt"
-	"maps"
-	"strconv"
-	"time"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// allowed is an eviction that was allowed, and what the hold says before the yes.
+// allowed is an eviction that was allowed, what the hold says before the yes, and what
+// the snapshot shows of the pod.
 type allowed struct {
 	plan.EvictionRequest
 	plan.EvictionAnswer
 	decision hold.Decision
+	zone     *zone
+	pod      plan.Pod // the zero Pod: no zone shows it
+	budget   plan.DisruptionBudget
+	covered  bool // the budget covers the pod
+	known    bool // it is clear what is allowed
 }
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
 func CheckEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *Violation {
-	if !p.Allowed() || decision.Need == hold.Look {
+	if p.Because.Code != "" || decision.Need == hold.Look {
 		return nil
 	}
-	for _, rule := range rules {
-		if detail := rule.brokenByEviction(&s, allowed{r, p, decision}); detail != "" {
-			return &Violation{Name: rule.Name, Detail: detail}
+	v := viewOf(&s)
+	a := v.allowed(r, p, decision)
+	for i := range rules {
+		if detail := rules[i].brokenByEviction(v, a); detail != "" {
+			return &Violation{Name: rules[i].Name, Detail: detail}
 		}
 	}
 	return nil
 }
 
-func (r Rule) brokenByEviction(s *plan.Snapshot, a allowed) string {
-	if r.evicts != nil {
-		return r.evicts(s, a)
+func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *allowed {
+	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decision}
+	a.zone, a.pod = v.podNamed(r.Pod)
+	budgets := v.budgetsOf(a.pod)
+	a.known = !v.Unread
+	if a.covered = len(budgets) > 0; a.covered {
+		a.budget = budgets[0]
+		a.known = a.known && len(budgets) == 1 && a.budget.Invalid == ""
 	}
-	return r.broken(s, nil, &a.decision)
+	return a
+}
+
+// podNamed finds a pod in the zones of the group.
+func (v *view) podNamed(name string) (*zone, plan.Pod) {
+	for i := range v.zones {
+		z := &v.zones[i]
+		for j := range z.Pods {
+			if z.Pods[j].Name == name {
+				return z, z.Pods[j]
+			}
+		}
+	}
+	return &zone{}, plan.Pod{}
+}
+
+// byPartition reports whether partitions count for the pod.
+func (a *allowed) byPartition() bool { return a.budget.Partition != nil }
+
+func (r *Rule) brokenByEviction(v *view, a *allowed) string {
+	if r.evicts != nil {
+		return r.evicts(v, a)
+	}
+	return r.broken(v, nil, &a.decision)
 }
 
 // grants makes a rule of what must be true of evictions that take down a pod that is
 // up.
-func grants(broken func(*plan.Snapshot, *plan.Zone, allowed) string) func(*plan.Snapshot, allowed) string {
-	return func(s *plan.Snapshot, a allowed) string {
-		z, p := find(s, a.Pod)
-		if !p.Up() {
+func grants(broken func(*view, *allowed) string) func(*view, *allowed) string {
+	return func(v *view, a *allowed) string {
+		if !up(a.pod) {
 			return ""
 		}
-		return broken(s, z, a)
+		return broken(v, a)
 	}
 }
 
-func find(s *plan.Snapshot, pod string) (*plan.Zone, plan.Pod) {
-	for i := range s.Zones {
-		z := &s.Zones[i]
-		for _, p := range z.Pods {
-			if p.Name == pod {
-				return z, p
-			}
-		}
-	}
-	return &plan.Zone{}, plan.Pod{}
-}
-
-// budgetOf finds the budget that covers a pod, if one does, and reports whether it is
-// clear what it allows.
-func budgetOf(s *plan.Snapshot, p plan.Pod) (budget plan.DisruptionBudget, covered, known bool) {
-	all := budgetsOf(s, p)
-	if len(all) == 0 {
-		return plan.DisruptionBudget{}, false, !s.Unread
-	}
-	return all[0], true, len(all) == 1 && all[0].Invalid == "" && !s.Unread
-}
-
-func budgetsOf(s *plan.Snapshot, p plan.Pod) []plan.DisruptionBudget {
-	if len(s.Budgets) == 0 {
-		return nil
-	}
-	labels := p.Labels.Map()
-	maps.Copy(labels, map[string]string{
-		"statefulset.kubernetes.io/pod-name": p.Name, "apps.kubernetes.io/pod-index": strconv.Itoa(p.Ordinal), "controller-revision-hash": p.Revision,
-	})
-	var all []plan.DisruptionBudget
-	for _, b := range s.Budgets {
-		if b.Selector.Matches(labels) {
-			all = append(all, b)
-		}
-	}
-	return all
-}
-
-// leastBudget returns how many pods of a zone may be down where one of them is rolled:
-// what the budgets of evictions allow that cover it, apart from those that allow none.
-// Where budgets cannot be read one may cover it that allows one pod.
-func leastBudget(s *plan.Snapshot, z *plan.Zone, ordinal int) int {
-	if s.Unread {
-		return 1
-	}
-	least := z.Replicas
-	for _, p := range z.Pods {
-		if p.Ordinal != ordinal {
-			continue
-		}
-		for _, b := range budgetsOf(s, p) {
-			limit := limitOf(b, z)
-			if b.Invalid == "" && !b.ByPartition() && limit > 0 {
-				least = min(least, limit)
-			}
-		}
-	}
-	return least
-}
-
-func limitOf(b plan.DisruptionBudget, z *plan.Zone) int {
-	if b.Percentage > 0 {
-		return max(1, int(int64(z.Replicas)*int64(b.Percentage)/100))
-	}
-	return b.Limit
-}
-
-func breaksGrantAlone(s *plan.Snapshot, z *plan.Zone, a allowed) string {
-	h := s.Hold
-	_, p := find(s, a.Pod)
-	b, _, _ := budgetOf(s, p)
-	apart := b.ByPartition()
-	if d := h.Decrease; !d.None() && (apart || d.Zone != z.Name) && a.decision.Record.Decrease.Zone == d.Zone {
+func breaksGrantAlone(v *view, a *allowed) string {
+	if d := v.Hold.Decrease; d.Zone != "" && (a.byPartition() || d.Zone != a.zone.Name) && a.decision.Record.Decrease.Zone == d.Zone {
 		return fmt.Sprintf("%s is granted beside the downscale of %s", a.Pod, d)
 	}
-	for _, i := range h.Intents {
-		beside := i.Zone != z.Name
-		if apart {
-			beside = i.Partition == ""
-		}
-		if beside && s.Fate(i).Counts() {
+	for _, i := range v.counting {
+		if beside := i.Zone != a.zone.Name; a.byPartition() && i.Partition == "" || !a.byPartition() && beside {
 			return fmt.Sprintf("%s is granted while %s of zone %s is noted", a.Pod, i.Pod, i.Zone)
 		}
 	}
-	mine := h.Holder.Zone() == z.Name && !h.Holder.Foreign()
-	if apart {
-		mine = h.Holder == plan.Eviction.For(plan.Partitions)
-	}
-	if !h.Holder.Free() && !mine && !(s.Live && settled(s, h.Holder)) {
-		return fmt.Sprintf("%s is granted over %s", a.Pod, h.Holder)
+	if h := v.Hold.Holder; h != "" && !a.under(h) && !(v.Live && v.leavesHold(h)) {
+		return fmt.Sprintf("%s is granted over %s", a.Pod, h)
 	}
 	return ""
 }
 
-func breaksGrantNoted(s *plan.Snapshot, z *plan.Zone, a allowed) string {
-	_, p := find(s, a.Pod)
-	b, _, _ := budgetOf(s, p)
-	holder := a.decision.Record.Holder
-	under := holder.Zone() == z.Name && !holder.Foreign()
-	if b.ByPartition() {
-		under = holder == plan.Eviction.For(plan.Partitions)
+// under reports whether the eviction may take place under a holder: an operation in the
+// zone of the pod or, where partitions count, evictions by partitions.
+func (a *allowed) under(h plan.Holder) bool {
+	if a.byPartition() {
+		return h == byPartitions
 	}
-	if a.decision.Need != hold.Write || !under {
-		return fmt.Sprintf("%s may go under the hold of %q", a.Pod, holder)
-	}
-	for _, i := range a.decision.Record.Intents {
-		if i.Pod == a.Pod && i.UID == p.UID && i.Granted() {
-			return ""
-		}
-	}
-	return fmt.Sprintf("%s may go and is not noted", a.Pod)
+	at, ours := operationIn(h)
+	return ours && at == a.zone.Name
 }
 
-// longestEviction is after how long nobody can carry out a granted eviction any more:
-// the API server works on a request for 34 s at most, and a clock that counts them may go
-// twice as fast as it should.
-const longestEviction = 70 * time.Second
-
-func breaksGrantKept(s *plan.Snapshot, _ []plan.Action, decision *hold.Decision) string {
-	return droppedGrant(s, decision)
+func breaksGrantNoted(_ *view, a *allowed) string {
+	record := &a.decision.Record
+	if a.decision.Need != hold.Write || !a.under(record.Holder) {
+		return fmt.Sprintf("%s may go under the hold of %q", a.Pod, record.Holder)
+	}
+	if !keepsGrant(record, a.Pod, a.pod.UID) {
+		return fmt.Sprintf("%s may go and is not noted", a.Pod)
+	}
+	return ""
 }
 
-// droppedGrant finds a granted eviction that is taken off the record while it can
-// still happen, or while its end has not been seen.
-func droppedGrant(s *plan.Snapshot, decision *hold.Decision) string {
+// keepsGrant reports whether a record notes a granted eviction of a pod.
+func keepsGrant(record *plan.Hold, pod, uid string) bool {
+	return slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == pod && i.UID == uid && isGrant(i) })
+}
+
+// breaksGrantKept finds a granted eviction that is taken off the record while it counts.
+// A note of the pod that has come in its place may replace it.
+func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
 	}
-	for _, i := range s.Hold.Intents {
-		if i.Granted() && !keeps(decision.Record, i) && !ended(s, i, decision.Record) {
+	for _, i := range v.counting {
+		anew := slices.ContainsFunc(decision.Record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod })
+		replaced := anew && succeeds(v.noted[i.Pod], i)
+		if isGrant(i) && !replaced && !keepsGrant(&decision.Record, i.Pod, i.UID) {
 			return fmt.Sprintf("the eviction of %s is not noted any more, and may still happen", i.Pod)
 		}
 	}
 	return ""
 }
 
-func keeps(record plan.Hold, former plan.Intent) bool {
-	for _, i := range record.Intents {
-		if i.Pod == former.Pod && i.UID == former.UID && i.Granted() {
-			return true
-		}
+func breaksGrantSparesTheRest(v *view, a *allowed) string {
+	if a.byPartition() {
+		return "" // the pods of the same partition are counted instead
 	}
-	return false
-}
-
-func ended(s *plan.Snapshot, i plan.Intent, record plan.Hold) bool {
-	p, exists := s.Pod(i.Pod)
-	z, _ := s.Zone(i.Zone)
-	switch {
-	case !exists:
-		ordinal, is := plan.OrdinalOf(z.Name, i.Pod)
-		return !(is && z.Owns(ordinal)) && s.PodsAt >= i.Version
-	case p.UID == i.UID:
-		return s.Live && i.Known >= longestEviction && p.Phase != plan.Leaving && p.Version >= i.Version
-	}
-	for _, anew := range record.Intents {
-		if anew.Pod == i.Pod && p.Version > i.Version {
-			return true
-		}
-	}
-	return p.Version > i.Version && p.Available(z.MinReady, s.Now)
-}
-
-func breaksGrantSparesTheRest(s *plan.Snapshot, z *plan.Zone, a allowed) string {
-	_, p := find(s, a.Pod)
-	if b, _, _ := budgetOf(s, p); b.ByPartition() {
-		return "" // whoever is in the same one is counted
-	}
-	for i := range s.Zones {
-		other := &s.Zones[i]
-		if n := len(available(s, other)); other.Name != z.Name && n < other.Replicas {
-			return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, other.Name, n, other.Replicas)
-		}
+	if z, found := v.otherNotWhole(a.zone.Name); found {
+		return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
 	}
 	return ""
 }
 
-func breaksGrantWithinBudget(s *plan.Snapshot, z *plan.Zone, a allowed) string {
-	_, p := find(s, a.Pod)
-	b, covered, known := budgetOf(s, p)
-	limit := z.MaxUnavailable.Of(z.Replicas)
+func breaksGrantWithinBudget(v *view, a *allowed) string {
+	limit := unavailableLimit(a.zone)
 	switch {
-	case !known:
+	case !a.known:
 		return fmt.Sprintf("%s may go, and which budget counts is not known", a.Pod)
-	case covered:
-		limit = limitOf(b, z)
+	case a.covered:
+		limit = limitOf(a.budget, a.zone)
 	}
-	down := 1
-	if b.ByPartition() && len(s.Zones) > 1 {
-		partition, _ := b.PartitionOf(a.Pod)
-		down += downInPartition(s, z, b, partition)
-	} else {
-		up := unnotedUp(s, z)
-		delete(up, p.Ordinal)
-		down = z.Replicas - len(up)
-		if !z.Owns(p.Ordinal) {
-			down = min(down, limit) // who is one too many costs nothing
-		}
-	}
-	if limit == 0 || down > limit {
+	if down := v.downWithEviction(a); limit == 0 || down > limit {
 		return fmt.Sprintf("%s may go, with %d down of at most %d", a.Pod, down, limit)
 	}
 	return ""
 }
 
-// unnotedUp returns the ordinals that are available and that nobody is about to take
-// down.
-func unnotedUp(s *plan.Snapshot, z *plan.Zone) map[int]bool {
-	up := available(s, z)
-	for _, i := range s.Hold.Intents {
-		if ordinal, is := plan.OrdinalOf(z.Name, i.Pod); is && s.Fate(i).Counts() {
-			delete(up, ordinal)
-		}
+// downWithEviction counts the pods that are down with the evicted one: in its zone or,
+// where partitions count, in its partition.
+func (v *view) downWithEviction(a *allowed) int {
+	if a.byPartition() && len(v.zones) > 1 {
+		return 1 + v.downInPartition(a.zone, a.budget, partitionOf(a.budget, a.Pod))
 	}
-	return up
+	return v.downWith(a.zone, a.pod.Ordinal)
 }
 
-// downInPartition counts the pods of a partition in other zones that are not there,
-// or have not been Ready for long enough.
-func downInPartition(s *plan.Snapshot, z *plan.Zone, b plan.DisruptionBudget, partition string) int {
-	down := 0
-	for i := range s.Zones {
-		other := &s.Zones[i]
-		if other.Name == z.Name {
-			continue
-		}
-		up, of, exists := unnotedUp(s, other), 0, map[int]bool{}
-		for _, p := range other.Pods {
-			exists[p.Ordinal] = true
-			if in, _ := b.PartitionOf(p.Name); in != partition {
-				continue
-			}
-			of++
-			rested := b.Delay <= 0 || !s.Now.Before(p.ReadySince.Add(b.Delay))
-			if !other.Owns(p.Ordinal) || !up[p.Ordinal] || !rested {
-				down++
-			}
-		}
-		missing := missingInPartition(other, exists, b, partition)
-		if of+missing == 0 {
-			missing = 1
-		}
-		down += missing
-	}
-	return down
-}
-
-// mostMissing is how many pods of a zone are looked at that do not exist.
-const mostMissing = 1000
-
-// missingInPartition counts the pods of a partition that a zone should have and has
-// not. Of those that are too many to look at, one counts.
-func missingInPartition(z *plan.Zone, exists map[int]bool, b plan.DisruptionBudget, partition string) int {
-	missing, seen := 0, 0
-	for ordinal := z.Start; ordinal-z.Start < z.Replicas; ordinal++ {
-		if exists[ordinal] {
-			continue
-		}
-		if seen++; seen > mostMissing {
-			return missing + 1
-		}
-		if in, _ := b.PartitionOf(plan.PodName(z.Name, ordinal)); in == partition {
-			missing++
-		}
-	}
-	return missing
-}
-
-func breaksExactGrant(s *plan.Snapshot, a allowed) string {
-	z, p := find(s, a.Pod)
-	note := a.EvictionAnswer.Note
+func breaksExactGrant(_ *view, a *allowed) string {
+	p, note := a.pod, a.EvictionAnswer.Note
 	exact := a.UID == p.UID && p.Name != ""
-	switch {
-	case !a.NeedsNote():
-		never := p.Phase == plan.Leaving // it never serves again
-		exact = exact && !p.Up() && (a.EvictionAnswer.Version == p.Version || never)
-	default:
-		exact = exact && p.Up() && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == z.Name && note.Granted()
+	if note.Pod == "" {
+		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // the latter never serves again
+	} else {
+		exact = exact && up(p) && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == a.zone.Name && isGrant(note)
 	}
 	if !exact {
-		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, p.Up())
+		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, up(p))
 	}
 	return ""
 }

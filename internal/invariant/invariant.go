@@ -1,5 +1,7 @@
 // Package invariant has lockstep's safety rules as named checks, written apart
-// from the planner that must obey them: what is counted here is counted anew.
+// from the planner that must obey them. It reads what a snapshot shows and what the
+// hold notes, and concludes the rest by itself: it uses the planner's types and
+// constants and calls none of its functions but those that read and write names.
 //
 // Check judges one plan against the snapshot it was made from; the controller
 // asks it before anything is done, and so do property tests and the explorer.
@@ -29,8 +31,8 @@ type Rule struct {
 	Name      string
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
-	broken    func(*plan.Snapshot, []plan.Action, *hold.Decision) string
-	evicts    func(*plan.Snapshot, allowed) string // nil: as for a plan without steps
+	broken    func(*view, []plan.Action, *hold.Decision) string
+	evicts    func(*view, *allowed) string // nil: as for a plan without steps
 }
 
 // Rules returns the catalogue in the order of the guarantees.
@@ -45,7 +47,7 @@ var rules = []Rule{
 	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(breaksDecreaseNoted), nil},
 	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(breaksGrantAlone)},
 	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(breaksGrantNoted)},
-	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, func(s *plan.Snapshot, a allowed) string { return droppedGrant(s, &a.decision) }},
+	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, nil},
 	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(breaksRestIsWhole), nil},
 	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(breaksDownscaleSparesTheRest), nil},
 	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(breaksGrantSparesTheRest)},
@@ -65,17 +67,17 @@ func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violat
 	if decision.Need == hold.Look {
 		return nil // nothing is done on this snapshot
 	}
+	v := viewOf(&s)
 	for i := range rules {
-		rule := &rules[i]
-		if detail := rule.broken(&s, steps, &decision); detail != "" {
-			return &Violation{Name: rule.Name, Detail: detail}
+		if detail := rules[i].broken(v, steps, &decision); detail != "" {
+			return &Violation{Name: rules[i].Name, Detail: detail}
 		}
 	}
 	return nil
 }
 
 // none is broken by no plan: evictions are no steps.
-func none(*plan.Snapshot, []plan.Action, *hold.Decision) string { return "" }
+func none(*view, []plan.Action, *hold.Decision) string { return "" }
 
 func only[T plan.Action](steps []plan.Action) []T {
 	var found []T
@@ -85,15 +87,4 @@ func only[T plan.Action](steps []plan.Action) []T {
 		}
 	}
 	return found
-}
-
-// available returns the ordinals that the spec asks for and that are available.
-func available(s *plan.Snapshot, z *plan.Zone) map[int]bool {
-	set := map[int]bool{}
-	for _, p := range z.Pods {
-		if z.Owns(p.Ordinal) && p.Available(z.MinReady, s.Now) {
-			set[p.Ordinal] = true
-		}
-	}
-	return set
 }

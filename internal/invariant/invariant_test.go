@@ -228,6 +228,19 @@ var violations = map[string]violation{
 	"a takedown beside a missing pod": {
 		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
 	},
+	"a takedown beside a noted pod beyond the spec": {
+		"WithinBudget", "hold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	},
+	"a takedown beside a noted pod that is gone and that a cached spec does not ask for": {
+		"WithinBudget", "hold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	},
+	"a takedown beside a noted pod that is gone and that a live spec does not ask for": {
+		"", "live\nhold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	},
+	"a takedown while a pod of another zone is noted that is gone and that a cached spec does not ask for": {
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-2\n", 1),
+		deletes(up("zone-a-0")), noted("zone-a-0"),
+	},
 	"a takedown beside a noted pod": {
 		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-a-0 version=20\n", 1),
 		deletes(up("zone-a-1")), noted("zone-a-0", "zone-a-1"),

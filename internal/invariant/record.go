@@ -8,23 +8,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-func breaksDecreaseKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
-	d := s.Hold.Decrease
+func breaksDecreaseKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := v.Hold.Decrease
 	kept := decision.Need != hold.Write || decision.Record.Decrease.Zone == d.Zone
-	if d.None() || kept {
+	if d.Zone == "" || kept {
 		return ""
 	}
-	z, exists := s.Zone(d.Zone)
+	z, shown := v.zoneNamed(d.Zone)
 	switch {
-	case !s.Live:
+	case !v.Live:
 		return fmt.Sprintf("%s is dropped without a live read", d)
-	case !exists || z.UID != d.UID:
+	case !shown || z.UID != d.UID:
 		return ""
 	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing && !unmade(d):
 		return fmt.Sprintf("%s is dropped, and can still happen", d)
 	}
 	for _, p := range z.Pods {
-		if z.Replicas <= d.To && !z.Owns(p.Ordinal) {
+		if z.Replicas <= d.To && !z.asksFor(p.Ordinal) {
 			return fmt.Sprintf("%s is dropped while %s exists", d, p.Name)
 		}
 	}
@@ -35,40 +35,30 @@ func breaksDecreaseKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Dec
 // so only once it is admitted.
 func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
 
-func breaksDecreaseAlone(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
+func breaksDecreaseAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
 	d := decision.Record.Decrease
-	if decision.Need != hold.Write || d.None() || d.Zone == s.Hold.Decrease.Zone {
+	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Decrease.Zone {
 		return ""
 	}
-	if h := decision.Record.Holder; h != plan.Downscale.For(d.Zone) {
+	if h := decision.Record.Holder; h != holderOf(plan.Downscale, d.Zone) {
 		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
 	}
-	if h := s.Hold.Holder; !h.Free() && h.Zone() != d.Zone && !(s.Live && settled(s, h)) {
+	h := v.Hold.Holder
+	at, _ := operationIn(h)
+	if h != "" && at != d.Zone && !(v.Live && v.leavesHold(h)) {
 		return fmt.Sprintf("%s is noted over %s", d, h)
 	}
-	for _, i := range s.Hold.Intents {
-		if i.Zone != d.Zone && s.Fate(i).Counts() {
-			return fmt.Sprintf("%s is noted while %s of zone %s is", d, i.Pod, i.Zone)
-		}
+	if i, found := v.notedBeside(d.Zone); found {
+		return fmt.Sprintf("%s is noted while %s of zone %s is", d, i.Pod, i.Zone)
 	}
 	return ""
 }
 
-// settled reports whether nothing is left of what an operation of ours did in its
-// zone, or of what somebody else's was given time for.
-func settled(s *plan.Snapshot, h plan.Holder) bool {
-	z, exists := s.Zone(h.Zone())
-	if h.Foreign() {
-		return s.Hold.Expired(s.Now)
-	}
-	return !exists || (len(available(s, &z)) >= z.Replicas && len(z.Pods) == z.Replicas)
-}
-
-func breaksOutsideKept(s *plan.Snapshot, _ []plan.DeletePod, decision *hold.Decision) string {
-	h, next := s.Hold, decision.Record
+func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	h, next := &v.Hold, &decision.Record
 	kept := next.Holder == h.Holder && next.Renewed.Equal(h.Renewed) && next.Duration == h.Duration
 	stays := decision.Need != hold.Remove && (decision.Need != hold.Write || kept)
-	if !h.Holder.Foreign() || h.Lapsed(s.Now) || stays {
+	if !isOutside(h.Holder) || hasExpired(h, v.Now) || stays {
 		return ""
 	}
 	return fmt.Sprintf("%s is written over by %s", h.Holder, cmp.Or(next.Holder, "nobody"))

@@ -2,6 +2,8 @@ package invariant
 
 import (
 	"fmt"
+	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -9,17 +11,17 @@ import (
 )
 
 // sizes makes a rule of what must be true of changes of spec.replicas.
-func sizes(broken func(*plan.Snapshot, []plan.SetReplicas) string) func(*plan.Snapshot, []plan.Action, *hold.Decision) string {
-	return func(s *plan.Snapshot, steps []plan.Action, _ *hold.Decision) string {
-		return broken(s, only[plan.SetReplicas](steps))
+func sizes(broken func(*view, []plan.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
+	return func(v *view, steps []plan.Action, _ *hold.Decision) string {
+		return broken(v, only[plan.SetReplicas](steps))
 	}
 }
 
-func breaksDecreaseNoted(s *plan.Snapshot, sizes []plan.SetReplicas) string {
-	d := s.Hold.Decrease
+func breaksDecreaseNoted(v *view, sizes []plan.SetReplicas) string {
+	d := v.Hold.Decrease
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
-		mine := d.Ours && d.Stage == plan.Admitted && s.Hold.Holder == plan.Downscale.For(a.Zone)
+		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.Downscale, a.Zone)
 		if a.To < a.From && !(exact && mine) {
 			return fmt.Sprintf("%s would shrink from %d to %d, of which the hold says %q", a.Zone, a.From, a.To, d)
 		}
@@ -27,28 +29,24 @@ func breaksDecreaseNoted(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func breaksDownscaleSparesTheRest(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksDownscaleSparesTheRest(v *view, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
-		harms := false
-		z, _ := s.Zone(a.Zone)
-		for _, p := range z.Pods {
-			harms = harms || (p.Up() && p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From)
+		z, _ := v.zoneNamed(a.Zone)
+		if !slices.ContainsFunc(z.leaving(a), up) {
+			continue
 		}
-		for i := range s.Zones {
-			other := &s.Zones[i]
-			if n := len(available(s, other)); harms && other.Name != a.Zone && n < other.Replicas {
-				return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, n, other.Replicas)
-			}
+		if other, found := v.otherNotWhole(a.Zone); found {
+			return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, len(v.availableOf(other)), other.Replicas)
 		}
 	}
 	return ""
 }
 
-func breaksExactSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksExactSize(v *view, sizes []plan.SetReplicas) string {
 	seen := map[string]bool{}
 	for _, a := range sizes {
-		z, exists := s.Zone(a.Zone)
-		if !exists || seen[a.Zone] || z.UID != a.UID || z.Version != a.Version || z.Replicas != a.From || a.To == a.From || a.To < 0 {
+		z, shown := v.zoneNamed(a.Zone)
+		if !shown || seen[a.Zone] || z.UID != a.UID || z.Version != a.Version || z.Replicas != a.From || a.To == a.From || a.To < 0 {
 			return fmt.Sprintf("%s is not what is shown of it, which is %d replicas at %d", a, z.Replicas, z.Version)
 		}
 		seen[a.Zone] = true
@@ -56,32 +54,36 @@ func breaksExactSize(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func breaksPreparedFirst(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+func breaksPreparedFirst(v *view, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
-		z, _ := s.Zone(a.Zone)
-		var leave []plan.Pod
-		for _, p := range z.Pods {
-			if z.Prepares && p.Callable() && p.Ordinal >= z.Start+a.To && p.Ordinal < z.Start+a.From {
-				leave = append(leave, p)
-			}
-		}
-		if len(leave) > 0 && plan.Fingerprint(leave) != s.Hold.Decrease.Asked {
-			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, s.Hold.Decrease.Asked)
+		z, _ := v.zoneNamed(a.Zone)
+		leave := slices.DeleteFunc(z.leaving(a), func(p plan.Pod) bool { return !z.Prepares || !runs(p) })
+		if len(leave) > 0 && agreedAs(leave) != v.Hold.Decrease.Asked {
+			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, v.Hold.Decrease.Asked)
 		}
 	}
 	return ""
 }
 
-func breaksDelayKept(s *plan.Snapshot, sizes []plan.SetReplicas) string {
+// agreedAs returns what a hold notes of pods that have all agreed to leave: how many they
+// are, and a hash of their UIDs.
+func agreedAs(pods []plan.Pod) string {
+	hash := fnv.New64a()
+	for _, p := range pods {
+		_, _ = hash.Write([]byte(p.UID + "\n"))
+	}
+	return fmt.Sprintf("%d %016x", len(pods), hash.Sum64())
+}
+
+func breaksDelayKept(v *view, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
-		z, _ := s.Zone(a.Zone)
-		if a.To >= a.From || !z.Mirror.Configured() || !z.Delay.Configured() {
+		z, _ := v.zoneNamed(a.Zone)
+		if a.To >= a.From || !hasDelay(z) {
 			continue
 		}
 		ready := 0
-		for _, p := range z.Pods {
-			place := p.Ordinal - z.Start
-			if place >= a.To && place < a.From && waited(s, &z, p, place) {
+		for _, p := range z.leaving(a) {
+			if v.waited(z, p) {
 				ready++
 			}
 		}
@@ -92,24 +94,45 @@ func breaksDelayKept(s *plan.Snapshot, sizes []plan.SetReplicas) string {
 	return ""
 }
 
+// hasDelay reports whether a zone mirrors a resource and asks for a delay, or says what
+// cannot be read as such.
+func hasDelay(z *zone) bool {
+	mirrors := z.Mirror.Reference != (plan.Reference{}) || z.Mirror.Invalid != ""
+	return mirrors && (z.Delay.For > 0 || z.Delay.Invalid != "")
+}
+
 // waited reports whether a pod has been ready to leave for as long as its zone asks
 // for, by its own words since it became Ready and by what the hold notes of it.
-func waited(s *plan.Snapshot, z *plan.Zone, p plan.Pod, place int) bool {
+func (v *view) waited(z *zone, p plan.Pod) bool {
 	said := z.Told[p.UID]
-	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || p.Phase == plan.Leaving ||
-		s.Now.Before(said.Since.Add(z.Delay.For)) {
+	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
+		v.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
-	noted := s.Hold.Agreed[z.Name]
+	noted := v.Hold.Agreed[z.Name]
 	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
 		return false
 	}
+	place := p.Ordinal - z.Start
 	for _, stretch := range noted.Stretches {
 		if place >= stretch.From && place < stretch.To {
 			at := (place - stretch.From) * plan.MarkLength
-			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], plan.MarkOf(p.UID))
-			return same && !s.Now.Before(stretch.Since.Add(z.Delay.For))
+			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], markOf(p.UID))
+			return same && !v.Now.Before(stretch.Since.Add(z.Delay.For))
 		}
 	}
 	return false
+}
+
+// markOf returns the mark by which a hold names a pod that agreed to leave: the last
+// digits of a hash of its UID in base 64, the least significant one first.
+func markOf(uid string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(uid))
+	var mark []byte
+	for rest := hash.Sum64(); len(mark) < plan.MarkLength; rest >>= 6 {
+		mark = append(mark, digits[rest&63])
+	}
+	return string(mark)
 }

@@ -91,7 +91,7 @@ var evictions = []Mutant{
 		Name: "granted eviction that ends while the API server works on it",
 		Edits: []Edit{
 			{planHold, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
-			{invariantGrant, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
+			{invariantNotes, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
 		},
 		Test: walk, Rule: "NotedFirst",
 		Remark: "the explorer has no lengths of time",

@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, freshness, requests, downscales, scaling, delays, evictions, certificates, people,
+		budgets, replacements, takedowns, intents, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people,
 	)
 }
 
@@ -23,6 +23,7 @@ const (
 	holdTerm       = "internal/hold/term.go"
 	invariantGrant = "internal/invariant/grant.go"
 	invariantCheck = "internal/invariant/invariant.go"
+	invariantNotes = "internal/invariant/intent.go"
 	store          = "internal/lease/store.go"
 	look           = "internal/observe/look.go"
 
@@ -60,7 +61,7 @@ const (
 var blind = Edit{invariantCheck, "if decision.Need == hold.Look {", "if true {"}
 
 // blindToEvictions does the same with the check of single evictions.
-var blindToEvictions = Edit{invariantGrant, "if !p.Allowed() || decision.Need == hold.Look {", "if true {"}
+var blindToEvictions = Edit{invariantGrant, "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
 
 // without leaves a guard out of the only list of the file that has it.
 func without(file, guard string) Edit { return Edit{file, "\t" + guard + ",", "\t"} }

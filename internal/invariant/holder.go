@@ -1,0 +1,50 @@
+package invariant
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// holderOf writes the holder of an operation in a zone.
+func holderOf(operation plan.Operation, zone string) plan.Holder {
+	return plan.Holder(string(operation) + "/" + zone)
+}
+
+// byPartitions is the holder of evictions that go by partitions.
+var byPartitions = holderOf(plan.Eviction, plan.Partitions)
+
+// operationIn reports whether an operation of lockstep has the hold, and in which zone.
+func operationIn(h plan.Holder) (zone string, is bool) {
+	operation, zone, _ := strings.Cut(string(h), "/")
+	switch plan.Operation(operation) {
+	case plan.Rollout, plan.Downscale, plan.Eviction:
+		return zone, true
+	}
+	return "", false
+}
+
+// isOutside reports whether somebody outside of lockstep has the hold.
+func isOutside(h plan.Holder) bool {
+	_, ours := operationIn(h)
+	return h != "" && !ours
+}
+
+// hasExpired reports whether the time of a hold is over. A hold that does not say how long
+// it counts never expires.
+func hasExpired(h *plan.Hold, now time.Time) bool {
+	return !h.Renewed.IsZero() && h.Duration > 0 && now.Sub(h.Renewed) > h.Duration
+}
+
+// leavesHold reports whether nothing is left of the operation that has the hold: its zone
+// is whole and has no other pods, or is not shown at all. Somebody outside of lockstep has
+// the hold until it expires.
+func (v *view) leavesHold(h plan.Holder) bool {
+	if isOutside(h) {
+		return hasExpired(&v.Hold, v.Now)
+	}
+	name, _ := operationIn(h)
+	z, shown := v.zoneNamed(name)
+	return !shown || (v.isWhole(z) && len(z.Pods) == z.Replicas)
+}

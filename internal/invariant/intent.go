@@ -1,0 +1,62 @@
+package invariant
+
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// longestEviction is after how long a granted eviction can no longer be carried out:
+// the API server works on a request for 34 s at most, and a clock that counts them may go
+// twice as fast as it should.
+const longestEviction = 70 * time.Second
+
+// counts reports whether an intent counts: it does until the end of its deed is seen, or
+// until the deed can no longer happen.
+func (v *view) counts(i plan.Intent) bool { return !v.showsEnd(i) && !v.rulesOut(i) }
+
+// showsEnd reports whether the end of an intent's deed is seen. Either a later pod has the
+// name and is available, or the pod is gone and the spec asks for none of that name. A view
+// that is older than the note shows neither. Only a live view shows what a spec does not ask
+// for: a cached StatefulSet may be older than the pod that is gone.
+func (v *view) showsEnd(i plan.Intent) bool {
+	z, _ := v.zoneNamed(i.Zone)
+	p, exists := v.noted[i.Pod]
+	if !exists {
+		return v.Live && v.PodsAt >= i.Version && !z.asksForPod(i.Pod)
+	}
+	return succeeds(p, i) && isAvailable(p, z.MinReady, v.Now)
+}
+
+// succeeds reports whether a pod has come in the place of the noted one.
+func succeeds(p plan.Pod, i plan.Intent) bool { return p.UID != i.UID && p.Version > i.Version }
+
+// rulesOut reports whether an intent's deed can no longer happen while its pod stays. The
+// API server refuses a delete by lockstep once the pod has another version than the noted
+// one. A granted eviction requires no version: it can happen until the API server has given
+// up on the request, which only a live view can say.
+func (v *view) rulesOut(i plan.Intent) bool {
+	p, exists := v.noted[i.Pod]
+	switch {
+	case !exists || p.UID != i.UID || terminating(p):
+		return false
+	case isGrant(i):
+		return v.Live && i.Known >= longestEviction && p.Version >= i.Version
+	}
+	return p.Version > i.Version
+}
+
+// isGrant reports whether an intent notes a granted eviction. Its deed is carried out by
+// the API server, all others by lockstep.
+func isGrant(i plan.Intent) bool { return i.Cause == reason.EvictionGranted }
+
+// notedBeside returns an intent that counts and is not of the named zone.
+func (v *view) notedBeside(name string) (i plan.Intent, found bool) {
+	for _, i := range v.counting {
+		if i.Zone != name {
+			return i, true
+		}
+	}
+	return plan.Intent{}, false
+}
