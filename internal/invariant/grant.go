@@ -140,7 +140,7 @@ func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 }
 
 func breaksGrantSparesTheRest(v *view, a *allowed) string {
-	if a.byPartition() {
+	if a.byPartition() && len(v.Left) == 0 {
 		return "" // the pods of the same partition are counted instead
 	}
 	if z, found := v.otherNotWhole(a.zone.Name); found {

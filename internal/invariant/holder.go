@@ -37,12 +37,28 @@ func hasExpired(h *plan.Hold, now time.Time) bool {
 	return !h.Renewed.IsZero() && h.Duration > 0 && now.Sub(h.Renewed) > h.Duration
 }
 
+// isNewer reports whether an operation has the hold that only newer versions of lockstep know.
+func isNewer(h plan.Holder) bool {
+	operation, _, _ := strings.Cut(string(h), "/")
+	return operation == "progressive" || operation == "statefulcluster" || operation == "replicated"
+}
+
+// isOver reports whether somebody outside of lockstep has the hold no more. That is a question
+// of time, but for newer versions of lockstep: theirs is over only if nothing is noted, and if
+// this process itself has seen no renewal for as long as the hold lasts.
+func isOver(h *plan.Hold, now time.Time) bool {
+	if isNewer(h.Holder) && (len(h.Intents) > 0 || h.Decrease.Zone != "" || h.Unrenewed < h.Duration) {
+		return false
+	}
+	return hasExpired(h, now)
+}
+
 // leavesHold reports whether nothing is left of the operation that has the hold: its zone
 // is whole and has no other pods, or is not shown at all. Somebody outside of lockstep has
 // the hold until it expires.
 func (v *view) leavesHold(h plan.Holder) bool {
 	if isOutside(h) {
-		return hasExpired(&v.Hold, v.Now)
+		return isOver(&v.Hold, v.Now)
 	}
 	name, _ := operationIn(h)
 	z, shown := v.zoneNamed(name)

@@ -13,8 +13,14 @@ import (
 const longestEviction = 70 * time.Second
 
 // counts reports whether an intent counts: it does until the end of its deed is seen, or
-// until the deed can no longer happen.
-func (v *view) counts(i plan.Intent) bool { return !v.showsEnd(i) && !v.rulesOut(i) }
+// until the deed can no longer happen. An eviction that nothing binds to its pod may delete
+// any pod of that name until the API server has given up on it.
+func (v *view) counts(i plan.Intent) bool {
+	if i.Unbound && !(v.Live && i.Known >= longestEviction) {
+		return true
+	}
+	return !v.showsEnd(i) && !v.rulesOut(i)
+}
 
 // showsEnd reports whether the end of an intent's deed is seen. Either a later pod has the
 // name and is available, or the pod is gone and the spec asks for none of that name. A view

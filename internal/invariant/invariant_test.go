@@ -174,6 +174,30 @@ var violations = map[string]violation{
 	"a takedown without any note": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
 	},
+	"a zone that left is forgotten while its pods live on": {
+		"ZonesKept", "live\norphaned zone-c\n zone-c-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a zone that left is forgotten on caches": {
+		"ZonesKept", "deleted zone-c\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a zone outside of the group is forgotten while a pod of it is down": {
+		"ZonesKept", "live\nrelabelled zone-c rev=1\n zone-c-0 starting@1\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a zone that has gone with its pods is forgotten": {
+		"", "live\ndeleted zone-c\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a takedown while a zone that left may come back": {
+		"RestIsWhole", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(up("zone-a-0")), remembering("zone-c", noted("zone-a-0")),
+	},
+	"a hold of a newer version is taken over while it notes a pod": {
+		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=5m\n noted zone-a-0 uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 version=20", nil, writing(""),
+	},
+	"a hold of a newer version is taken over while its renewals are seen": {
+		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=59s\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
+	"a hold of a newer version that is over": {
+		"", "live\nhold progressive/web renewed 5m ago unrenewed=1m\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+	},
 	"a takedown whose note is of another pod": {
 		"NotedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
 	},
@@ -380,5 +404,11 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 // beside adds a decrease to what a decision writes.
 func beside(d hold.Decision, decrease plan.Decrease) hold.Decision {
 	d.Record.Decrease = decrease
+	return d
+}
+
+// remembering adds to a decision that the record remembers a zone.
+func remembering(zone string, d hold.Decision) hold.Decision {
+	d.Record.Members = []plan.Member{{Zone: zone, UID: zone}}
 	return d
 }

@@ -3,6 +3,7 @@ package invariant
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -58,8 +59,25 @@ func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) str
 	h, next := &v.Hold, &decision.Record
 	kept := next.Holder == h.Holder && next.Renewed.Equal(h.Renewed) && next.Duration == h.Duration
 	stays := decision.Need != hold.Remove && (decision.Need != hold.Write || kept)
-	if !isOutside(h.Holder) || hasExpired(h, v.Now) || stays {
+	if !isOutside(h.Holder) || isOver(h, v.Now) || stays {
 		return ""
 	}
 	return fmt.Sprintf("%s is written over by %s", h.Holder, cmp.Or(next.Holder, "nobody"))
+}
+
+// breaksZonesKept finds a zone that left the group and that the record no longer remembers,
+// although it may come back with pods that are down.
+func breaksZonesKept(v *view, _ []plan.Action, decision *hold.Decision) string {
+	if decision.Need != hold.Write && decision.Need != hold.Remove {
+		return ""
+	}
+	for i := range v.Left {
+		left := &v.Left[i]
+		remembered := slices.ContainsFunc(decision.Record.Members, func(m plan.Member) bool { return m.Zone == left.Name })
+		kept := decision.Need == hold.Write && remembered
+		if !kept && v.mayComeBackNotWhole(left, &zone{Zone: left.Zone}) {
+			return fmt.Sprintf("zone %s left the group and is not remembered any more", left.Name)
+		}
+	}
+	return ""
 }

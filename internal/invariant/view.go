@@ -58,6 +58,9 @@ func podsNamed(s *plan.Snapshot, noted []plan.Intent) map[string]plan.Pod {
 	for i := range s.Zones {
 		find(s.Zones[i].Pods)
 	}
+	for i := range s.Left {
+		find(s.Left[i].Pods)
+	}
 	find(s.Strays)
 	return found
 }
@@ -126,14 +129,33 @@ func (v *view) availableOf(z *zone) map[int]bool {
 // isWhole reports whether each pod that a zone's spec asks for exists and is available.
 func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
 
-// otherNotWhole returns a zone that is not whole, other than the named one.
+// otherNotWhole returns a zone that is not whole, other than the named one. One that left the
+// group may come back as it is now.
 func (v *view) otherNotWhole(name string) (z *zone, found bool) {
+	for i := range v.Left {
+		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
+			return z, true
+		}
+	}
 	for i := range v.zones {
 		if z := &v.zones[i]; z.Name != name && !v.isWhole(z) {
 			return z, true
 		}
 	}
 	return nil, false
+}
+
+// mayComeBackNotWhole reports whether a zone that left the group could be back with pods that
+// are down. It could not if a live view shows that its last pod is gone, or that outside of
+// the group its StatefulSet has every pod that it asks for.
+func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
+	switch {
+	case !v.Live:
+		return true
+	case left.Exists:
+		return !v.isWhole(z) || len(z.Pods) > z.Replicas || !z.Observed
+	}
+	return len(z.Pods) > 0
 }
 
 // downWith returns how many pods of a zone are down or noted once the pods of the given
