@@ -18,6 +18,36 @@ var intents = []Mutant{
 		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
 	},
 	{
+		Name:  "zone that left the group and keeps nobody back",
+		Edits: []Edit{{guards, "\tif left := b.leftZone(); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
+		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "pods of a zone that left the group are evicted while they serve",
+		Edits: []Edit{{evict, "case pod.Up():\n\t\treturn EvictionAnswer{Zone: z.Name, Because: b.away(z)}", "case false:"}},
+		Test:  "internal/plan TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
+	},
+	{
+		Name:  "zone that is forgotten on caches",
+		Edits: []Edit{{holdDecision, "\t\tif len(step.Gone) > 0 {", "\t\tif false && len(step.Gone) > 0 {"}, {left, "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "ZonesKept",
+	},
+	{
+		Name:  "zone that is not remembered when it joins",
+		Edits: []Edit{{left, "step.Joined = append(step.Joined, z.Name)", "_ = z"}},
+		Test:  scenarios + "zones-that-the-hold-does-not-remember-are-noted", Rule: "remember zone-b",
+	},
+	{
+		Name:  "orphaned pods that the cache does not show",
+		Edits: []Edit{{"internal/observe/records.go", "if ordinal, ok := orphanOf(pod); ok {", "if ordinal, ok := orphanOf(pod); ok && false {"}},
+		Test:  "internal/observe TestZonesThatLeftTheGroupAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
+	},
+	{
+		Name:  "pods of a zone that left the group that concern nobody",
+		Edits: []Edit{{"internal/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), \"\") {"}},
+		Test:  "internal/observe TestAGroupHearsOfPodsOfAZoneThatLeftIt", Rule: "want its group",
+	},
+	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
 		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "return h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-1",

@@ -132,6 +132,15 @@ func TestEvict(t *testing.T) {
 		"and no longer after it": {
 			"live\nhold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
 		},
+		"a pod of a zone that left the group stays while it serves": {
+			"orphaned zone-a\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet was deleted without its pods)",
+		},
+		"one that is down may go": {
+			"orphaned zone-a\n zone-a-0 starting@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
+		},
+		"a pod of another zone stays while one that left may come back": {
+			"live\norphaned zone-b\n zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet was deleted without its pods)",
+		},
 		"percentages refer to the replicas that a noted downscale leaves": {
 			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
 			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
