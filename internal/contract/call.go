@@ -66,6 +66,17 @@ func PrepareCall(annotations map[string]string) (Call, error) {
 	return Call{Port: port, Path: path, Query: query}, nil
 }
 
+// MissingForPrepareCall returns the first annotation that a prepare call needs and that is
+// missing or empty, or nothing.
+func MissingForPrepareCall(annotations map[string]string) string {
+	for _, name := range []string{PreparePortAnnotation, PreparePathAnnotation} {
+		if annotations[name] == "" {
+			return name + " annotation"
+		}
+	}
+	return ""
+}
+
 var errMissing = errors.New("is missing or empty")
 
 func callPort(text string) (int, error) {
