@@ -101,14 +101,18 @@ const (
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
 	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other"
+	ownLease    = "the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace"
+	noLeaderPod = "every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
 
 var ignoredFlags = []ignored{
 	{"reconcile.interval", false, noTick},
+	{"kubernetes.pod-name", false, noLeaderPod},
 	{"kubernetes.client-timeout", false, ownTimeouts},
 	{"kubernetes.client-qps", false, noLimit},
 	{"kubernetes.client-burst", false, noLimit},
+	{"leader-election.lease-name", false, ownLease},
 	{"server.cluster-validation.http.enabled", true, noLabels},
 	{"server.cluster-validation.http.soft-validation", true, noLabels},
 	{"server.cluster-validation.http.excluded-paths", false, noLabels},

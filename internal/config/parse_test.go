@@ -102,6 +102,14 @@ func TestParse(t *testing.T) {
 				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: readiness is read off the conditions of pods, which get no annotation",
 			},
 		},
+		"flags of newer versions of the predecessor are accepted as well": {
+			args: []string{"-kubernetes.pod-name=rollout-operator-0", "-leader-election.lease-name", "rollout-operator"},
+			want: defaults(),
+			warnings: []string{
+				"-kubernetes.pod-name: accepted and ignored: every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves",
+				"-leader-election.lease-name: accepted and ignored: the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace",
+			},
+		},
 		"names of the certificate, and of configurations, are lists": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=a.example, 10.0.0.1,,fd00::1,a.example", "-webhooks.ca-bundle-names=x,y.z"},
 			want: defaults(func(c *config.Config) {
