@@ -177,6 +177,7 @@ manifests: ## each overlay as one file in bin/manifests, for who has no kustomiz
 	$(kustomize) manifests/overlays/webhooks > bin/manifests/webhooks.yaml
 	$(kustomize) manifests/overlays/high-availability > bin/manifests/high-availability.yaml
 	$(kustomize) manifests/overlays/single-namespace > bin/manifests/single-namespace.yaml
+	$(kustomize) manifests/overlays/rollout-operator-role > bin/manifests/rollout-operator-role.yaml
 
 clean: ## remove bin; the Kubernetes programs stay in the user's cache folder
 	rm -rf bin

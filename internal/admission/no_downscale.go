@@ -2,11 +2,12 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
@@ -38,13 +39,11 @@ func (n NoDownscale) Judge(ctx context.Context, c Change) Verdict {
 	barred, err := n.barred(ctx, c)
 	switch {
 	case err != nil:
-		return n.Doubt(reason.ParentUnknown, err.Error())
+		return c.doubted(n.Doubt(reason.ParentUnknown, err.Error()), "")
 	case !barred:
 		return Allow(reason.NotGuarded)
 	}
-	return Deny(http.StatusForbidden, reason.DownscaleBarred, fmt.Sprintf(
-		"downscale of %s/%s in %s from %d to %d replicas is not allowed: it has the label %s=true",
-		c.Resource, c.Name, c.Namespace, *c.From, *c.To, contract.NoDownscaleLabel))
+	return c.refused(objecting(plan.Refusal{Code: reason.DownscaleBarred}), time.Time{})
 }
 
 func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {

@@ -75,7 +75,8 @@ func barred(s *appsv1.StatefulSet) {
 }
 
 func TestNoDownscale(t *testing.T) {
-	const denied = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed: it has the label grafana.com/no-downscale=true"
+	const denied = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed because it has the label 'grafana.com/no-downscale=true'. " +
+		"It is refused (DownscaleBarred): the object carries the label grafana.com/no-downscale=true"
 	yes := true
 	label := func(value string) func(*appsv1.StatefulSet) {
 		return func(s *appsv1.StatefulSet) { s.Labels = map[string]string{"grafana.com/no-downscale": value} }

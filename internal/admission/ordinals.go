@@ -19,7 +19,6 @@ func (c Change) Moves() bool {
 
 // moved refuses a change that moves ordinals.
 func (p *PrepareDownscale) moved(c Change) Verdict {
-	because := plan.Refusal{Code: reason.OrdinalsMoved, Zone: c.Name}
-	return Deny(statusOf(because.Code), because.Code, fmt.Sprintf("change of %s in %s from %d replicas from ordinal %d on to %d from ordinal %d on is refused %s",
-		c.Name, c.Namespace, *c.From, c.FromStart, *c.To, c.ToStart, inWords(because, p.Clock.Now())))
+	because := plan.Refusal{Code: reason.OrdinalsMoved, Zone: c.Name, Detail: fmt.Sprintf("from %d to %d", c.FromStart, c.ToStart)}
+	return p.refused(c, plan.DownscaleAnswer{Because: because})
 }

@@ -22,8 +22,8 @@ func TestOtherPodsThanTheLastOnesDoNotLeaveBesideARollout(t *testing.T) {
 	group := rolling()
 	group.Zones[0].Pods[2].Phase = plan.Failing
 	response := answerTo(t, post(t, preparing(group), preparePath, update(t, set(3), set(2, from(1))))).Response
-	const want = "change of zone-a in team from 3 replicas from ordinal 0 on to 2 from ordinal 1 on is refused (OrdinalsMoved zone-a): " +
-		"the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared"
+	const want = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed because the change moves spec.ordinals.start, " +
+		"so that other pods leave than the last ones, which nobody has judged or prepared. It is refused (OrdinalsMoved zone-a (from 0 to 1))"
 	if response.Allowed || response.Result.Code != http.StatusForbidden || response.Result.Message != want {
 		t.Errorf("got %+v, %+v", response, response.Result)
 	}

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -71,20 +70,20 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !shrinks && !c.Moves():
 		return Allow(reason.NotShrinking)
 	case *c.To < 0:
-		return p.Doubt(reason.ObjectUnreadable, "nothing has fewer than 0 replicas")
+		return p.doubt(c, reason.ObjectUnreadable, "nothing has fewer than 0 replicas")
 	case c.Group != "apps" || c.Resource != "statefulsets":
 		return Allow(reason.NotGuarded)
 	case !p.Observer.Synced():
-		return p.Doubt(reason.CacheEmpty, "this replica has not seen the cluster yet")
+		return p.doubt(c, reason.CacheEmpty, "this replica has not seen the cluster yet")
 	case !p.Observer.Managed(c.Namespace):
 		return Allow(reason.NotGuarded)
 	}
 	set, err := p.set(ctx, c)
 	switch {
 	case err != nil:
-		return p.Doubt(reason.ParentUnknown, err.Error())
+		return p.doubt(c, reason.ParentUnknown, err.Error())
 	case set.UID != c.Old.UID:
-		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
+		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name}))
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
 	case !set.Held:
@@ -114,30 +113,35 @@ func (p *PrepareDownscale) Doubt(why reason.Code, about string) Verdict {
 	return Deny(code, why, "lockstep cannot tell whether this downscale is safe: "+about)
 }
 
+// doubt is Doubt about a change that is known.
+func (p *PrepareDownscale) doubt(c Change, why reason.Code, about string) Verdict {
+	return c.doubted(p.Doubt(why, about), "")
+}
+
 // judge decides on caches and, if they allow it, again on a live read, under
 // which the hold is taken.
 func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	version, ok := plan.ParseVersion(c.Old.Version)
 	if !ok {
-		return p.Doubt(reason.ObjectUnreadable, "the old object has no resourceVersion")
+		return p.doubt(c, reason.ObjectUnreadable, "the old object has no resourceVersion")
 	}
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
-		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
+		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name}))
 	}
 	ask := plan.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
-		return p.refused(c, noTurn)
+		return p.refused(c, objecting(noTurn))
 	}
 	defer leave()
-	if because := p.refusal(key, ask); !because.None() {
-		return p.wait(ctx, key, c, because)
+	if cached := p.refusal(key, ask); !cached.Allowed() {
+		return p.wait(ctx, key, c, cached)
 	}
 	for range attempts {
 		live, err := p.Observer.Live(ctx, key)
 		if err != nil {
-			return p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error())
+			return c.doubted(p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error()), othersUnread)
 		}
 		v := plan.Admit(live, ask)
 		switch {
@@ -145,7 +149,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			if !c.DryRun {
 				relabel(ctx, p.Holds, p.Log, key, live.Hold)
 			}
-			return p.wait(ctx, key, c, v.Because)
+			return p.wait(ctx, key, c, v)
 		case c.DryRun || (v.Note.None() && !v.Dated):
 			return Allow(reason.DownscaleAdmitted)
 		}
@@ -160,7 +164,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			if !v.Dated {
 				p.forgo(ctx, key, v)
 			}
-			return p.Doubt(reason.ParentUnknown, "the hold could not be written: "+err.Error())
+			return p.doubt(c, reason.ParentUnknown, "the hold could not be written: "+err.Error())
 		}
 		leave()
 		if v.Dated {
@@ -168,7 +172,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		}
 		return p.prepare(ctx, key, c, live, v)
 	}
-	return p.refused(c, overtaken)
+	return p.refused(c, objecting(overtaken))
 }
 
 // forgo takes back a note that nobody rests on: its write was not answered, and may
@@ -186,14 +190,14 @@ func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.Downs
 
 // refusal is what the caches object. What they cannot know is not refused yet: a
 // StatefulSet that they do not show, the newest note of lockstep's own downscale.
-func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.Refusal {
+func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.DownscaleAnswer {
 	cached := p.Observer.Cached(key)
 	v := plan.Admit(cached, ask)
 	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Decrease.Ours
 	if ours || v.Because.Code == reason.CacheBehind {
-		return plan.Refusal{}
+		return plan.DownscaleAnswer{}
 	}
-	return v.Because
+	return v
 }
 
 // prepare asks who leaves, and says yes when all have answered, nothing speaks against
@@ -206,8 +210,8 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
 	}
-	heard, because := p.ask(ctx, key, live, v)
-	if because.None() {
+	heard, answer := p.ask(ctx, key, live, v)
+	if answer.Allowed() {
 		return p.admitted(c, v.Note)
 	}
 	written := make(chan struct{})
@@ -219,25 +223,25 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	case <-written:
 	case <-ctx.Done(): // the answer cannot wait any longer
 	}
-	return p.wait(ctx, key, c, because)
+	return p.wait(ctx, key, c, answer)
 }
 
 // ask asks who leaves, and writes down that all agreed if nothing speaks against it by
 // then. It reports whether somebody may have heard that it leaves.
-func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (heard bool, because plan.Refusal) {
+func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (heard bool, answer plan.DownscaleAnswer) {
 	zone, _ := live.Zone(v.Note.Zone)
 	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err != nil {
-		return heard, plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()}
+		return heard, objecting(plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()})
 	}
 	return heard, p.admit(ctx, key, v)
 }
 
 // admit writes down that all agreed, if nothing speaks against it by then: neither what
 // became of the group meanwhile nor what the very Lease says that is written over.
-func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (because plan.Refusal) {
+func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (answer plan.DownscaleAnswer) {
 	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
-		if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {
+		if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
 		return advance(record, v.Note, func(d plan.Decrease) plan.Decrease {
@@ -245,10 +249,10 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Downs
 			return d
 		})
 	})
-	if err != nil && because.None() {
-		because = unwritten(err)
+	if err != nil && answer.Allowed() {
+		answer = objecting(unwritten(err))
 	}
-	return because
+	return answer
 }
 
 // unwritten says why it could not be written down that all agreed.
@@ -359,24 +363,15 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 }
 
 // wait refuses for now, and keeps the place in the queue.
-func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, because plan.Refusal) Verdict {
-	if queueing[because.Code] && !c.DryRun {
+func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer plan.DownscaleAnswer) Verdict {
+	if queueing[answer.Because.Code] && !c.DryRun {
 		now := p.Clock.Now()
 		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.Downscale, Zone: c.Name, Since: now, LastSeen: now})
 	}
-	return p.refused(c, because)
+	return p.refused(c, answer)
 }
 
-// refused says what stands in the way, and for how long if that is known.
-func (p *PrepareDownscale) refused(c Change, because plan.Refusal) Verdict {
-	code := statusOf(because.Code)
-	if because.Code == reason.ObjectMoved {
-		code = http.StatusConflict // it cannot succeed as it is
-	}
-	forNow := ""
-	if code == http.StatusTooManyRequests {
-		forNow = "for now "
-	}
-	return Deny(code, because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused %s%s",
-		c.Name, c.Namespace, *c.From, *c.To, forNow, inWords(because, p.Clock.Now())))
+// refused refuses in the words of the predecessor and of lockstep.
+func (p *PrepareDownscale) refused(c Change, answer plan.DownscaleAnswer) Verdict {
+	return c.refused(answer, p.Clock.Now())
 }

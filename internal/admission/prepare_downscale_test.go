@@ -305,8 +305,8 @@ func TestOnlyWhatPassesByItselfIsRefusedForNow(t *testing.T) {
 		group plan.Snapshot
 		want  string
 	}{
-		"somebody rolls":  {rolling(), "is refused for now ("},
-		"a label bars it": {barred, "is refused (DownscaleBarred"},
+		"somebody rolls":  {rolling(), "It is refused for now ("},
+		"a label bars it": {barred, "It is refused (DownscaleBarred"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			result := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result

@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"fmt"
-
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -19,7 +17,5 @@ func (c Change) Regroups() bool {
 // regrouped refuses a downscale that changes the group as well: what either of them has
 // to say about it would be judged without the other.
 func (p *PrepareDownscale) regrouped(c Change) Verdict {
-	because := plan.Refusal{Code: reason.GroupChanged, Zone: c.Name}
-	return Deny(statusOf(because.Code), because.Code, fmt.Sprintf("downscale of %s in %s from %d to %d replicas is refused %s",
-		c.Name, c.Namespace, *c.From, *c.To, inWords(because, p.Clock.Now())))
+	return p.refused(c, objecting(plan.Refusal{Code: reason.GroupChanged, Zone: c.Name}))
 }

@@ -64,11 +64,15 @@ func (v Verdict) unseeing() bool {
 // inWords says what stands in the way and, if that is known, for how long.
 func inWords(because plan.Refusal, now time.Time) string {
 	entry, _ := reason.Explain(because.Code)
-	text := fmt.Sprintf("(%s): %s", because, entry.Sentence)
+	return fmt.Sprintf("(%s): %s%s", because, entry.Sentence, lasting(because, now))
+}
+
+// lasting says for how long a refusal counts at most, if that is known.
+func lasting(because plan.Refusal, now time.Time) string {
 	if left := because.Until.Sub(now); !because.Until.IsZero() && left > 0 {
-		text += fmt.Sprintf("; for at most %s", left.Round(time.Second))
+		return fmt.Sprintf("; for at most %s", left.Round(time.Second))
 	}
-	return text
+	return ""
 }
 
 // Refusals of who did not get as far as the hold.

@@ -2,6 +2,7 @@ package certs_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,6 +42,8 @@ type office struct {
 	log   *logrus.Logger
 	ctx   context.Context //nolint:containedctx // the life of the replicas, which the test ends
 
+	life, propagation time.Duration // 0: as usual
+
 	names     []string
 	unnamed   error
 	published func([]byte) error
@@ -56,7 +59,7 @@ func inOffice(t *testing.T, test func(*office)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		log, lines := logtest.NewNullLogger()
-		o := &office{T: t, apiServer: newServer(), lines: lines, log: log, ctx: ctx, names: []string{host}}
+		o := &office{T: t, apiServer: newServer(), lines: lines, log: log, ctx: ctx, propagation: propagation, names: []string{host}}
 		o.published = func([]byte) error { return nil }
 		test(o)
 		stop()
@@ -69,7 +72,7 @@ func (o *office) replica() *certs.Keeper {
 	o.Helper()
 	clock := clock.New()
 	k, err := certs.New(certs.Options{
-		Client: apitest.Client(o.T, clock.Watch(o.apiServer)), Namespace: home, Name: name, Organisation: "test", Life: life, Propagation: propagation,
+		Client: apitest.Client(o.T, clock.Watch(o.apiServer)), Namespace: home, Name: name, Organisation: "test", Life: cmp.Or(o.life, life), Propagation: cmp.Or(o.propagation, propagation),
 		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.unnamed }, Published: o.published,
 		Expires: func(at time.Time) { o.mu.Lock(); defer o.mu.Unlock(); o.expires = at },
 	})
@@ -213,10 +216,10 @@ type gazette struct {
 	until   time.Time
 }
 
-// publish is called every second.
+// publish is called every second, or more often.
 func (g *gazette) publish(bundle []byte) {
 	if !bytes.Equal(g.current, bundle) {
-		g.former, g.until, g.current = g.current, time.Now().Add(propagation), bundle
+		g.former, g.until, g.current = g.current, time.Now().Add(g.o.propagation), bundle
 	}
 }
 
@@ -236,7 +239,7 @@ func (g *gazette) check(leaf *x509.Certificate) {
 // watchOver publishes and checks every second for a while.
 func (g *gazette) watchOver(d time.Duration, replicas ...*certs.Keeper) {
 	g.o.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(min(time.Second, g.o.propagation/10)) {
 		g.publish(replicas[0].Bundle())
 		for _, k := range replicas {
 			g.check(g.o.leaf(k))
@@ -275,6 +278,40 @@ func TestARotationAtTwoThirdsOfItsLifeIsNotNoticed(t *testing.T) {
 			o.Error("the first CA is still trusted")
 		}
 	})
+}
+
+// The predecessor's own tests give certificates 45 seconds.
+func TestCertificatesOfAFewSecondsAreRenewedInTime(t *testing.T) {
+	for sentence, short := range map[string]struct {
+		life   time.Duration
+		unseen bool // nobody knows when API servers have the CA
+	}{
+		"45 seconds": {life: 45 * time.Second},
+		"45 seconds, and nobody knows when API servers have the CA": {life: 45 * time.Second, unseen: true},
+		"10 seconds": {life: 10 * time.Second},
+		"10 seconds, and nobody knows when API servers have the CA": {life: 10 * time.Second, unseen: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inOffice(t, func(o *office) {
+				o.life, o.propagation = short.life, short.life/15 // as config shortens it
+				g := &gazette{o: o}
+				if o.published = g.published; short.unseen {
+					o.published = nil
+				}
+				replicas := []*certs.Keeper{o.replica(), o.replica()}
+				synctest.Wait()
+				served := map[string]bool{}
+				for range 20 {
+					g.watchOver(o.life/2, replicas...)
+					served[o.leaf(replicas[0]).SerialNumber.String()] = true
+					o.works(replicas[1])
+				}
+				if len(served) < 10 {
+					o.Errorf("%d certificates in the time of 10 lives; the log:\n%s", len(served), o.said())
+				}
+			})
+		})
+	}
 }
 
 func TestWhoeverAsksForARotationGetsOne(t *testing.T) {

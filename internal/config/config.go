@@ -86,13 +86,13 @@ type SelfSigned struct {
 	Names        []string // DNS names and IP addresses beside that of the Service
 	Organisation string
 	Expiration   time.Duration
-	Propagation  time.Duration // at most a hundredth of Expiration
+	Propagation  time.Duration // at most a fifteenth of Expiration
 }
 
 // Pods is about calls to pods.
 type Pods struct {
 	ClusterDomain string
-	Timeout       time.Duration // of one call
+	Timeout       time.Duration // of one call; where webhooks are served, less than ServerTLS.RequestTimeout
 	StayEvery     time.Duration // how often those that stay are told so, in zones with a delay
 }
 

@@ -48,10 +48,10 @@ func (c *Config) register(t *table) {
 		or("", "the Service `lockstep` and those that webhook configurations with the CA name")
 	t.add(text(&c.ServerTLS.SelfSigned.Organisation), "server-tls.self-signed-cert.org", "lockstep", "NAME",
 		"Organisation that the certificate names.")
-	t.add(life(&c.ServerTLS.SelfSigned.Expiration, time.Hour), "server-tls.self-signed-cert.expiration", "365d", "DURATION",
-		"How long a certificate is valid; it is renewed after two thirds of that.")
+	t.add(life(&c.ServerTLS.SelfSigned.Expiration, 10*time.Second), "server-tls.self-signed-cert.expiration", "365d", "DURATION",
+		"How long a certificate is valid; it is renewed after two thirds of that. Less than 1h is for tests.")
 	t.add(duration(&c.ServerTLS.SelfSigned.Propagation, time.Millisecond), "server-tls.self-signed-cert.propagation", "2m", "DURATION",
-		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes.")
+		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes. At most a fifteenth of -server-tls.self-signed-cert.expiration, and shortened to that where it is not set.")
 	t.add(boolean(&c.Webhooks.UpdateCABundle), "webhooks.update-ca-bundle", "true", "",
 		"Write the CA into webhook configurations that are labelled `lockstep.dev/inject-ca=true`, or `grafana.com/inject-rollout-operator-ca=true` with `grafana.com/namespace` naming a managed namespace.")
 	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
@@ -62,15 +62,15 @@ func (c *Config) register(t *table) {
 	t.section("Calls to pods")
 	t.add(domain(&c.Pods.ClusterDomain), "kubernetes.cluster-domain", "cluster.local.", "DOMAIN",
 		"Domain of the cluster, in the names by which pods are called. They are dialled at their addresses.")
-	t.add(duration(&c.Pods.Timeout, time.Millisecond), "pods.client-timeout", "5s", "DURATION",
-		"How long a pod may take to answer one call; less than -server-tls.request-timeout.")
+	t.add(limit(&c.Pods.Timeout), "pods.client-timeout", "5s", "DURATION",
+		"How long a pod may take to answer one call. Where webhooks are served it is less than -server-tls.request-timeout, and shortened to 90% of that otherwise; so is 0.")
 	t.add(duration(&c.Pods.StayEvery, time.Second), "delayed-downscale.cancel-interval", "10m", "DURATION",
 		"How often pods of zones with a delayed downscale are told again that they stay.")
 
 	t.section("Leader election")
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
 		"Let replicas agree by the Lease `lockstep-leader` which of them works.")
-	t.add(duration(&c.LeaderElection.LeaseDuration, time.Second), "leader-election.lease-duration", "10s", "DURATION",
+	t.add(seconds(&c.LeaderElection.LeaseDuration), "leader-election.lease-duration", "10s", "DURATION",
 		"How long the others wait for a leader that has stopped renewing; whole seconds.")
 	t.add(duration(&c.LeaderElection.RenewDeadline, time.Millisecond), "leader-election.renew-deadline", "6s", "DURATION",
 		"How long a leader tries to renew before it stops working; less than the lease duration.")
@@ -101,14 +101,18 @@ const (
 	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
 	noLabels    = "there is no cluster validation"
 	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other"
+	ownLease    = "the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace"
+	noLeaderPod = "every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves"
 	ownTimeouts = "every request has a limit of its own, and watches have none"
 )
 
 var ignoredFlags = []ignored{
 	{"reconcile.interval", false, noTick},
+	{"kubernetes.pod-name", false, noLeaderPod},
 	{"kubernetes.client-timeout", false, ownTimeouts},
 	{"kubernetes.client-qps", false, noLimit},
 	{"kubernetes.client-burst", false, noLimit},
+	{"leader-election.lease-name", false, ownLease},
 	{"server.cluster-validation.http.enabled", true, noLabels},
 	{"server.cluster-validation.http.soft-validation", true, noLabels},
 	{"server.cluster-validation.http.excluded-paths", false, noLabels},

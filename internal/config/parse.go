@@ -43,10 +43,13 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 		return Config{}, nil, flag.ErrHelp
 	}
 	warnings := t.fill(variables)
-	problems = append(problems, t.store(variables)...)
+	unusable := t.store(variables)
+	problems = append(problems, unusable...)
+	if len(unusable) == 0 {
+		warnings = append(warnings, t.fit(&c)...)
+	}
 	problems = append(problems, c.LeaderElection.problems()...)
 	problems = append(problems, c.ServerTLS.problems()...)
-	problems = append(problems, c.Pods.problems(c.ServerTLS)...)
 	if c.PrintAdmissionPolicy && c.Kubernetes.Single() {
 		problems = append(problems, errors.New("-print-admission-policy: there is none beside -kubernetes.namespace, where a Role is the limit"))
 	}
@@ -245,18 +248,10 @@ func (s ServerTLS) problems() []error {
 	if !s.SelfSigned.Enabled && s.CertFile == "" {
 		problems = append(problems, errors.New("-server-tls.self-signed-cert.enabled=false: want -server-tls.cert-file and -server-tls.key-file, or there is nothing to serve"))
 	}
-	if most := s.SelfSigned.Expiration / 100; s.SelfSigned.Expiration > 0 && s.SelfSigned.Propagation > most {
-		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: want at most a hundredth of -server-tls.self-signed-cert.expiration, which makes %v", s.SelfSigned.Propagation, most))
+	if most := s.SelfSigned.mostPropagation(); s.SelfSigned.Expiration > 0 && s.SelfSigned.Propagation > most {
+		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: want at most a fifteenth of -server-tls.self-signed-cert.expiration, which makes %v", s.SelfSigned.Propagation, most))
 	}
 	return problems
-}
-
-// problems compares a call with the request that waits for it.
-func (p Pods) problems(server ServerTLS) []error {
-	if !server.Enabled || p.Timeout == 0 || server.RequestTimeout == 0 || p.Timeout < server.RequestTimeout {
-		return nil
-	}
-	return []error{fmt.Errorf("-pods.client-timeout=%v: want less than -server-tls.request-timeout, which is %v, or no webhook waits for the answer", p.Timeout, server.RequestTimeout)}
 }
 
 // index turns NAME=value into a map.

@@ -102,6 +102,53 @@ func TestParse(t *testing.T) {
 				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: readiness is read off the conditions of pods, which get no annotation",
 			},
 		},
+		"flags of newer versions of the predecessor are accepted as well": {
+			args: []string{"-kubernetes.pod-name=rollout-operator-0", "-leader-election.lease-name", "rollout-operator", "-leader-election.lease-duration=15500ms"},
+			want: defaults(func(c *config.Config) { c.LeaderElection.LeaseDuration = 15 * time.Second }),
+			warnings: []string{
+				"-kubernetes.pod-name: accepted and ignored: every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves",
+				"-leader-election.lease-name: accepted and ignored: the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace",
+			},
+		},
+		"the predecessor's short certificates are renewed in shorter steps": {
+			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=45s"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.Enabled, c.ServerTLS.SelfSigned.Expiration, c.ServerTLS.SelfSigned.Propagation = true, 45*time.Second, 3*time.Second
+			}),
+			warnings: []string{
+				"-server-tls.self-signed-cert.expiration: 45s is short: API servers get 3s to see a new CA (-server-tls.self-signed-cert.propagation); outside of tests give it 1h0m0s or more",
+			},
+		},
+		"a certificate of an hour needs no warning": {
+			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=1h"},
+			want: defaults(func(c *config.Config) { c.ServerTLS.Enabled, c.ServerTLS.SelfSigned.Expiration = true, time.Hour }),
+		},
+		"a call to a pod is shorter than the review that waits for it": {
+			args: []string{"-server-tls.enabled", "-server-tls.request-timeout=5s"},
+			want: defaults(func(c *config.Config) {
+				c.ServerTLS.Enabled, c.ServerTLS.RequestTimeout, c.Pods.Timeout = true, 5*time.Second, 4500*time.Millisecond
+			}),
+			warnings: []string{"-pods.client-timeout: 5s becomes 4.5s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
+		},
+		"a call to a pod always has a limit": {
+			env:      []string{"LOCKSTEP_PODS_CLIENT_TIMEOUT=0"},
+			want:     defaults(func(c *config.Config) { c.Pods.Timeout = 9 * time.Second }),
+			warnings: []string{"LOCKSTEP_PODS_CLIENT_TIMEOUT: no limit becomes 9s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
+		},
+		"a long call to a pod is fine without webhooks": {
+			args: []string{"-pods.client-timeout=1m"},
+			want: defaults(func(c *config.Config) { c.Pods.Timeout = time.Minute }),
+		},
+		"an address needs no scheme": {
+			args: []string{"-kubernetes.api-url=10.0.0.1:6443"},
+			want: defaults(func(c *config.Config) { c.Kubernetes.APIURL = "10.0.0.1:6443" }),
+		},
+		"names in DNS may have capitals": {
+			args: []string{"-kubernetes.cluster-domain=Cluster.Local.", "-server-tls.self-signed-cert.dns-name=Rollout-Operator.Mimir.svc"},
+			want: defaults(func(c *config.Config) {
+				c.Pods.ClusterDomain, c.ServerTLS.SelfSigned.Names = "Cluster.Local.", []string{"Rollout-Operator.Mimir.svc"}
+			}),
+		},
 		"names of the certificate, and of configurations, are lists": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=a.example, 10.0.0.1,,fd00::1,a.example", "-webhooks.ca-bundle-names=x,y.z"},
 			want: defaults(func(c *config.Config) {
@@ -199,13 +246,17 @@ func TestParseRefuses(t *testing.T) {
 			args: []string{"-namespaces.selector="},
 			want: []string{`-namespaces.selector="": want a label selector such as "team=a,stage in (test,prod)"; for all namespaces say "kubernetes.io/metadata.name"`},
 		},
-		"an address without a scheme": {
-			args: []string{"-kubernetes.api-url=10.0.0.1:6443"},
-			want: []string{`-kubernetes.api-url="10.0.0.1:6443": want a URL such as https://10.0.0.1:6443`},
+		"an address of another protocol": {
+			args: []string{"-kubernetes.api-url=ftp://10.0.0.1:6443"},
+			want: []string{`-kubernetes.api-url="ftp://10.0.0.1:6443": want a URL such as https://10.0.0.1:6443, or a host and a port`},
 		},
-		"a call to a pod that lasts as long as the review that waits for it": {
-			args: []string{"-server-tls.enabled", "-server-tls.request-timeout=5s"},
-			want: []string{`-pods.client-timeout=5s: want less than -server-tls.request-timeout, which is 5s, or no webhook waits for the answer`},
+		"an address without a host": {
+			args: []string{"-kubernetes.api-url=:6443"},
+			want: []string{`-kubernetes.api-url=":6443": want a URL such as https://10.0.0.1:6443, or a host and a port`},
+		},
+		"a call to a pod that ends before it begins": {
+			args: []string{"-pods.client-timeout=-1s"},
+			want: []string{`-pods.client-timeout="-1s": want a duration such as 10s or 1m30s, in steps of 1ms, at least 1ms`},
 		},
 		"a lease that ends before its renewal": {
 			args: []string{"-leader-election.lease-duration=6s"},
@@ -216,8 +267,12 @@ func TestParseRefuses(t *testing.T) {
 			want: []string{`-leader-election.renew-deadline=6s: want more than 1.2 times -leader-election.retry-period, which makes 6s`},
 		},
 		"a lease of a fraction of a second": {
-			args: []string{"-leader-election.lease-duration=1500ms", "-leader-election.renew-deadline=1s", "-leader-election.retry-period=100ms"},
-			want: []string{`-leader-election.lease-duration="1500ms": want a duration such as 10s or 1m30s, in steps of 1s, at least 1s`},
+			args: []string{"-leader-election.lease-duration=999ms", "-leader-election.renew-deadline=500ms", "-leader-election.retry-period=100ms"},
+			want: []string{`-leader-election.lease-duration="999ms": want a duration such as 10s or 1m30s, at least 1s`},
+		},
+		"a lease that ends before its renewal, fractions of a second cut off": {
+			args: []string{"-leader-election.lease-duration=6900ms"},
+			want: []string{`-leader-election.lease-duration=6s: want more than -leader-election.renew-deadline, which is 6s`},
 		},
 		"an unknown flag, and skips its value": {
 			args: []string{"-servr.port", "9000", "-workers=4"},
@@ -263,16 +318,16 @@ func TestParseRefuses(t *testing.T) {
 			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is not one`},
 		},
 		"a life that is too short, too long or none": {
-			args: []string{"-server-tls.self-signed-cert.expiration=59m"},
+			args: []string{"-server-tls.self-signed-cert.expiration=9s"},
 			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=x"},
 			want: []string{
-				`-server-tls.self-signed-cert.expiration="59m": want a duration such as 365d, 4w or 36h, from 1h0m0s to 100y`,
+				`-server-tls.self-signed-cert.expiration="9s": want a duration such as 365d, 4w or 36h, from 10s to 100y`,
 				`LOCKSTEP_SERVER_TLS_PORT="x": want a whole number from 0 to 65535`,
 			},
 		},
 		"a rotation that takes up the life of a certificate": {
-			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=3h"},
-			want: []string{`-server-tls.self-signed-cert.propagation=2m0s: want at most a hundredth of -server-tls.self-signed-cert.expiration, which makes 1m48s`},
+			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=3h", "-server-tls.self-signed-cert.propagation=13m"},
+			want: []string{`-server-tls.self-signed-cert.propagation=13m0s: want at most a fifteenth of -server-tls.self-signed-cert.expiration, which makes 12m0s`},
 		},
 		"all problems at once": {
 			args: []string{"-nonsense", "-workers=x", "stray", "-server.port=y", "-leader-election.lease-duration=2s"},

@@ -81,6 +81,7 @@ func isObjectName(text string) bool { return len(validation.IsDNS1123Subdomain(t
 func hosts(to *[]string) value {
 	isHost := func(text string) bool {
 		ip, err := netip.ParseAddr(text)
+		text = strings.ToLower(text)
 		return err == nil && ip.Zone() == "" || isObjectName(text) || len(validation.IsWildcardDNS1123Subdomain(text)) == 0
 	}
 	return list(to, isHost, "want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1")
@@ -111,7 +112,7 @@ func list(to *[]string, is func(string) bool, want string) value {
 // domain accepts the domain of a cluster, with or without a dot at its end.
 func domain(to *string) value {
 	return checked(to, func(text string) error {
-		if !isObjectName(strings.TrimSuffix(text, ".")) {
+		if !isObjectName(strings.ToLower(strings.TrimSuffix(text, "."))) {
 			return errors.New("want a domain such as cluster.local")
 		}
 		return nil
@@ -131,15 +132,19 @@ func selector(to *string) value {
 	})
 }
 
-// address accepts the URL of an API server, or nothing.
+// address accepts the URL of an API server, with or without its scheme, or nothing.
 func address(to *string) value {
 	return checked(to, func(text string) error {
 		if text == "" {
 			return nil
 		}
-		u, err := url.Parse(text)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return errors.New("want a URL such as https://10.0.0.1:6443")
+		whole := text
+		if !strings.Contains(text, "://") {
+			whole = "https://" + text // client-go chooses the scheme
+		}
+		u, err := url.Parse(whole)
+		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return errors.New("want a URL such as https://10.0.0.1:6443, or a host and a port")
 		}
 		return nil
 	})
@@ -173,6 +178,35 @@ func duration(to *time.Duration, unit time.Duration) value {
 		},
 		current: func() string { return to.String() },
 	}
+}
+
+// limit accepts a duration, or 0 for none.
+func limit(to *time.Duration) value {
+	v := duration(to, time.Millisecond)
+	some := v.store
+	v.store = func(text string) error {
+		if d, err := time.ParseDuration(text); err == nil && d == 0 {
+			*to = 0
+			return nil
+		}
+		return some(text)
+	}
+	return v
+}
+
+// seconds accepts a duration of a second or more, and cuts off fractions of seconds, which
+// a Lease cannot carry.
+func seconds(to *time.Duration) value {
+	v := duration(to, time.Millisecond)
+	v.store = func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < time.Second {
+			return errors.New("want a duration such as 10s or 1m30s, at least 1s")
+		}
+		*to = d.Truncate(time.Second)
+		return nil
+	}
+	return v
 }
 
 // life accepts a duration that may be given in days, weeks and years as well, as

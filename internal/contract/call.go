@@ -20,7 +20,7 @@ func PrepareDownscale(labels map[string]string) bool { return labels[PrepareDown
 type Call struct {
 	TLS   bool
 	Port  int
-	Path  string // begins with exactly one slash
+	Path  string // begins with a slash, and has no two in a row
 	Query string // without the question mark
 }
 
@@ -40,16 +40,17 @@ func (c Call) RequestURI() string {
 
 // Valid reports whether PrepareCall could have returned the call.
 func (c Call) Valid() bool {
-	return c.Port >= 1 && c.Port <= 65535 && strings.HasPrefix(c.Path, "/") && !strings.HasPrefix(c.Path, "//") &&
-		wrongPath(c.RequestURI()[1:]) == nil
+	return c.Port >= 1 && c.Port <= 65535 && strings.HasPrefix(c.Path, "/") && cleanedPath(c.Path) == c.Path &&
+		wrongPath(c.RequestURI()) == nil
 }
 
 // PrepareCall reads the annotations that say how pods are prepared to leave.
 //
 // Nothing of them can name a host: the port is digits and nothing else, and the
-// path consists of characters that RFC 3986 allows in a path, without @. Segments
-// . and .. are refused, encoded ones too: they could only mean another path than
-// the one a person reads. The error says on one line everything that is wrong.
+// path consists of characters that RFC 3986 allows in a path, without @. Slashes in
+// a row count as one. Segments . and .. are refused, encoded ones too: they could
+// only mean another path than the one a person reads. The error says on one line
+// everything that is wrong.
 func PrepareCall(annotations map[string]string) (Call, error) {
 	port, portErr := callPort(annotations[PreparePortAnnotation])
 	path, query, pathErr := callPath(annotations[PreparePathAnnotation])
@@ -64,6 +65,17 @@ func PrepareCall(annotations map[string]string) (Call, error) {
 		return Call{}, errors.New(strings.Join(wrong, "; "))
 	}
 	return Call{Port: port, Path: path, Query: query}, nil
+}
+
+// MissingForPrepareCall returns the first annotation that a prepare call needs and that is
+// missing or empty, or nothing.
+func MissingForPrepareCall(annotations map[string]string) string {
+	for _, name := range []string{PreparePortAnnotation, PreparePathAnnotation} {
+		if annotations[name] == "" {
+			return name + " annotation"
+		}
+	}
+	return ""
 }
 
 var errMissing = errors.New("is missing or empty")
@@ -90,16 +102,26 @@ func callPath(text string) (path, query string, err error) {
 		return "", "", fmt.Errorf("is %s, which %w", shorten(text), err)
 	}
 	path, query, _ = strings.Cut(text, "?")
-	return "/" + strings.TrimPrefix(path, "/"), query, nil
+	return cleanedPath(path), query, nil
+}
+
+// cleanedPath returns a path with one slash at its beginning, and one in the place of
+// several in a row: servers answer those with a redirect, which nobody follows.
+func cleanedPath(path string) string {
+	path = "/" + path
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
 }
 
 // wrongPath says what is wrong with a path and its query, or nil.
 func wrongPath(text string) error {
 	path, _, _ := strings.Cut(text, "?")
 	switch {
-	case len(text) > mostPath:
+	case len(strings.TrimPrefix(text, "/")) > mostPath:
 		return fmt.Errorf("is longer than %d characters", mostPath)
-	case strings.HasPrefix(text, "//") || strings.Contains(path, "://"):
+	case strings.Contains(path, "://"):
 		return errors.New("names a host")
 	}
 	if err := wrongCharacter(text); err != nil {

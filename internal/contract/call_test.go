@@ -33,6 +33,15 @@ func TestPrepareCall(t *testing.T) {
 		"what looks like a host is a path":        {"80", "evil.example:80/x", contract.Call{Port: 80, Path: "/evil.example:80/x"}, "/evil.example:80/x"},
 		"percent-encoding stays as it is":         {"80", "a%2Fb%C3%A9", contract.Call{Port: 80, Path: "/a%2Fb%C3%A9"}, "/a%2Fb%C3%A9"},
 		"dots that are part of a name are a name": {"80", "..a/b../.c", contract.Call{Port: 80, Path: "/..a/b../.c"}, "/..a/b../.c"},
+		"slashes at the beginning are one":        {"80", "//ingester/prepare_shutdown", contract.Call{Port: 80, Path: "/ingester/prepare_shutdown"}, "/ingester/prepare_shutdown"},
+		"slashes in the middle are one":           {"80", "ingester//prepare_shutdown", contract.Call{Port: 80, Path: "/ingester/prepare_shutdown"}, "/ingester/prepare_shutdown"},
+		"slashes at the end are one":              {"80", "/ingester/prepare_shutdown//", contract.Call{Port: 80, Path: "/ingester/prepare_shutdown/"}, "/ingester/prepare_shutdown/"},
+		"slashes everywhere are one each":         {"80", "////a///b/////c//", contract.Call{Port: 80, Path: "/a/b/c/"}, "/a/b/c/"},
+		"slashes alone are the root":              {"80", "///", contract.Call{Port: 80, Path: "/"}, "/"},
+		"slashes before a query are one":          {"80", "//a//?b=c", contract.Call{Port: 80, Path: "/a/", Query: "b=c"}, "/a/?b=c"},
+		"slashes in a query stay":                 {"80", "a//b?c=//d//", contract.Call{Port: 80, Path: "/a/b", Query: "c=//d//"}, "/a/b?c=//d//"},
+		"a URL without scheme is a path":          {"80", "//host/x", contract.Call{Port: 80, Path: "/host/x"}, "/host/x"},
+		"as many characters as may be":            {"80", "/" + strings.Repeat("x", 1024), contract.Call{Port: 80, Path: "/" + strings.Repeat("x", 1024)}, "/" + strings.Repeat("x", 1024)},
 		"dots in a query are harmless":            {"80", "a?../b", contract.Call{Port: 80, Path: "/a", Query: "../b"}, "/a?../b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +70,7 @@ func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		"a port of unicode digits":     {"８０", "x", port + `is "\uff18\uff10", which is not a port` + ofPort},
 		"a long port":                  {strings.Repeat("9", 99), "x", port + `is "` + strings.Repeat("9", 39) + `..., which is not a port` + ofPort},
 		"a URL":                        {"80", "http://host/x", path + `is "http://host/x", which names a host` + ofPath},
-		"a URL without scheme":         {"80", "//host/x", path + `is "//host/x", which names a host` + ofPath},
+		"a URL with slashes":           {"80", "//http:////host//x", path + `is "//http:////host//x", which names a host` + ofPath},
 		"somebody at a host":           {"80", "x@host", path + `is "x@host", which has "@" at position 2` + ofPath},
 		"a fragment":                   {"80", "x#y", path + `is "x#y", which has "#" at position 2` + ofPath},
 		"a backslash":                  {"80", `x\y`, path + `is "x\\y", which has "\\" at position 2` + ofPath},
@@ -69,6 +78,8 @@ func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		"another header, encoded":      {"80", "x%0d%0aHost", path + `is "x%0d%0aHost", which encodes a control character at position 2` + ofPath},
 		"half an encoded byte":         {"80", "x%2", path + `is "x%2", which has a % at position 2 that two hexadecimal digits do not follow` + ofPath},
 		"the parent":                   {"80", "x/../y", path + `is "x/../y", which has a . or .. segment` + ofPath},
+		"the parent behind slashes":    {"80", "//..//y", path + `is "//..//y", which has a . or .. segment` + ofPath},
+		"itself between slashes":       {"80", "x//.//", path + `is "x//.//", which has a . or .. segment` + ofPath},
 		"the parent, encoded":          {"80", "x%2F.%2e/y", path + `is "x%2F.%2e/y", which has a . or .. segment` + ofPath},
 		"a letter that is none of URL": {"80", "é", path + `is "\u00e9", which has "\xc3" at position 1` + ofPath},
 		"a path that is too long":      {"80", strings.Repeat("x", 1025), path + `is "` + strings.Repeat("x", 39) + `..., which is longer than 1024 characters` + ofPath},
@@ -121,7 +132,7 @@ func TestNoHostilePathNamesAHost(t *testing.T) {
 
 // A call that is stored somewhere is as good as the annotations it was made of.
 func TestAValidCallIsOneThatAnnotationsCanAskFor(t *testing.T) {
-	for _, path := range append(hostile.Paths(), "x", "/x", "x?y", strings.Repeat("x", 1024)) {
+	for _, path := range append(hostile.Paths(), "x", "/x", "x?y", "//x", "/x//y", "/x/", "/x//", strings.Repeat("x", 1024)) {
 		asked, err := prepare("80", path)
 		if err == nil && !asked.Valid() {
 			t.Errorf("%q can be asked for and is not valid", path)
@@ -169,6 +180,9 @@ func lawful(t *testing.T, port, path string) {
 	if u.Host != host || u.User != nil || u.Fragment != "" || u.Opaque != "" || u.RequestURI() != call.RequestURI() {
 		t.Errorf("path %q is accepted as %q, which goes to %#v", path, call.RequestURI(), u)
 	}
+	if strings.Contains(call.Path, "//") || call.Path[0] != '/' {
+		t.Errorf("path %q is accepted as %q, which is not clean", path, call.Path)
+	}
 	again, err := prepare(port, call.RequestURI())
 	if err != nil || again != call {
 		t.Errorf("path %q is accepted as %q, which is read as %#v (%v)", path, call.RequestURI(), again, err)
@@ -179,7 +193,7 @@ func FuzzPrepareCall(f *testing.F) {
 	for _, port := range hostile.Ports() {
 		f.Add(port, "ingester/prepare-shutdown")
 	}
-	for _, path := range hostile.Paths() {
+	for _, path := range append(hostile.Paths(), "//a///b//?c=//d", strings.Repeat("x", 1024)) {
 		f.Add("80", path)
 	}
 	f.Fuzz(lawful)

@@ -89,6 +89,31 @@ func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
 	}
 }
 
+// The muxes of Go's standard library answer a path that is not clean with a redirect.
+func TestAPathWithRepeatedSlashesReachesItsHandler(t *testing.T) {
+	var got []string
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ingester/prepare_shutdown", func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.RequestURI) })
+	httpLand(t, mux.ServeHTTP, 80)
+	c := hook.New(hook.Options{})
+	for _, path := range []string{"//ingester/prepare_shutdown", "ingester//prepare_shutdown", "///ingester///prepare_shutdown?unregister=//true"} {
+		call, err := contract.PrepareCall(map[string]string{contract.PreparePortAnnotation: "80", contract.PreparePathAnnotation: path})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, results := range []hook.Results{prepare(t.Context(), c, call, pods(1)), c.Undo(t.Context(), call, pods(1))} {
+			if failed := results.First(); failed != nil {
+				t.Errorf("%s: %s", path, failed)
+			}
+		}
+	}
+	const clean, query = "/ingester/prepare_shutdown", "?unregister=//true"
+	if diff := cmp.Diff([]string{clean, clean, clean, clean, clean + query, clean + query}, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestAPodCanContinueTheTraceOfItsCall(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")

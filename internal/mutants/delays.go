@@ -99,7 +99,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newBoard(s.AsNoted())\n\tz, exists := b.standing(r.Zone)", "newBoard(s)\n\tz, exists := b.standing(r.Zone)"}},
+		Edits: []Edit{{admit, "newBoard(s.AsNoted())\n\tanswer := b.admit(r)", "newBoard(s)\n\tanswer := b.admit(r)"}},
 		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{

@@ -30,7 +30,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
-		Edits: []Edit{{downscale, "if because = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !because.None() {", "if because = (plan.Refusal{}); !because.None() {"}},
+		Edits: []Edit{{downscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
 		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -180,12 +181,13 @@ func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
 
 // callOf converts what says how the pods of a StatefulSet are asked to prepare.
 func callOf(set *appsv1.StatefulSet) plan.Call {
+	missing := contract.MissingForPrepareCall(set.Annotations)
 	if set.Spec.ServiceName == "" {
-		return plan.Call{Invalid: noService}
+		return plan.Call{Invalid: noService, Missing: cmp.Or(missing, "serviceName")}
 	}
 	call, err := contract.PrepareCall(set.Annotations)
 	if err != nil {
-		return plan.Call{Invalid: err.Error()}
+		return plan.Call{Invalid: err.Error(), Missing: missing}
 	}
 	return plan.Call{Port: call.Port, Path: call.RequestURI(), Service: set.Spec.ServiceName}
 }

@@ -170,6 +170,12 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},
 		"a delay of pods without names": {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
+		"what a prepare call lacks":     {prepared("app", contract.PreparePortAnnotation, "80"), func(z *plan.Zone) { lacks(z, contract.PreparePathAnnotation+" annotation") }},
+		"all that it lacks, in order":   {prepared("", "x", "y"), func(z *plan.Zone) { lacks(z, contract.PreparePortAnnotation+" annotation") }},
+		"pods without names that would be prepared": {func(s *appsv1.StatefulSet) {
+			prepared("", contract.PreparePortAnnotation, "80")(s)
+			s.Annotations[contract.PreparePathAnnotation] = "x"
+		}, func(z *plan.Zone) { lacks(z, "serviceName") }},
 		"half a delay": {annotated(contract.DelayAnnotation, "1h"), func(z *plan.Zone) {
 			z.WithoutEffect = "annotation " + contract.DelayAnnotation + " has no effect without " + contract.DelayURLAnnotation
 		}},
@@ -179,7 +185,11 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			want := settled
 			tc.want(&want)
-			if diff := cmp.Diff(want, zoneOf(newSet("zone-a", tc.set))); diff != "" {
+			got := zoneOf(newSet("zone-a", tc.set))
+			if want.Call.Missing != "" {
+				want.Call.Invalid = got.Call.Invalid // which internal/contract words and tests
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -193,6 +203,17 @@ func delayed(service string) change[*appsv1.StatefulSet] {
 		s.Spec.ServiceName = service
 	}
 }
+
+// prepared asks for pods to be prepared before they leave.
+func prepared(service, annotation, value string) change[*appsv1.StatefulSet] {
+	return func(s *appsv1.StatefulSet) {
+		s.Labels[contract.PrepareDownscaleLabel] = "true"
+		annotated(annotation, value)(s)
+		s.Spec.ServiceName = service
+	}
+}
+
+func lacks(z *plan.Zone, missing string) { z.Prepares, z.Call.Missing = true, missing }
 
 // messages knows what a pod was told, and who was asked about.
 type messages struct{ asked []string }

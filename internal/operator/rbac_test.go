@@ -33,6 +33,7 @@ var manifests = []manifest{
 	{"rbac/cluster.yaml", "What lockstep may do in the whole cluster. Which namespaces it uses this in is decided by their labels.", "ClusterRole", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed, permission.Cluster}},
 	{"rbac/home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", operator.Permissions(), []permission.Scope{permission.Home}},
 	{"rbac/namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed}},
+	{"overlays/rollout-operator-role/role.yaml", "What lockstep may do under the service account of rollout-operator, where the two share a namespace: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret)), []permission.Scope{permission.Managed, permission.Home}},
 	{"webhooks/certificate/role.yaml", "What lockstep may do with Secrets: keep the certificate of its webhooks in one.", "Role", "lockstep-certificate", "lockstep-system", operator.CertificatePermissions(theSecret), []permission.Scope{permission.Home}},
 	{"webhooks/inject.yaml", "What lockstep may do with webhook configurations. Which ones it changes is decided by their labels.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(nil), []permission.Scope{permission.Everywhere}},
 	{"webhooks/named/inject.yaml", "What lockstep may do with webhook configurations: change its own.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(theConfigurations), []permission.Scope{permission.Everywhere}},
@@ -84,8 +85,15 @@ func (m manifest) yaml() string {
 	for _, need := range m.granted() {
 		b.WriteString(rule(need))
 	}
-	return b.String() + m.binding()
+	if m.bound() {
+		b.WriteString(m.binding())
+	}
+	return b.String()
 }
+
+// bound reports whether the manifest gives the role to somebody: the name of the service
+// account of rollout-operator is chosen by its release.
+func (m manifest) bound() bool { return m.file != "overlays/rollout-operator-role/role.yaml" }
 
 // binding gives the role to lockstep.
 func (m manifest) binding() string {

@@ -22,11 +22,12 @@ func (r DownscaleRequest) decrease() Decrease {
 
 // DownscaleAnswer is the answer to a DownscaleRequest.
 type DownscaleAnswer struct {
-	Because Refusal  // none: it is allowed
-	Note    Decrease // what the hold must say before the yes; none where nothing has to
-	Former  Decrease // what it says again where nobody hears of Note: what is left of the decrease before it
-	Ask     []Pod    // who must be prepared between the note and the yes
-	Dated   bool     // the hold must say when the zone shrinks before the yes, and nothing else
+	Because           Refusal  // none: it is allowed
+	PredecessorReason string   // the predecessor's words for Because; empty: it has none, or they need no numbers
+	Note              Decrease // what the hold must say before the yes; none where nothing has to
+	Former            Decrease // what it says again where nobody hears of Note: what is left of the decrease before it
+	Ask               []Pod    // who must be prepared between the note and the yes
+	Dated             bool     // the hold must say when the zone shrinks before the yes, and nothing else
 }
 
 // Allowed reports whether the answer is yes, once what it asks for is done.
@@ -90,10 +91,16 @@ func forDownscale(object guard[disruption]) guard[departure] {
 // ask for time between downscales, the hold still notes when this one was.
 func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 	b := newBoard(s.AsNoted())
+	answer := b.admit(r)
+	answer.PredecessorReason = b.predecessorReason(r.Zone, answer.Because)
+	return answer
+}
+
+func (b *board) admit(r DownscaleRequest) DownscaleAnswer {
 	z, exists := b.standing(r.Zone)
 	switch {
 	case exists && z.UID == r.UID && z.Version >= r.Version:
-	case s.Live:
+	case b.Live:
 		return DownscaleAnswer{Because: Refusal{Code: reason.ObjectMoved, Zone: r.Zone}}
 	default:
 		return DownscaleAnswer{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
@@ -116,9 +123,14 @@ func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 
 // StillAdmits is asked once all have been prepared who leave by a decrease that the hold
 // notes: that takes time, in which the rest of the group goes on. It returns what speaks
-// against the decrease by now.
-func StillAdmits(s Snapshot, noted Decrease, asked []Pod) Refusal {
+// against the decrease by now, and nothing of what the hold must say.
+func StillAdmits(s Snapshot, noted Decrease, asked []Pod) DownscaleAnswer {
 	b := newBoard(s.AsNoted())
+	because := b.stillAdmits(noted, asked)
+	return DownscaleAnswer{Because: because, PredecessorReason: b.predecessorReason(noted.Zone, because)}
+}
+
+func (b *board) stillAdmits(noted Decrease, asked []Pod) Refusal {
 	z, exists := b.standing(noted.Zone)
 	if b.Course(noted) == Unseen {
 		return Refusal{Code: reason.CacheBehind, Zone: noted.Zone}

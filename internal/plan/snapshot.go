@@ -144,6 +144,7 @@ type Call struct {
 	Path    string // with its query
 	Service string // that gives the pods their names
 	Invalid string // what is wrong with it
+	Missing string // the first of what it needs that is not there, where that is what is wrong
 }
 
 // Force is a number of replicas that a person demands of a zone. The zero Force

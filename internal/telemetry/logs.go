@@ -138,10 +138,12 @@ func (spanIDs) Fire(entry *logrus.Entry) error {
 // RouteLibraryLogs sends what klog (so client-go) and OpenTelemetry have to say
 // into log, for the whole process. Call it once, before any client exists.
 // What OpenTelemetry cannot report elsewhere is logged as a warning, the same
-// text at most once a minute.
+// text at most once a minute. So is a right that client-go lacks.
 func RouteLibraryLogs(log *logrus.Logger) {
-	klog.SetLoggerWithOptions(logrusr.New(log.WithField("component", "client-go")), klog.ContextualLogger(true))
+	clientGo := log.WithField("component", "client-go")
+	rights := missingRights{logrusr.New(clientGo).GetSink(), newSeldom(clientGo, rightAgain)}
+	klog.SetLoggerWithOptions(klog.New(rights), klog.ContextualLogger(true))
 	component := log.WithField("component", "opentelemetry")
 	otel.SetLogger(logrusr.New(component))
-	otel.SetErrorHandler(&seldom{log: component, every: time.Minute, last: map[string]time.Time{}})
+	otel.SetErrorHandler(newSeldom(component, time.Minute))
 }

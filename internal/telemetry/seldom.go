@@ -12,13 +12,18 @@ import (
 const mostTexts = 128
 
 // seldom logs an error unless it has logged the same text not long ago. It is
-// OpenTelemetry's error handler, which is called as often as something fails.
+// OpenTelemetry's error handler, which is called as often as something fails, and
+// remembers which missing rights were named.
 type seldom struct {
 	log   logrus.FieldLogger
 	every time.Duration
 
 	mu   sync.Mutex
 	last map[string]time.Time // by text
+}
+
+func newSeldom(log logrus.FieldLogger, every time.Duration) *seldom {
+	return &seldom{log: log, every: every, last: map[string]time.Time{}}
 }
 
 // Handle implements otel.ErrorHandler.

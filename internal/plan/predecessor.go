@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// predecessorReason returns the reason that the predecessor gives for refusing such a
+// downscale of a zone. It is empty where the predecessor has no such reason, or has one
+// that needs no numbers.
+func (b *board) predecessorReason(zone string, because Refusal) string {
+	switch because.Code {
+	case reason.InvalidPrepareCall:
+		if z, _ := b.standing(zone); z.Call.Missing != "" {
+			return "the " + z.Call.Missing + " is not set or empty"
+		}
+	case reason.DownscaleTooSoon:
+		if other, exists := b.standing(because.Zone); exists {
+			last := b.lastDownscale(other.Zone)
+			return fmt.Sprintf("statefulset %s was downscaled at %s and is labelled to wait %s between zone downscales", other.Name, last.UTC(), because.Until.Sub(last))
+		}
+	case reason.OtherZoneNotWhole, reason.GroupHeld, reason.StaleHold:
+		if other, exists := b.standing(because.Zone); exists {
+			return b.disturbance(other)
+		}
+	}
+	return ""
+}
+
+// disturbance returns what goes on in a zone in the words of the predecessor, or nothing.
+func (b *board) disturbance(z *standing) string {
+	outdated := 0
+	for _, pod := range z.Pods {
+		if z.Owns(pod.Ordinal) && z.Outdated(pod) {
+			outdated++
+		}
+	}
+	switch {
+	case b.Hold.Decrease.Zone == z.Name && !b.ended:
+		return "statefulset " + z.Name + " is already in process of updating replicas"
+	case outdated > 0 || z.down > 0:
+		return fmt.Sprintf("statefulset %s has %d non-updated replicas and %d non-ready replicas", z.Name, outdated, z.down)
+	}
+	return ""
+}
