@@ -97,7 +97,7 @@ var catalogue = []Entry{
 	{PauseOver, 242, Attention, "the zone is marked as paused, and the time of its pause is over: it is not paused any more", "Remove the annotations with kubectl lockstep resume; to pause it again, set lockstep.dev/paused-until anew or remove it."},
 	{OrdinalsMoved, 243, Attention, "the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared", "Leave spec.ordinals.start as it is, or scale the zone to 0 first."},
 	{GroupChanged, 244, Attention, "the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it", "Change the label first and spec.replicas afterwards, or the other way round."},
-	{NoEffect, 245, Attention, "a label or an annotation of the zone asks for something in a form that has no effect", "Correct what the message names: of a switch only true has an effect, and a delayed downscale needs both of its annotations."},
+	{NoEffect, 245, Attention, "a label or an annotation of the zone has no effect in this form, in this place or under this name", "Correct what the message names: write it in the place and with the spelling that count, set a switch to true, or add the other half."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 
