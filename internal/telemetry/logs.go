@@ -135,6 +135,9 @@ func (spanIDs) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
+// mostTexts is how many texts of OpenTelemetry are remembered.
+const mostTexts = 128
+
 // RouteLibraryLogs sends what klog (so client-go) and OpenTelemetry have to say
 // into log, for the whole process. Call it once, before any client exists.
 // What OpenTelemetry cannot report elsewhere is logged as a warning, the same
@@ -143,5 +146,5 @@ func RouteLibraryLogs(log *logrus.Logger) {
 	klog.SetLoggerWithOptions(logrusr.New(log.WithField("component", "client-go")), klog.ContextualLogger(true))
 	component := log.WithField("component", "opentelemetry")
 	otel.SetLogger(logrusr.New(component))
-	otel.SetErrorHandler(&seldom{log: component, every: time.Minute, last: map[string]time.Time{}})
+	otel.SetErrorHandler(&seldom{log: component, every: time.Minute, most: mostTexts, last: map[string]time.Time{}})
 }

@@ -7,15 +7,12 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// mostTexts bounds what seldom remembers; beyond it, it forgets everything and
-// starts anew.
-const mostTexts = 128
-
 // seldom logs an error unless it has logged the same text not long ago. It is
 // OpenTelemetry's error handler, which is called as often as something fails.
 type seldom struct {
 	log   logrus.FieldLogger
 	every time.Duration
+	most  int // texts that are remembered; beyond that all are forgotten
 
 	mu   sync.Mutex
 	last map[string]time.Time // by text
@@ -35,7 +32,7 @@ func (s *seldom) due(text string, now time.Time) bool {
 	if at, known := s.last[text]; known && now.Sub(at) < s.every {
 		return false
 	}
-	if len(s.last) >= mostTexts {
+	if len(s.last) >= s.most {
 		clear(s.last)
 	}
 	s.last[text] = now
