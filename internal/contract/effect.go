@@ -5,19 +5,32 @@ import (
 	"strings"
 )
 
-// WithoutEffect says which labels and annotations of a StatefulSet ask for something in a
-// form that nobody hears: switches that are neither on nor off, and one half of what
-// only works together. Empty where there is none.
-func WithoutEffect(annotations, labels map[string]string) string {
+// Metadata is what users write on a StatefulSet and on its pod template.
+type Metadata struct {
+	Annotations    map[string]string
+	Labels         map[string]string
+	PodAnnotations map[string]string
+	PodLabels      map[string]string
+}
+
+// WithoutEffect says which labels and annotations of a StatefulSet have no effect, and what
+// would have one: switches that are neither on nor off, one half of what only works
+// together, names in the wrong place, and names that are spelled differently. It is empty
+// if there are none.
+func WithoutEffect(m Metadata) string {
 	var found []string
 	for _, key := range []string{PausedAnnotation, AfterLeaderAnnotation} {
-		found = append(found, neitherOnNorOff("annotation", key, annotations[key])...)
+		found = append(found, neitherOnNorOff("annotation", key, m.Annotations[key])...)
 	}
 	for _, key := range []string{NoDownscaleLabel, PrepareDownscaleLabel} {
-		found = append(found, neitherOnNorOff("label", key, labels[key])...)
+		found = append(found, neitherOnNorOff("label", key, m.Labels[key])...)
 	}
-	found = append(found, alone(annotations, DelayAnnotation, DelayURLAnnotation)...)
-	found = append(found, alone(annotations, DelayURLAnnotation, DelayAnnotation)...)
+	for _, h := range halves {
+		found = append(found, alone(m.Annotations, h.key, h.other)...)
+	}
+	found = append(found, halfPreparation(m)...)
+	found = append(found, misplaced(m)...)
+	found = append(found, misspelled(m)...)
 	return strings.Join(found, "; ")
 }
 
@@ -29,10 +42,50 @@ func neitherOnNorOff(kind, key, value string) []string {
 	return []string{fmt.Sprintf("%s %s is %s, and only true has an effect", kind, key, shorten(value))}
 }
 
+// halves are annotations that have no effect without another one.
+var halves = []struct{ key, other string }{
+	{DelayAnnotation, DelayURLAnnotation},
+	{DelayURLAnnotation, DelayAnnotation},
+	{AfterLeaderAnnotation, LeaderAnnotation},
+	{PausedUntilAnnotation, PausedAnnotation},
+	{PausedReasonAnnotation, PausedAnnotation},
+	{MirrorAPIVersionAnnotation, MirrorNameAnnotation},
+	{MirrorWriteBackAnnotation, MirrorNameAnnotation},
+}
+
 // alone tells of an annotation that is there without the other one.
 func alone(annotations map[string]string, key, other string) []string {
-	if annotations[key] == "" || annotations[key] == "0" || annotations[other] != "" {
+	if off(annotations[key]) || annotations[other] != "" {
 		return nil
 	}
 	return []string{fmt.Sprintf("annotation %s has no effect without %s", key, other)}
+}
+
+// off reports whether a value asks for nothing.
+func off(value string) bool { return value == "" || value == "0" || value == "false" }
+
+// halfPreparation tells what a prepare call lacks: the label that asks for it, its port or
+// its path. A label that is off may keep both.
+func halfPreparation(m Metadata) []string {
+	asks := m.Labels[PrepareDownscaleLabel]
+	var given, absent []string
+	for _, key := range []string{PreparePortAnnotation, PreparePathAnnotation} {
+		if m.Annotations[key] != "" {
+			given = append(given, key)
+		} else {
+			absent = append(absent, key)
+		}
+	}
+	var found []string
+	switch {
+	case asks == "":
+		for _, key := range given {
+			found = append(found, fmt.Sprintf("annotation %s has no effect without label %s", key, PrepareDownscaleLabel))
+		}
+	case asks == "true":
+		for _, key := range absent {
+			found = append(found, fmt.Sprintf("label %s only refuses downscales without annotation %s", PrepareDownscaleLabel, key))
+		}
+	}
+	return found
 }

@@ -3,8 +3,9 @@
 // depends on it. It is written with what is written anyway; for its own sake only where
 // a rollout ended while nobody had the hold (ADR 17).
 //
-// Every time in it comes from the Lease or from API objects. So whoever leads after
-// somebody who was killed finds the same times.
+// Every time in it comes from the Lease, from API objects or, where these have whole seconds,
+// from what the writing process saw itself. Once written, a time stays: the next leader
+// exports the same spans.
 //
 // Floor 2: a function of what was seen, of the record so far and of the one that is
 // about to be written.

@@ -285,6 +285,48 @@ func TestTheLastRolloutsAreRememberedTheNewestFirst(t *testing.T) {
 	}
 }
 
+func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
+	began := fixture.Now()
+	at := func(after time.Duration) time.Time { return began.Add(after) }
+	const deleted, now = 100 * time.Millisecond, 4200 * time.Millisecond
+	for sentence, tc := range map[string]struct {
+		created, ready         time.Duration // as API objects tell it
+		seenCreated, seenReady time.Duration // 0: nobody saw it
+		wantCreated, wantReady time.Duration
+	}{
+		"as it was seen":                   {time.Second, 3 * time.Second, 1700 * time.Millisecond, 3900 * time.Millisecond, 1700 * time.Millisecond, 3900 * time.Millisecond},
+		"in the second after":              {time.Second, 3 * time.Second, 2100 * time.Millisecond, 4100 * time.Millisecond, 2100 * time.Millisecond, 4100 * time.Millisecond},
+		"as its condition says if unseen":  {time.Second, 3 * time.Second, 0, 0, time.Second, 3 * time.Second},
+		"not before its second begins":     {time.Second, 3 * time.Second, 500 * time.Millisecond, 2900 * time.Millisecond, time.Second, 3 * time.Second},
+		"not after the next delete":        {time.Second, 3 * time.Second, time.Second, 5 * time.Second, time.Second, now},
+		"nor where a node's clock is fast": {time.Second, 9 * time.Second, time.Second, 0, time.Second, now},
+		"not before it was deleted":        {0, 0, 50 * time.Millisecond, 60 * time.Millisecond, deleted, deleted},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n")
+			s.Now = at(now)
+			s.Hold.Rollouts.Current = plan.RolledGroup{Trace: traced, Since: began, Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, From: "1", To: "2", Since: began}}}
+			s.Hold.Intents = []plan.Intent{{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision, Since: at(deleted)}}
+			pod := &s.Zones[0].Pods[0]
+			pod.Created, pod.ReadySince = plan.UnixTimeOf(at(tc.created)), at(tc.ready)
+			if tc.seenCreated != 0 {
+				pod.Seen.Created = plan.SightingOf(at(tc.created), at(tc.seenCreated))
+			}
+			if tc.seenReady != 0 {
+				pod.Seen.Ready = plan.SightingOf(at(tc.ready), at(tc.seenReady))
+			}
+			next := history.Next(s, plan.Hold{Holder: "rollout/zone-a", Intents: []plan.Intent{{Zone: "zone-a", Pod: "zone-a-1", UID: "next", Since: s.Now}}})
+			want := []plan.RolledPod{{
+				Name: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision,
+				Deleted: at(deleted), Recreated: at(tc.wantCreated), Ready: at(tc.wantReady), Seen: tc.seenReady != 0,
+			}}
+			if diff := cmp.Diff(want, next.Current.Zones[0].Pods); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // A pod that never becomes Ready is replaced again: by a template that is better.
 func TestAPodThatNeverBecameReadyIsRememberedAsSuch(t *testing.T) {
 	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1", traced)

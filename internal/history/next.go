@@ -106,7 +106,7 @@ func (r *rollout) replace() {
 		if z := r.of(i); z != nil {
 			z.Replaced++
 			if r.Traced() {
-				z.Pods = append(slices.Clip(z.Pods), replaced(i, pod, z.Since))
+				z.Pods = append(slices.Clip(z.Pods), r.replaced(i, pod, z.Since))
 			}
 		}
 	}
@@ -134,16 +134,27 @@ func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 	return on
 }
 
-// replaced returns how a pod was replaced, of a zone that began at a time. The API server's
-// times are in whole seconds, and those of each leader are its own, so they are brought into
-// the order in which things happen.
-func replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
+// replaced returns how a pod was replaced, of a zone that began at a time. Times of API
+// objects are in whole seconds, so a time at which this process saw the same counts. Clocks
+// differ, so times are brought into the order in which things happen: the successor is
+// created after the delete, is Ready after that, and both before now.
+func (r *rollout) replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
 	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: later(began, i.Since)}
-	p.Recreated = later(p.Deleted, successor.Created.Time())
+	p.Recreated = later(p.Deleted, r.happened(successor.Created.Time(), successor.Seen.Created))
 	if successor.Up() {
-		p.Ready = later(p.Recreated, successor.ReadySince)
+		p.Ready = later(p.Recreated, r.happened(successor.ReadySince, successor.Seen.Ready))
+		p.Seen = successor.Seen.Ready != 0
 	}
 	return p
+}
+
+// happened returns when something happened that an API object dates to a second and that
+// this process may have seen: not before that second begins, and not after now.
+func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
+	if at := seen.Time(second); at.Before(r.now) {
+		return at
+	}
+	return r.now
 }
 
 // endZones notes the end of zones that do not have the hold of a rollout any more and

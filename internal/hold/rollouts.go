@@ -53,6 +53,7 @@ type rolledPod struct {
 	Deleted   time.Time `json:"deleted"`
 	Recreated time.Time `json:"recreated"`
 	Ready     time.Time `json:"ready,omitzero"`
+	Seen      bool      `json:"seen,omitempty"`
 }
 
 // FormatRollouts returns the value of the annotation lockstep.dev/rollouts, "" where
@@ -82,7 +83,7 @@ func groupAsText(r plan.RolledGroup) rolledGroup {
 		for _, p := range z.Pods {
 			zone.Pods = append(zone.Pods, rolledPod{
 				Name: p.Name, UID: p.UID, Cause: string(p.Cause),
-				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready),
+				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready), Seen: p.Seen,
 			})
 		}
 		group.Zones = append(group.Zones, zone)
@@ -190,7 +191,7 @@ func (t texts) pods(all []rolledPod) []plan.RolledPod {
 	var pods []plan.RolledPod
 	for _, p := range all {
 		pods = append(pods, plan.RolledPod{
-			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready),
+			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
 		})
 	}
 	return pods

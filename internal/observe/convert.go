@@ -40,6 +40,14 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	return view
 }
 
+// withoutEffect says which labels and annotations of a StatefulSet have no effect.
+func withoutEffect(set *appsv1.StatefulSet) string {
+	return contract.WithoutEffect(contract.Metadata{
+		Annotations: set.Annotations, Labels: set.Labels,
+		PodAnnotations: set.Spec.Template.Annotations, PodLabels: set.Spec.Template.Labels,
+	})
+}
+
 // leaderOf returns the zone that this one follows with its replicas. One that names
 // itself follows nobody.
 func leaderOf(set *appsv1.StatefulSet) string {
@@ -145,7 +153,7 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 		Forced:          contract.Force(set.Annotations),
 		Barred:          contract.NoDownscale(set.Labels),
 		Mirror:          contract.Mirror(set.Annotations),
-		WithoutEffect:   contract.WithoutEffect(set.Annotations, set.Labels),
+		WithoutEffect:   withoutEffect(set),
 	}
 	if z.Prepares {
 		z.Call = callOf(set)

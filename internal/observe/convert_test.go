@@ -154,7 +154,9 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		}, func(z *plan.Zone) {
 			z.Paused, z.PausedUntil = true, plan.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
 		}},
-		"the end of no pause":            {annotated(contract.PausedUntilAnnotation, "never"), func(*plan.Zone) {}},
+		"the end of no pause": {annotated(contract.PausedUntilAnnotation, "never"), func(z *plan.Zone) {
+			z.WithoutEffect = "annotation " + contract.PausedUntilAnnotation + " has no effect without " + contract.PausedAnnotation
+		}},
 		"paused":                         {annotated(contract.PausedAnnotation, "true"), func(z *plan.Zone) { z.Paused = true }},
 		"a number of pods at a time":     {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
 		"a percentage of pods at a time": {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
@@ -162,10 +164,12 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a leader":                       {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
 		"a reference to mirror":          {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
 		"a leader of itself":             {annotated(contract.LeaderAnnotation, "zone-a"), func(*plan.Zone) {}},
-		"a leader that is waited for":    {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) { z.AfterLeader = true }},
-		"replicas that are forced":       {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
-		"nonsense that is forced":        {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
-		"a label against shrinking":      {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
+		"a leader that is waited for": {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) {
+			z.AfterLeader, z.WithoutEffect = true, "annotation "+contract.AfterLeaderAnnotation+" has no effect without "+contract.LeaderAnnotation
+		}},
+		"replicas that are forced":  {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
+		"nonsense that is forced":   {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
+		"a label against shrinking": {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
 		"a delay": {delayed("app"), func(z *plan.Zone) {
 			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},

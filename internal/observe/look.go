@@ -220,7 +220,9 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 	shown := podList{of: map[string][]plan.Pod{}, at: version(list.ResourceVersion)}
 	for i := range list.Items {
 		if owner, ordinal, ok := memberOf(&list.Items[i]); ok {
-			shown.of[owner] = append(shown.of[owner], podOf(&list.Items[i], ordinal))
+			pod := podOf(&list.Items[i], ordinal)
+			o.sight(key.Namespace, &pod)
+			shown.of[owner] = append(shown.of[owner], pod)
 		}
 	}
 	return shown, nil

@@ -117,7 +117,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 
 func (o *Observer) configure() error {
 	errs := []error{
-		o.pods.SetTransform(trimPod),
+		o.pods.SetTransform(o.keepPod),
 		o.zones.SetTransform(trimZone),
 		o.zones.AddIndexers(cache.Indexers{byGroup: indexByGroup, byUID: indexByUID, byReference: indexByReference, byMirroring: indexMirroring}),
 	}

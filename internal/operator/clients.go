@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // clients are apart so that a flood of one kind cannot delay another.
@@ -42,7 +43,7 @@ const (
 	eventsAtOnce    = 200
 )
 
-func connect(c config.Config, version string, refused *access.Alarm) (clients, error) {
+func connect(c config.Config, version string, refused *access.Alarm, warnings *telemetry.Warnings) (clients, error) {
 	base, err := restConfig(c.Kubernetes)
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
@@ -50,6 +51,9 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.UserAgent = "lockstep/" + version
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+
+	base.WarningHandlerWithContext = rest.NoWarnings{} // warnings names the object, too
+	base.Wrap(warnings.Watch)
 
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)

@@ -86,7 +86,7 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 	}
 	o.spans = spans.NewRollouts(tracing)
 	refused := access.NewAlarm()
-	if o.clients, err = connect(c, version, refused); err != nil {
+	if o.clients, err = connect(c, version, refused, telemetry.NewWarnings(log)); err != nil {
 		return nil, err
 	}
 	if o.identity, err = identity(); err != nil {

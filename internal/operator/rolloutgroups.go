@@ -70,8 +70,8 @@ type voices struct {
 	showing func() *showcase // may return nil
 }
 
-// Group tells of one plan, and returns whether there was news.
-func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
+// Group tells of one plan, and returns what the reporter does.
+func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Take(s, steps)
 	}

@@ -62,4 +62,5 @@ type RolledPod struct {
 	Deleted   time.Time // when its deletion was noted, just before it was sent
 	Recreated time.Time // when its successor was created, for which it had to be gone
 	Ready     time.Time // when its successor became Ready; zero: that one was replaced before
+	Seen      bool      // a process saw it become Ready; else Ready is the condition's time, in whole seconds
 }

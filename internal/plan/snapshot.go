@@ -130,8 +130,9 @@ type Pod struct {
 	Revision   string
 	ReadySince time.Time // when Phase is Ready
 	Created    UnixTime
-	Why        string // the waiting reason of a container, when Phase is Failing
-	IP         string // empty until it runs, and once it has ended for good
+	Seen       Sightings // when this process saw both
+	Why        string    // the waiting reason of a container, when Phase is Failing
+	IP         string    // empty until it runs, and once it has ended for good
 	Phase      Phase
 	OnHost     bool // it has its node's address
 	Labels     Labels

@@ -96,10 +96,19 @@ func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 		replaced[intent.UID] = true
 		if !c.replaced[intent.UID] {
 			zone, _ := s.Zone(intent.Zone)
-			watch.Stepped(seen(s.Now, pod.StableAt(zone.MinReady)).Sub(intent.Since))
+			watch.Stepped(replacedAt(s.Now, pod, zone.MinReady).Sub(intent.Since))
 		}
 	}
 	c.replaced = replaced
+}
+
+// replacedAt returns when a pod was available: as this process saw it become Ready, or else
+// as its condition says.
+func replacedAt(now time.Time, pod plan.Pod, minReady time.Duration) time.Time {
+	if at := pod.Seen.Ready.Time(pod.ReadySince); minReady == 0 && pod.Seen.Ready != 0 && at.Before(now) {
+		return at
+	}
+	return seen(now, pod.StableAt(minReady))
 }
 
 // seen is when something happened that is known to the second: the look that shows

@@ -77,10 +77,13 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 5, Since: began}
 	for sentence, tc := range map[string]struct {
 		late time.Duration // of the look after the pod was Ready
+		seen time.Duration // when the process saw that; 0: it did not
 		want clocked
 	}{
-		"when the replacement is seen to be Ready":              {300 * time.Millisecond, clocked{"pod 12.3s"}},
-		"not later than its condition says if the look is late": {time.Hour, clocked{"pod 13s"}},
+		"when the replacement is seen to be Ready":              {300 * time.Millisecond, 0, clocked{"pod 12.3s"}},
+		"not later than its condition says if the look is late": {time.Hour, 0, clocked{"pod 13s"}},
+		"as the process saw it, whenever it looks":              {time.Hour, 1100 * time.Millisecond, clocked{"pod 13.1s"}},
+		"not before the second of its condition":                {300 * time.Millisecond, -time.Millisecond, clocked{"pod 12s"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var watch clocked
@@ -92,6 +95,9 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 			c.follow(s, &watch)
 			ready := began.Add(12 * time.Second)
 			s.Zones[0].Pods[0].Phase, s.Zones[0].Pods[0].ReadySince = plan.Ready, ready
+			if tc.seen != 0 {
+				s.Zones[0].Pods[0].Seen.Ready = plan.SightingOf(ready, ready.Add(tc.seen))
+			}
 			for range 3 {
 				s.Now = ready.Add(tc.late)
 				c.follow(s, &watch)

@@ -15,16 +15,22 @@ func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 500
 		r := newRoom()
+		began := time.Now()
 		look := func() (news int) {
 			for group := range groups {
 				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
 				s.Key = plan.Key{Namespace: "team", Group: strconv.Itoa(group)}
-				if r.Group(s, plan.Group(s), nil) {
+				s.Now = s.Now.Add(time.Since(began))
+				if told, _ := r.Group(s, plan.Group(s), nil); told {
 					news++
 				}
 			}
 			return news
 		}
+		if news := look(); news != 0 {
+			t.Fatalf("%d groups are told of before their waits have lasted", news)
+		}
+		time.Sleep(noticeable)
 		if news := look(); news == 0 || news == groups {
 			t.Fatalf("%d of %d groups are told of at once", news, groups)
 		}

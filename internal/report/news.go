@@ -104,17 +104,16 @@ type standing struct {
 	since time.Time
 }
 
-// waits returns an Event for every zone that begins to wait for something
-// that lasts, or waits for long for something that does not. A wait that passes
-// within the course of a rollout neither tells nor ends what was told.
-func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
+// waits returns an Event for every zone that has waited for long enough, and after how
+// long the next wait will be an Event; 0 if none is due. A wait that passes within the
+// course of a rollout neither makes an Event nor ends what was told.
+func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due time.Duration) {
 	waiting := map[string]plan.Refusal{}
 	for _, step := range steps {
 		if w, ok := step.(plan.Wait); ok {
 			waiting[w.Zone] = w.Because
 		}
 	}
-	var news []event
 	told, stands := map[string]plan.Refusal{}, map[string]standing{}
 	for _, z := range s.Zones {
 		why, waits := waiting[z.Name]
@@ -123,19 +122,24 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) []event {
 		}
 		stands[z.UID] = m.standing(z.UID, why, s.Now)
 		before, known := m.told[z.UID]
-		switch lasts := s.Now.Sub(stands[z.UID].since); {
-		case tellable(why.Code, lasts) && !sameStory(before, why, lasts):
+		lasts, patience := s.Now.Sub(stands[z.UID].since), patienceFor(why.Code)
+		if lasts >= patience && !sameStory(before, why, lasts) {
 			told[z.UID] = why
 			news = append(news, event{
 				zone: z.Name, related: inTheWay(s, why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
 				untold: func() { delete(told, z.UID) },
 			})
-		case known:
+			continue
+		}
+		if known {
 			told[z.UID] = before
+		}
+		if lasts < patience && !sameStory(before, why, patience) {
+			due = sooner(due, patience-lasts)
 		}
 	}
 	m.told, m.stands = told, stands
-	return news
+	return news, due
 }
 
 func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing {
@@ -145,10 +149,31 @@ func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing
 	return standing{why, now}
 }
 
-// long is from when on a wait that should pass by itself is told of.
-const long = time.Minute
+const (
+	// noticeable is how long a wait or a remark must last before it becomes an Event.
+	noticeable = 2 * time.Second
+	// long is how long a wait must last that is part of every pod's way through a rollout.
+	long = time.Minute
+)
 
-func tellable(code reason.Code, lasts time.Duration) bool { return lasting(code) || lasts >= long }
+// patienceFor returns how long a wait must have been reported before it becomes an Event.
+func patienceFor(code reason.Code) time.Duration {
+	switch {
+	case code == reason.InvariantViolated:
+		return 0 // lockstep refused to carry out its plan, and does not try again until something changes
+	case lasting(code):
+		return noticeable
+	}
+	return long
+}
+
+// sooner returns the shorter one of two durations, of which 0 means none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
 
 // inTheWay returns the pod or zone that is waited for, if there is one.
 func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
@@ -161,24 +186,40 @@ func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
 	return nil
 }
 
-// remarks returns an Event for everything a person should correct, once.
-func (m *memory) remarks(s plan.Snapshot) []event {
-	standing := map[string]bool{}
-	var news []event
-	for _, remark := range plan.Remarks(s) {
-		z, _ := s.Zone(remark.Zone)
-		id := z.UID + " " + remark.String()
-		standing[id] = true
-		if !m.seen[id] {
-			code := remark.Because.Code
+// remark is something that a person should correct: since when, and whether an Event told it.
+type remark struct {
+	since time.Time
+	told  bool
+}
+
+// remarks returns one Event for everything that a person should correct and that has
+// lasted, and after how long the next remark will be an Event; 0 if none is due. Whoever
+// applies labels and annotations one after the other is not warned about the first half.
+func (m *memory) remarks(s plan.Snapshot) (news []event, due time.Duration) {
+	standing := map[string]*remark{}
+	for _, wait := range plan.Remarks(s) {
+		z, _ := s.Zone(wait.Zone)
+		id := z.UID + " " + wait.String()
+		r := m.remarked[id]
+		if r == nil || s.Now.Before(r.since) {
+			r = &remark{since: s.Now, told: r != nil && r.told}
+		}
+		standing[id] = r
+		switch lasts := s.Now.Sub(r.since); {
+		case r.told:
+		case lasts < noticeable:
+			due = sooner(due, noticeable-lasts)
+		default:
+			r.told = true
+			code := wait.Because.Code
 			news = append(news, event{
-				zone: remark.Zone, kind: severity(code), code: code, action: "Check", note: remark.Because.Sentence(),
-				untold: func() { delete(standing, id) },
+				zone: wait.Zone, kind: severity(code), code: code, action: "Check", note: wait.Because.Sentence(),
+				untold: func() { r.told = false },
 			})
 		}
 	}
-	m.seen = standing
-	return news
+	m.remarked = standing
+	return news, due
 }
 
 // lasting reports whether a wait for this reason is worth an Event of its own,

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -41,10 +42,10 @@ type Reporter struct {
 
 // memory is what was last told of a group.
 type memory struct {
-	told   map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
-	stands map[string]standing     // by UID of the zone: what it waits for now
-	seen   map[string]bool         // remarks that stand
-	last   Record
+	told     map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
+	stands   map[string]standing     // by UID of the zone: what it waits for now
+	remarked map[string]*remark      // remarks that stand
+	last     Record
 }
 
 // Record is the last plan of a group with what it was made from and what
@@ -65,26 +66,26 @@ func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
 	return &Reporter{events: events, rations: newRations(), metrics: metrics, groups: map[plan.Key]*memory{}}
 }
 
-// Group tells of one plan and what became of it. It returns whether there was
-// news: a deed, or a reason to wait that was not told before.
-func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) bool {
+// Group tells of one plan and what became of it. It returns whether there was news: a
+// deed, or a reason to wait that was not told before. Waits and remarks become Events once
+// they have lasted; due is after how long the group has to be reported again for that, 0
+// if no Event is held back.
+func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	r.measure(s, steps, done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, ok := r.groups[s.Key]
 	if !ok {
-		m = &memory{told: map[string]plan.Refusal{}, seen: map[string]bool{}}
+		m = &memory{}
 		r.groups[s.Key] = m
 	}
 	m.last = record(s, steps, done)
-	news := m.deeds(s, done)
-	news = append(news, m.waits(s, steps)...)
-	news = append(news, m.remarks(s)...)
-	told := false
-	for _, e := range news {
-		told = r.tell(s, e) || told
+	waits, waitDue := m.waits(s, steps)
+	remarks, remarkDue := m.remarks(s)
+	for _, e := range slices.Concat(m.deeds(s, done), waits, remarks) {
+		news = r.tell(s, e) || news
 	}
-	return told
+	return news, sooner(waitDue, remarkDue)
 }
 
 // tell writes an Event if there is room for it.

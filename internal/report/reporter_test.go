@@ -68,11 +68,12 @@ func (p *pinboard) told() []string {
 	return all
 }
 
-// room is a Reporter with what it tells.
+// room is a Reporter with what it tells, and the time that has passed for it.
 type room struct {
 	*report.Reporter
 	pinboard
 	metrics *telemetry.Metrics
+	passed  time.Duration
 }
 
 func newRoom() *room {
@@ -84,9 +85,30 @@ func newRoom() *room {
 // look reports the plan for a situation of which nothing was carried out.
 func (r *room) look(t *testing.T, situation string) bool {
 	t.Helper()
-	s := fixture.MustParse(situation)
+	news, _ := r.show(fixture.MustParse(situation))
+	return news
+}
+
+// show reports the plan for a snapshot at the room's time.
+func (r *room) show(s plan.Snapshot) (news bool, due time.Duration) {
+	s.Now = s.Now.Add(r.passed)
 	return r.Group(s, plan.Group(s), nil)
 }
+
+// lasts reports a snapshot for as long as a wait must last to become an Event. It returns
+// how often there was news.
+func (r *room) lasts(s plan.Snapshot) (news int) {
+	for range 2 {
+		if told, _ := r.show(s); told {
+			news++
+		}
+		r.passed += noticeable
+	}
+	return news
+}
+
+// noticeable is how long a wait must last to become an Event.
+const noticeable = 2 * time.Second
 
 // series returns the metrics of groups.
 func (r *room) series(t *testing.T) []string {
@@ -110,7 +132,7 @@ const (
 	paused   = "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n"
 )
 
-func TestWaitsAreToldWhenTheyBegin(t *testing.T) {
+func TestEventsTellOfWaitsThatLast(t *testing.T) {
 	const crash = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod zone-a-0, CrashLoopBackOff, 1 of at most 1 down)"
 	for sentence, tc := range map[string]struct {
 		looks []string
@@ -132,9 +154,7 @@ func TestWaitsAreToldWhenTheyBegin(t *testing.T) {
 			r := newRoom()
 			told := 0
 			for _, situation := range tc.looks {
-				if r.look(t, situation) {
-					told++
-				}
+				told += r.lasts(fixture.MustParse(situation))
 			}
 			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -143,6 +163,59 @@ func TestWaitsAreToldWhenTheyBegin(t *testing.T) {
 				t.Errorf("said to have news %d times", told)
 			}
 		})
+	}
+}
+
+func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
+	const (
+		turn  = "zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-a)"
+		other = "hold rollout/zone-c\nzone-b rev=2 current=1\n zone-b-0 ready@1\nzone-c rev=2 current=1\n zone-c-0 starting@2\n"
+		next  = "zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-c)"
+		odd   = "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n"
+		lots  = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used (lots)`
+	)
+	type look struct {
+		at        time.Duration
+		situation string
+		want      []string
+		due       time.Duration
+	}
+	const soon = noticeable - time.Millisecond
+	for sentence, looks := range map[string][]look{
+		"a wait that is over before is none": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}},
+		"a wait that lasts is one, once": {
+			{0, rolling, nil, noticeable}, {soon, rolling, nil, time.Millisecond}, {noticeable, rolling, []string{turn}, time.Minute - noticeable}, {2 * noticeable, rolling, nil, time.Minute - 2*noticeable},
+		},
+		"a wait for another zone is another wait": {
+			{0, rolling, nil, noticeable}, {soon, other, nil, noticeable}, {noticeable, other, nil, soon}, {soon + noticeable, other, []string{next}, time.Minute - noticeable},
+		},
+		"a wait that comes and goes starts anew": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}, {noticeable, rolling, nil, noticeable}},
+		"a remark that is corrected is none":     {{0, odd, nil, noticeable}, {soon, settled, nil, 0}},
+		"a remark that stands is one, once":      {{0, odd, nil, noticeable}, {noticeable, odd, []string{lots}, 0}, {time.Hour, odd, nil, 0}},
+		"at the goal nothing is due":             {{0, settled, nil, 0}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			for _, l := range looks {
+				r.passed = l.at
+				news, due := r.show(fixture.MustParse(l.situation))
+				if diff := cmp.Diff(l.want, r.told()); diff != "" || news != (l.want != nil) {
+					t.Errorf("after %s, with news: %t (-want +got):\n%s", l.at, news, diff)
+				}
+				if due != l.due {
+					t.Errorf("after %s the next look is due in %s, want %s", l.at, due, l.due)
+				}
+			}
+		})
+	}
+}
+
+// Nobody looks at the group again until something changes.
+func TestARefusedPlanIsToldAtOnce(t *testing.T) {
+	r := newRoom()
+	news, due := r.Group(fixture.MustParse(settled), []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvariantViolated}}}, nil)
+	if told := r.told(); len(told) != 1 || !news || due != 0 {
+		t.Errorf("news %t, due in %s, told %q", news, due, told)
 	}
 }
 
@@ -200,18 +273,18 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	s := fixture.MustParse(settled)
 	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedRevision}
 	steps := []plan.Action{deed}
-	if r.Group(s, steps, []plan.Receipt{{Step: deed, Err: errors.New("conflict")}}) {
+	if news, _ := r.Group(s, steps, []plan.Receipt{{Step: deed, Err: errors.New("conflict")}}); news {
 		t.Error("a deed that failed is news")
 	}
 	if told := r.told(); told != nil {
 		t.Errorf("told of what was not done: %v", told)
 	}
-	if !r.Group(s, steps, []plan.Receipt{
+	if news, _ := r.Group(s, steps, []plan.Receipt{
 		{Step: deed},
 		{Step: plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
 		{Step: plan.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
-	}) {
+	}); !news {
 		t.Error("deeds are no news")
 	}
 	about := r.events[0].about
@@ -272,7 +345,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
 			for _, s := range tc.looks {
-				r.Group(s, plan.Group(s), nil)
+				r.lasts(s)
 			}
 			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -317,7 +390,8 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 		after time.Duration
 		want  []string
 	}{
-		{first, 0, []string{fmt.Sprintf(told, "zone-a-0")}},
+		{first, 0, nil},
+		{first, noticeable, []string{fmt.Sprintf(told, "zone-a-0")}},
 		{second, 30 * time.Second, nil},
 		{first, 30 * time.Second, nil},
 		{second, 30 * time.Second, nil},
@@ -342,7 +416,10 @@ func TestSeverity(t *testing.T) {
 	s := fixture.MustParse(settled)
 	for _, entry := range reason.All() {
 		r := newRoom()
-		r.Group(s, []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: entry.Code}}}, nil)
+		for range 2 {
+			r.Group(s, []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: entry.Code}}}, nil)
+			s.Now = s.Now.Add(noticeable)
+		}
 		want := []string(nil)
 		switch {
 		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced, entry.Code == reason.PauseOver:
@@ -499,7 +576,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
 		t.Error("a group that is forgotten is still known")
 	}
-	if r.look(t, failing); len(r.told()) != 2 {
+	if r.lasts(fixture.MustParse(failing)); len(r.told()) != 1 {
 		t.Error("a group that comes again is not told of anew")
 	}
 }
@@ -510,7 +587,7 @@ func TestEveryEventIsAboutAZoneOfTheGroup(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := draw.Odd().Draw(rt, "group")
 		r := newRoom()
-		r.Group(s, plan.Group(s), nil)
+		r.lasts(s)
 		for _, e := range r.events {
 			if _, ok := s.Zone(e.about.Name); !ok {
 				rt.Errorf("%s is about no zone of the group", e)
@@ -533,6 +610,7 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 			s := fixture.MustParse(failing)
 			s.Key.Group = fmt.Sprint("group-", i)
 			for range 20 {
+				s.Now = s.Now.Add(noticeable)
 				r.Group(s, plan.Group(s), nil)
 				r.Last(s.Key)
 				r.Keys()

@@ -31,7 +31,7 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 			r := newRoom()
 			s := fixture.MustParse(tc.situation)
 			steps := plan.Group(s)
-			r.Group(s, steps, nil)
+			r.lasts(s)
 			if !slices.Contains(r.series(t), tc.want) {
 				t.Errorf("the plan is %q; no series says so", plan.Notation(steps))
 			}
@@ -54,7 +54,7 @@ func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 			change(&s.Hold)
 			r := newRoom()
-			r.Group(s, plan.Group(s), nil)
+			r.lasts(s)
 			if len(r.events) == 0 {
 				t.Fatal("nothing is told")
 			}
@@ -90,10 +90,13 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		} {
 			done = append(done, plan.Receipt{Step: step})
 		}
-		r.Group(s, []plan.Action{
+		waits := []plan.Action{
 			plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
 			plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.PodAboutToLeave, Pod: text}},
-		}, done)
+		}
+		r.Group(s, waits, nil)
+		s.Now = s.Now.Add(noticeable)
+		r.Group(s, waits, done)
 		if len(r.events) < len(done)+3 {
 			t.Errorf("%.20q: %d Events for %d deeds, a wait and two remarks", text, len(r.events), len(done))
 		}

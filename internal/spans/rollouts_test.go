@@ -243,7 +243,7 @@ func TestSpansSayWhatTheyAreOf(t *testing.T) {
 		for name, want := range map[string]string{
 			"rollout store": about + `lockstep.revision.from=["1","1"] lockstep.revision.to=["2","2"]`,
 			"zone zone-b":   zone + "k8s.statefulset.uid=zone-b lockstep.budget=2",
-			"pod zone-b-0":  zone + "k8s.pod.name=zone-b-0 k8s.pod.uid=zone-b-0 lockstep.reason=OutdatedRevision",
+			"pod zone-b-0":  zone + "k8s.pod.name=zone-b-0 k8s.pod.uid=zone-b-0 lockstep.reason=OutdatedRevision lockstep.ready.seen=false",
 		} {
 			if got[name] != want {
 				t.Errorf("%s\ngot  %s\nwant %s", name, got[name], want)

@@ -78,7 +78,8 @@ func name(text string) string {
 	return plan.Plain(text, longest)
 }
 
-// podSpan is the span of a pod. A StatefulSet's pod is created once the one before has
+// podSpan is the span of a pod. It ends when a process saw the successor become Ready, or
+// else at the time of the condition, in whole seconds: lockstep.ready.seen says which. A StatefulSet's pod is created once the one before has
 // gone, so both happen at one moment as far as anybody knows.
 func podSpan(whose telemetry.Owner, own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
 	span := telemetry.Span{
@@ -92,5 +93,6 @@ func podSpan(whose telemetry.Owner, own trace.SpanContext, parent trace.SpanID, 
 		return span
 	}
 	span.Events = append(span.Events, telemetry.Event{Name: "Ready", At: pod.Ready})
+	span.Attributes = append(span.Attributes, attribute.Bool("lockstep.ready.seen", pod.Seen))
 	return span
 }

@@ -135,15 +135,18 @@ func (spanIDs) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
+// mostTexts is how many texts of OpenTelemetry are remembered.
+const mostTexts = 128
+
 // RouteLibraryLogs sends what klog (so client-go) and OpenTelemetry have to say
 // into log, for the whole process. Call it once, before any client exists.
 // What OpenTelemetry cannot report elsewhere is logged as a warning, the same
 // text at most once a minute. So is a right that client-go lacks.
 func RouteLibraryLogs(log *logrus.Logger) {
 	clientGo := log.WithField("component", "client-go")
-	rights := missingRights{logrusr.New(clientGo).GetSink(), newSeldom(clientGo, rightAgain)}
+	rights := missingRights{logrusr.New(clientGo).GetSink(), newSeldom(clientGo, rightAgain, mostTexts)}
 	klog.SetLoggerWithOptions(klog.New(rights), klog.ContextualLogger(true))
 	component := log.WithField("component", "opentelemetry")
 	otel.SetLogger(logrusr.New(component))
-	otel.SetErrorHandler(newSeldom(component, time.Minute))
+	otel.SetErrorHandler(newSeldom(component, time.Minute, mostTexts))
 }

@@ -7,23 +7,20 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// mostTexts bounds what seldom remembers; beyond it, it forgets everything and
-// starts anew.
-const mostTexts = 128
-
 // seldom logs an error unless it has logged the same text not long ago. It is
 // OpenTelemetry's error handler, which is called as often as something fails, and
 // remembers which missing rights were named.
 type seldom struct {
 	log   logrus.FieldLogger
 	every time.Duration
+	most  int // texts that are remembered; beyond that all are forgotten
 
 	mu   sync.Mutex
 	last map[string]time.Time // by text
 }
 
-func newSeldom(log logrus.FieldLogger, every time.Duration) *seldom {
-	return &seldom{log: log, every: every, last: map[string]time.Time{}}
+func newSeldom(log logrus.FieldLogger, every time.Duration, most int) *seldom {
+	return &seldom{log: log, every: every, most: most, last: map[string]time.Time{}}
 }
 
 // Handle implements otel.ErrorHandler.
@@ -40,7 +37,7 @@ func (s *seldom) due(text string, now time.Time) bool {
 	if at, known := s.last[text]; known && now.Sub(at) < s.every {
 		return false
 	}
-	if len(s.last) >= mostTexts {
+	if len(s.last) >= s.most {
 		clear(s.last)
 	}
 	s.last[text] = now

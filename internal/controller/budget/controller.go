@@ -57,7 +57,13 @@ type Controller struct {
 	Log      logrus.FieldLogger
 
 	mu    sync.Mutex
-	quiet map[string]time.Time // by UID of a budget: until when nothing is written to it
+	quiet map[string]silence // by UID of a budget that takes no status
+}
+
+// silence is for how long nothing is written to a budget, and whether a line says why.
+type silence struct {
+	until time.Time
+	said  bool
 }
 
 // Reconcile brings the status of the budgets of a namespace up to date, and says when
@@ -123,12 +129,13 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
-	answer, err := c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	answer, err := c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, ignoringUnknown, "status")
 	switch {
-	case err == nil:
-		if !stands(answer, status) {
-			c.hush(ctx, o, namespace, errDropped)
-		}
+	case err == nil && stands(answer, status):
+		c.speak(o)
+		return nil
+	case err == nil, withoutPath(err):
+		c.hush(ctx, o, namespace, errDropped)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		c.hush(ctx, o, namespace, err)
@@ -137,7 +144,17 @@ func (c *Controller) write(ctx context.Context, namespace string, o budgets.Obje
 	return fmt.Errorf("write status of budget %s/%s: %w", namespace, o.Budget.Name, err)
 }
 
-var errDropped = errors.New("the API server drops what the CRD does not know")
+var errDropped = errors.New("the CustomResourceDefinition has no status")
+
+// ignoringUnknown keeps the API server from a warning about each field that the
+// predecessor's CRD does not have. The answer shows whether the status was kept.
+var ignoringUnknown = metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
+
+// withoutPath reports whether the API server has no status of these objects at all; that
+// an object is gone it says in its own words.
+func withoutPath(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
 
 // stands reports whether a status was kept: the predecessor's CRD has none.
 func stands(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) bool {
@@ -149,22 +166,38 @@ func stands(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwar
 func (c *Controller) rest(uid string, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.quiet[uid].Sub(now)
+	return c.quiet[uid].until.Sub(now)
 }
 
-// hush lets a budget be for a while that takes no status, or is gone.
+// speak notes that a budget takes a status: its CRD has one now.
+func (c *Controller) speak(o budgets.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.quiet, o.UID)
+}
+
+// hush lets a budget be for a while that takes no status, or is gone. If its CRD has no
+// status, one line says what to do, until a CRD has had one.
 func (c *Controller) hush(ctx context.Context, o budgets.Object, namespace string, because error) {
-	c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).WithContext(ctx).Debug("a budget takes no status")
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.quiet == nil {
-		c.quiet = map[string]time.Time{}
+		c.quiet = map[string]silence{}
 	}
-	for uid, until := range c.quiet {
-		if !until.After(now) {
+	for uid, s := range c.quiet {
+		if now.Sub(s.until) > quietFor { // the budget is gone, or is not managed any more
 			delete(c.quiet, uid)
 		}
 	}
-	c.quiet[o.UID] = now.Add(quietFor)
+	line := c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).WithContext(ctx)
+	said := c.quiet[o.UID].said
+	switch dropped := errors.Is(because, errDropped); {
+	case dropped && !said:
+		said = true
+		line.Info("the budget has no status to write to: apply lockstep's CustomResourceDefinition (manifests/crds) to see in it what evictions are told")
+	default:
+		line.Debug("a budget takes no status")
+	}
+	c.quiet[o.UID] = silence{now.Add(quietFor), said}
 }

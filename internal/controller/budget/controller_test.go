@@ -29,13 +29,15 @@ import (
 // world is a namespace as books and caches show it, and an API server that takes
 // statuses over, or refuses them.
 type world struct {
-	objects []budgets.Object
-	groups  map[plan.Key]plan.Snapshot
-	foreign bool // the namespace did not opt in
-	refuses int32
-	drops   bool     // statuses
-	written []string // the paths
-	body    map[string]any
+	objects   []budgets.Object
+	groups    map[plan.Key]plan.Snapshot
+	foreign   bool // the namespace did not opt in
+	refuses   int32
+	drops     bool     // statuses
+	bare      bool     // there is no path to statuses
+	written   []string // the paths
+	validates string   // how unknown fields were to be treated
+	body      map[string]any
 }
 
 func (w *world) Objects(string) []budgets.Object { return w.objects }
@@ -59,6 +61,11 @@ func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.written = append(w.written, q.Method+" "+q.URL.Path)
+	w.validates = q.URL.Query().Get("fieldValidation")
+	if w.bare {
+		text := http.Header{"Content-Type": {"text/plain"}}
+		return &http.Response{StatusCode: http.StatusNotFound, Header: text, Body: io.NopCloser(strings.NewReader("404 page not found"))}, nil
+	}
 	if w.refuses != 0 {
 		return apitest.Refusal(w.refuses, whys[w.refuses]), nil
 	}
@@ -302,6 +309,52 @@ func TestABudgetThatTakesNoStatusIsLeftAloneForAWhile(t *testing.T) {
 				reconcile(t, c)
 				if w.objects[0].Status.DisruptionsAllowed == nil || len(w.written) != 2 {
 					t.Errorf("written %d times", len(w.written))
+				}
+			})
+		})
+	}
+}
+
+func TestABudgetWhoseCRDHasNoStatusIsSaidOnce(t *testing.T) {
+	for sentence, lacks := range map[string]func(w *world, none bool){
+		"the CRD drops it":    func(w *world, none bool) { w.drops = none },
+		"the CRD has no path": func(w *world, none bool) { w.bare = none },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+				w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: "other", Limit: 1}, UID: "other", Generation: 1})
+				c := w.controller(t)
+				log, lines := logtest.NewNullLogger()
+				c.Log = log
+				said := func() (budgets []string) {
+					for _, line := range lines.AllEntries() {
+						if !strings.Contains(line.Message, "apply lockstep's CustomResourceDefinition") || line.Data["namespace"] != "team" {
+							t.Errorf("said %q with %v", line.Message, line.Data)
+						}
+						budgets = append(budgets, fmt.Sprint(line.Data["budget"]))
+					}
+					lines.Reset()
+					return budgets
+				}
+				for round, want := range [][]string{{"store", "other"}, nil, nil, {"store", "other"}} {
+					lacks(w, true)
+					for i := range w.objects {
+						w.objects[i].Status = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus{}
+					}
+					reconcile(t, c)
+					if diff := cmp.Diff(want, said()); diff != "" {
+						t.Errorf("round %d (-want +got):\n%s", round, diff)
+					}
+					if w.validates != "Ignore" {
+						t.Errorf("unknown fields are validated: %q", w.validates)
+					}
+					time.Sleep(quietFor)
+					if round == 2 { // another CRD, and then that one again
+						lacks(w, false)
+						reconcile(t, c)
+						time.Sleep(quietFor)
+					}
 				}
 			})
 		})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -128,6 +127,6 @@ func (d *Decisions) write(ctx context.Context, n Name, o budgets.Object, decisio
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
-	_, err = d.Client.Resource(budgets.Resource).Namespace(n.Namespace).Patch(ctx, n.Budget, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = d.Client.Resource(budgets.Resource).Namespace(n.Namespace).Patch(ctx, n.Budget, types.MergePatchType, patch, ignoringUnknown, "status")
 	return err
 }

@@ -37,7 +37,7 @@ type executor interface {
 }
 
 type reporter interface {
-	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (news bool)
+	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
 	Forget(plan.Key)
 }
 
@@ -99,7 +99,7 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 		case errors.Is(err, errUnconfirmed):
 			return loop.After(hold.LookAgain), nil
 		case err != nil:
-			return loop.Done(), err
+			return c.unseen(ctx, t, err), err
 		}
 		t = looked
 		if !plan.Disrupts(t.steps) {
@@ -111,8 +111,7 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
-	c.report(ctx, t, done, err)
-	return outcome.Earlier(t.next()), err
+	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
 
 // thought is a plan, with what it was made from and what the hold must say before it.
@@ -134,12 +133,7 @@ var errUnconfirmed = errors.New("the caches do not propose what a look does")
 func (c *Controller) thinkLive(ctx context.Context, cached thought) (thought, error) {
 	live, err := c.look(ctx, cached.seen)
 	if err != nil {
-		s := cached.seen
-		if because, lasts := c.trouble.tell(s.Key, s.Now, err); lasts {
-			told := overruled(cached.steps, nil, because)
-			c.log(ctx, s, told, cached.decision, round{err: err, news: c.Reporter.Group(s, told, nil)})
-		}
-		return thought{}, fmt.Errorf("look at %s: %w", s.Key, err)
+		return thought{}, fmt.Errorf("look at %s: %w", cached.seen.Key, err)
 	}
 	c.Fresh.Looked(live)
 	t := think(live)
@@ -149,6 +143,20 @@ func (c *Controller) thinkLive(ctx context.Context, cached thought) (thought, er
 		return thought{}, errUnconfirmed
 	}
 	return t, nil
+}
+
+// unseen tells people of live reads that have failed for a while. It returns when to look
+// again so that this becomes an Event.
+func (c *Controller) unseen(ctx context.Context, cached thought, err error) loop.Outcome {
+	s := cached.seen
+	because, lasts := c.trouble.tell(s.Key, s.Now, err)
+	if !lasts {
+		return loop.Done()
+	}
+	told := overruled(cached.steps, nil, because)
+	news, due := c.Reporter.Group(s, told, nil)
+	c.log(ctx, s, told, cached.decision, round{err: err, news: news})
+	return dueAfter(due)
 }
 
 // look reads the group live, with its Lease where that is needed.
@@ -168,22 +176,34 @@ func (t thought) next() loop.Outcome {
 }
 
 // report tells people what became of a plan, and of requests that have failed for a while.
-func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt, err error) {
+// It says when to look again so that a wait that lasts becomes an Event.
+func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt, err error) loop.Outcome {
 	told := t.steps
 	if because, lasts := c.trouble.tell(t.seen.Key, t.seen.Now, err); lasts {
 		told = overruled(t.steps, done, because)
 	}
-	news := c.Reporter.Group(t.seen, told, done)
+	news, due := c.Reporter.Group(t.seen, told, done)
 	c.log(ctx, t.seen, told, t.decision, round{done, err, news})
+	return dueAfter(due)
+}
+
+// dueAfter says when to look at a group again so that an Event that is held back is told.
+func dueAfter(due time.Duration) loop.Outcome {
+	if due > 0 {
+		return loop.After(due)
+	}
+	return loop.Done()
 }
 
 // behind tells people when the caches do not catch up.
 func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
 	waits := everyZone(s, plan.Refusal{Code: reason.CacheBehind})
-	if lasts && c.Reporter.Group(s, waits, nil) {
-		entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")
-		return
+	if lasts {
+		if news, _ := c.Reporter.Group(s, waits, nil); news {
+			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")
+			return
+		}
 	}
 	entry.Debug("the cache does not show yet what is known")
 }

@@ -38,6 +38,7 @@ type world struct {
 	meanwhile    *plan.Snapshot // what the caches show after the look
 	lookFails    error
 	runFails     error
+	due          time.Duration // when an Event that is held back becomes due
 
 	looks     int
 	under     []int    // transitions of the holds that were looked under
@@ -70,9 +71,9 @@ func (w *world) Run(_ context.Context, _ plan.Snapshot, steps []plan.Action, d h
 	return nil, w.runFails
 }
 
-func (w *world) Group(_ plan.Snapshot, steps []plan.Action, _ []plan.Receipt) bool {
+func (w *world) Group(_ plan.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
 	w.reported = append(w.reported, told(steps))
-	return false
+	return false, w.due
 }
 
 // memory is somebody who forgets.
@@ -179,6 +180,10 @@ func TestReconcile(t *testing.T) {
 		},
 		"a group that is gone waits for the end of a person's time": {
 			cached: "hold manual/x renewed 5s ago\n", want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"an Event that is held back sets the time": {
+			world: world{due: time.Second}, cached: rolling + starting, want: loop.After(time.Second),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
 		},
 		"after giving the hold back the event of that comes": {
 			cached: rolling + settled, want: loop.Done(), ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},

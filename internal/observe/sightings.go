@@ -1,0 +1,41 @@
+package observe
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// keepPod converts a pod on its way into the cache, and notes what is new about it.
+func (o *Observer) keepPod(object any) (any, error) {
+	kept, err := trimPod(object)
+	_, arrives := object.(*corev1.Pod)
+	if r, ok := kept.(*podRecord); ok && arrives {
+		o.sight(r.namespace(), &r.pod)
+	}
+	return kept, err
+}
+
+// sight notes when this process saw a pod be created and become Ready: now, unless the
+// cache shows that it was so before. Nobody saw what was there when the cache was filled.
+func (o *Observer) sight(namespace string, pod *plan.Pod) {
+	var before plan.Pod
+	kept, known := o.keptPod(namespace, pod.Name)
+	switch {
+	case known:
+		before = kept.view()
+	case seen(o.pods) == 0:
+		return
+	}
+	same := before.UID == pod.UID
+	if pod.Seen.Created = before.Seen.Created; !same {
+		pod.Seen.Created = plan.SightingOf(pod.Created.Time(), o.now())
+	}
+	switch {
+	case !pod.Up():
+	case same && before.Up() && before.ReadySince.Equal(pod.ReadySince):
+		pod.Seen.Ready = before.Seen.Ready
+	default:
+		pod.Seen.Ready = plan.SightingOf(pod.ReadySince, o.now())
+	}
+}
