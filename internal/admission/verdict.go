@@ -65,8 +65,15 @@ func (v Verdict) unseeing() bool {
 func inWords(because plan.Refusal, now time.Time) string {
 	entry, _ := reason.Explain(because.Code)
 	text := fmt.Sprintf("(%s): %s", because, entry.Sentence)
-	if left := because.Until.Sub(now); !because.Until.IsZero() && left > 0 {
-		text += fmt.Sprintf("; for at most %s", left.Round(time.Second))
+	left := because.Until.Sub(now).Round(time.Second)
+	switch {
+	case because.Until.IsZero() || left <= 0:
+	case because.Code == reason.OthersCameFirst:
+		text += fmt.Sprintf("; its place in the queue lapses in %s unless it asks again", left)
+	case because.Code == reason.GroupHeld:
+		text += fmt.Sprintf("; the hold expires in %s unless it is renewed", left)
+	default:
+		text += fmt.Sprintf("; for at most %s", left)
 	}
 	return text
 }

@@ -103,6 +103,9 @@ type Intent struct {
 	Since   time.Time
 	Trace   string // W3C traceparent of the deed
 
+	// Overtook: an operation of another zone waited for longer, and could not go on anyway.
+	Overtook bool
+
 	// Of a granted eviction, which somebody else carries out:
 	Partition string        // its partition, where partitions count
 	Known     time.Duration // for how long this process has known of it
