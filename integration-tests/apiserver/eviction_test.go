@@ -66,7 +66,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), "(OthersCameFirst zone-b") {
 			return err
 		}
-		e.refused(err, "; for at most ")
+		e.refused(err, "; its place in the queue lapses in ", " unless it asks again")
 		return nil
 	})
 	e.opens(first)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -110,6 +111,35 @@ func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
 			}
 			if tc.cluster.looks+tc.cluster.podLooks > 0 {
 				t.Error("a refusal that caches can give costs a request")
+			}
+		})
+	}
+}
+
+// An operation in the queue may ask again and somebody from outside may renew a hold, so
+// neither refusal is over by any time that is known.
+func TestARefusalSaysAtMostOnlyWhereThatHolds(t *testing.T) {
+	now := time.Now()
+	waits := func(s *plan.Snapshot) {
+		s.Hold.Exists = true
+		s.Hold.Waiting = []plan.Waiting{{Operation: plan.Eviction, Zone: "zone-b", Since: now.Add(-time.Minute), LastSeen: now}}
+	}
+	foreign := func(s *plan.Snapshot) {
+		s.Hold = plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now, Duration: time.Minute}
+	}
+	granted := fixture.Granted("zone-a-0")
+	for sentence, tc := range map[string]struct {
+		hold fixture.Part
+		want string
+	}{
+		"a place in the queue":   {waits, "; its place in the queue lapses in 3[45]s unless it asks again$"},
+		"a hold from outside":    {foreign, "; the hold expires in (59s|1m0s) unless it is renewed$"},
+		"a grant that may lapse": {fixture.Held(plan.Eviction.For("zone-a"), granted), "; for at most 1m(9|10)s$"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree(tc.hold, func(s *plan.Snapshot) { s.Now = now })
+			if v := c.judge(t, "zone-a-0"); v.Allowed || !regexp.MustCompile(tc.want).MatchString(v.Message) {
+				t.Errorf("it says %q, want %q", v.Message, tc.want)
 			}
 		})
 	}

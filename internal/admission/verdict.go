@@ -67,10 +67,17 @@ func inWords(because plan.Refusal, now time.Time) string {
 	return fmt.Sprintf("(%s): %s%s", because, entry.Sentence, lasting(because, now))
 }
 
-// lasting says for how long a refusal counts at most, if that is known.
+// lasting says for how long a refusal counts, if that is known. Others may prolong some.
 func lasting(because plan.Refusal, now time.Time) string {
-	if left := because.Until.Sub(now); !because.Until.IsZero() && left > 0 {
-		return fmt.Sprintf("; for at most %s", left.Round(time.Second))
+	left := because.Until.Sub(now).Round(time.Second)
+	switch {
+	case because.Until.IsZero() || left <= 0:
+	case because.Code == reason.OthersCameFirst:
+		return fmt.Sprintf("; its place in the queue lapses in %s unless it asks again", left)
+	case because.Code == reason.GroupHeld:
+		return fmt.Sprintf("; the hold expires in %s unless it is renewed", left)
+	default:
+		return fmt.Sprintf("; for at most %s", left)
 	}
 	return ""
 }

@@ -51,6 +51,7 @@ type entry struct {
 	Cause           string    `json:"cause"`
 	Unbound         bool      `json:"unbound,omitempty"`
 	Partition       string    `json:"partition,omitempty"`
+	Overtook        bool      `json:"overtook,omitempty"`
 	Since           time.Time `json:"since"`
 	Trace           string    `json:"trace,omitempty"`
 }
@@ -65,7 +66,7 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 	for _, i := range intents {
 		doc.Pods = append(doc.Pods, entry{
 			Pod: i.Pod, Zone: i.Zone, UID: i.UID, ResourceVersion: i.Version.String(),
-			Cause: string(i.Cause), Unbound: i.Unbound, Partition: i.Partition, Since: Written(i.Since), Trace: i.Trace,
+			Cause: string(i.Cause), Unbound: i.Unbound, Partition: i.Partition, Overtook: i.Overtook, Since: Written(i.Since), Trace: i.Trace,
 		})
 	}
 	if !d.None() {
@@ -245,7 +246,7 @@ func parseEntries(entries []entry) ([]plan.Intent, error) {
 		}
 		intents = append(intents, plan.Intent{
 			Pod: e.Pod, Zone: e.Zone, UID: e.UID, Version: version,
-			Cause: reason.Code(e.Cause), Unbound: e.Unbound, Partition: e.Partition, Since: e.Since, Trace: e.Trace,
+			Cause: reason.Code(e.Cause), Unbound: e.Unbound, Partition: e.Partition, Overtook: e.Overtook, Since: e.Since, Trace: e.Trace,
 		})
 	}
 	return intents, nil

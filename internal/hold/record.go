@@ -166,5 +166,5 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 }
 
 func intent(d plan.DeletePod, now time.Time) plan.Intent {
-	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now}
+	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes}
 }

@@ -115,7 +115,7 @@ func (m masking) hold(h plan.Hold) plan.Hold {
 	for _, i := range h.Intents {
 		masked.Intents = append(masked.Intents, plan.Intent{
 			Zone: m.zone(i.Zone), Pod: m.pod(i.Pod), UID: m.some(i.UID), Version: i.Version, Cause: i.Cause, Since: i.Since,
-			Unbound: i.Unbound, Partition: m.partition(i.Partition), Known: i.Known,
+			Unbound: i.Unbound, Partition: m.partition(i.Partition), Known: i.Known, Overtook: i.Overtook,
 		})
 	}
 	for _, member := range h.Members {

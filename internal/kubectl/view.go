@@ -85,7 +85,7 @@ func viewOfSteps(s plan.Snapshot, steps []plan.Action) groupView {
 func waitViewOf(zone string, r plan.Refusal) waitView {
 	entry, _ := reason.Explain(r.Code)
 	return waitView{
-		Zone: zone, Code: string(r.Code), ID: entry.ID(), For: r.Zone, Pod: r.Pod, Detail: r.Detail, Until: moment(r.Until),
+		Zone: zone, Code: string(r.Code), ID: entry.ID(), For: r.Zone, Pod: r.Pod, Detail: r.Detail, Until: moment(r.Deadline()),
 		Person: entry.Kind == reason.Attention, Sentence: entry.Sentence, ToDo: entry.ToDo,
 	}
 }

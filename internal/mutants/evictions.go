@@ -217,8 +217,28 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "rollout that goes before evictions that asked first",
-		Edits: []Edit{{guards, "return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)\n", "return Refusal{}\n"}},
+		Edits: []Edit{{guards, "return b.waitingBefore(b.since(Rollout, z.Name), z.Name)\n", "return Refusal{}\n"}},
 		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "place in the queue that keeps the zone of the hold from its budget",
+		Edits: []Edit{{evict, "if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {", "if false {"}},
+		Test:  "internal/plan TestADrainUsesItsBudgetWhileAnotherZoneWaits", Rule: "where nobody else waits",
+	},
+	{
+		Name:  "eviction that overtakes and lets others follow, without an end",
+		Edits: []Edit{{evict, "Overtook: !b.beforeEviction(e).None(),", "Overtook: false,"}},
+		Test:  "internal/plan TestAZoneHasItsTurnHoweverManyOthersOvertakeIt", Rule: "zone-b had",
+	},
+	{
+		Name:  "rollout that overtakes and lets others follow",
+		Edits: []Edit{{group, "overtakes = true", "overtakes = false"}},
+		Test:  "internal/plan TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-1:false",
+	},
+	{
+		Name:  "repair that forgets that the pod before it overtook",
+		Edits: []Edit{{group, "reason.OutdatedRevision, c.overtook", "reason.OutdatedRevision, false"}},
+		Test:  "internal/plan TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-0:false",
 	},
 	{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",

@@ -28,6 +28,7 @@ type DeletePod struct {
 	Up              bool // the pod serves, so the hold must note the deed
 	AlreadyNoted    bool // an intent for exactly this deed is in the hold already
 	UnknownRevision bool // its revision is none that the zone's status names: the view may be behind
+	Overtakes       bool // an operation of another zone has waited for longer, and cannot go on anyway
 	Because         reason.Code
 }
 
@@ -172,7 +173,16 @@ type Refusal struct {
 	Zone   string    // the zone that stands in the way, if it is another one
 	Pod    string    // the pod that stands in the way
 	Detail string    // bounded text of ours, or a container's waiting reason
-	Until  time.Time // when it ends by time alone; zero: an event will tell
+	Until  time.Time // when it ends by time alone, unless it is renewed; zero: an event will tell
+}
+
+// Deadline returns Until if people may rely on it, and else the zero time: a place in the
+// queue lasts longer with each attempt of the operation that has it.
+func (r Refusal) Deadline() time.Time {
+	if r.Code == reason.OthersCameFirst {
+		return time.Time{}
+	}
+	return r.Until
 }
 
 // None reports whether there is no objection.

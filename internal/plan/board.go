@@ -16,6 +16,7 @@ type board struct {
 	activeIntents map[string]Intent    // intents that still count, by pod
 	intentCount   int                  // how many those are, with the ones this plan adds
 	longAway      map[Holder]time.Time // see podsLongAway
+	mayOvertake   map[string]bool      // see zonesThatMayOvertake
 	ended         bool                 // the decrease that the hold notes has come to its end
 	lowering      Decrease             // of its own that lockstep begins now; usually none
 	turn          string               // the zone whose pods may be taken down; see chooseTurn
@@ -47,6 +48,7 @@ type candidate struct {
 	alreadyDown   bool // among those that are down: not available, or noted
 	hasIntent     bool // an intent for a pod of this name counts
 	intentPending bool // an intent for exactly this pod at this version exists
+	overtook      bool // so says that intent
 }
 
 func (z *standing) whole() bool { return z.notWholeBecause.None() }
@@ -72,6 +74,7 @@ func newBoard(s Snapshot) *board {
 	for i := range s.Zones {
 		b.standings[i] = b.survey(&s.Zones[i])
 	}
+	b.mayOvertake = b.zonesThatMayOvertake()
 	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
 	for _, z := range b.standings {
 		shrinks := b.shrinkage(z.Zone)
@@ -195,7 +198,8 @@ func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candi
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}
-	return candidate{Pod: pod, hasIntent: noted, intentPending: noted && b.Fate(intent) == Pending}, true
+	pending := noted && b.Fate(intent) == Pending
+	return candidate{Pod: pod, hasIntent: noted, intentPending: pending, overtook: noted && intent.Overtook}, true
 }
 
 // cheapestFirst orders candidates: what is down already, then what does not

@@ -123,6 +123,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	case pod.Up():
 		p.Note = Intent{
 			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
+			Overtook: !b.beforeEviction(e).None(),
 		}
 	default:
 		p.Version = pod.mayServe()
@@ -243,11 +244,21 @@ func evictionHeldElsewhere(b *board, e eviction) Refusal {
 	return firstOf(b.decreaseElsewhere(e.zone.Name), heldElsewhere(b, disruption{zone: e.zone}))
 }
 
-// othersBeforeEviction objects while somebody waits who came before; but for those who
-// wait for a pod that may wait for this eviction.
+// othersBeforeEviction objects while an operation waits that comes before the eviction,
+// unless the eviction may overtake it.
 func othersBeforeEviction(b *board, e eviction) Refusal {
 	place := b.placeOf(e)
+	if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {
+		return Refusal{}
+	}
 	return b.waitingBefore(earlier(place.Since, b.longAway[Eviction.For(place.Zone)]), place.Zone)
+}
+
+// beforeEviction returns which operation of another zone waits that came before the
+// eviction.
+func (b *board) beforeEviction(e eviction) Refusal {
+	place := b.placeOf(e)
+	return b.waitingBefore(place.Since, place.Zone)
 }
 
 // awayForLong is from when on a pod may be waiting for the rest of its node's drain, since
@@ -256,7 +267,7 @@ const awayForLong = 2 * time.Minute
 
 // podsLongAway returns, for the evictions that join a pod that is noted and does not come
 // back, since when somebody must have waited to go before them: nobody else goes on before
-// that pod is back, and it may wait for them. The longer it is away, the longer that is:
+// that pod is back, and it may wait for them, also where it overtook. The longer it is away, the longer that is:
 // twice as long. Each pod that leaves begins anew, so whoever waits for longer than pods
 // stay away has its turn between them, and chains of drains keep nobody away for ever.
 func (b *board) podsLongAway() map[Holder]time.Time {

@@ -113,6 +113,34 @@ func TestEvict(t *testing.T) {
 		},
 		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
 		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},
+		"who joins overtakes whoever waits for the pods that have left": {
+			"hold eviction/zone-a\n noted zone-a-1 granted\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "yes, noted zone-a-0 before others",
+		},
+		"within the limit": {
+			"hold eviction/zone-a\n noted zone-a-1 granted\n waiting eviction/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (eviction)",
+		},
+		"but not once only those are away that overtook": {
+			"hold eviction/zone-a\n noted zone-a-1 granted overtook\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "OthersCameFirst zone-b (eviction)",
+		},
+		"who joins a rollout of its zone overtakes, too": {
+			"hold rollout/zone-a\n noted zone-a-1\n waiting downscale/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "yes, noted zone-a-0 before others",
+		},
+		"and who joins while a pod of the holder's zone is down by itself": {
+			"hold eviction/zone-a\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"yes, noted zone-a-0 before others",
+		},
+		"not where nobody has the hold: that is a new turn": {
+			"hold free\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"OthersCameFirst zone-b (eviction)",
+		},
+		"where partitions count, pods of all zones are one turn": {
+			"hold eviction/partitions\n noted zone-b-1 granted partition=1\n waiting downscale/zone-b since 5s seen 1s\n" + partitions + three,
+			"yes, noted zone-a-0 in partition 0 before others",
+		},
+		"which ends like others": {
+			"hold eviction/partitions\n noted zone-b-1 granted partition=1 overtook\n waiting downscale/zone-b since 5s seen 1s\n" + partitions + three,
+			"OthersCameFirst zone-b (downscale)",
+		},
 		"who has not asked for long is not waited for": {
 			"hold free\n waiting downscale/zone-b since 5m seen 36s\n" + three, "yes, noted zone-a-0",
 		},
@@ -225,10 +253,15 @@ func permitted(s plan.Snapshot, p plan.EvictionAnswer) string {
 			text += fmt.Sprintf(", %s left", p.Because.Until.Sub(s.Now))
 		}
 		return text
-	case p.NeedsNote() && p.Note.Partition != "":
-		return fmt.Sprintf("yes, noted %s in partition %s", p.Note.Pod, p.Note.Partition)
 	case p.NeedsNote():
-		return "yes, noted " + p.Note.Pod
+		text := "yes, noted " + p.Note.Pod
+		if p.Note.Partition != "" {
+			text += " in partition " + p.Note.Partition
+		}
+		if p.Note.Overtook {
+			text += " before others"
+		}
+		return text
 	case p.Version == 0:
 		return "yes"
 	}

@@ -64,7 +64,7 @@ func (b *board) replace(z *standing) ([]Action, Refusal) {
 			first = firstOf(first, r)
 			continue
 		}
-		deletes = append(deletes, deletion(z.Zone, c))
+		deletes = append(deletes, b.deletion(z, c))
 		if !c.alreadyDown {
 			z = z.without(c)
 		}
@@ -82,14 +82,16 @@ func (z standing) without(c *candidate) *standing {
 	return &z
 }
 
-func deletion(z *Zone, c *candidate) DeletePod {
-	because := reason.OutdatedRevision
+func (b *board) deletion(z *standing, c *candidate) DeletePod {
+	because, overtakes := reason.OutdatedRevision, c.overtook
 	if !c.Up() {
 		because = reason.OutdatedAndDown
+	} else if !b.beforeRollout(z).None() {
+		overtakes = true
 	}
 	return DeletePod{
 		Zone: z.Name, Pod: c.Name, UID: c.UID, Version: c.Version, Because: because,
-		Up: c.Up(), AlreadyNoted: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision,
+		Up: c.Up(), AlreadyNoted: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision, Overtakes: overtakes,
 	}
 }
 

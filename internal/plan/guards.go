@@ -192,13 +192,23 @@ func zoneShrinking(b *board, d disruption) Refusal {
 	return firstOf(d.zone.surplus, b.shrinkage(d.zone.Zone))
 }
 
-// othersBeforeRollout lets the zone that has the hold go on, but for evictions in other
-// zones, which take turns with its pods.
+// othersBeforeRollout objects while an operation waits that comes before the rollout,
+// unless the rollout may overtake it.
 func othersBeforeRollout(b *board, d disruption) Refusal {
-	if b.heldBy(d.zone.Name) {
-		return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name, Eviction)
+	if b.mayOvertake[d.zone.Name] && budgetSpent(b, d).None() {
+		return Refusal{}
 	}
-	return b.waitingBefore(b.since(Rollout, d.zone.Name), d.zone.Name)
+	return b.beforeRollout(d.zone)
+}
+
+// beforeRollout returns which operation of another zone waits that comes before the rollout
+// of a zone. A rollout that has the hold goes on, but for evictions in other zones, which
+// take turns with its pods.
+func (b *board) beforeRollout(z *standing) Refusal {
+	if b.heldBy(z.Name) {
+		return b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction)
+	}
+	return b.waitingBefore(b.since(Rollout, z.Name), z.Name)
 }
 
 // heldBy reports whether a rollout or a downscale of that zone has the hold.

@@ -128,6 +128,9 @@ type Intent struct {
 	Since   time.Time
 	Trace   string // W3C traceparent of the deed
 
+	// Overtook: an operation of another zone waited for longer, and could not go on anyway.
+	Overtook bool
+
 	// Of a granted eviction, which somebody else carries out:
 	Unbound   bool          // nothing binds it to the pod with that UID: it takes the pod that has the name by then
 	Partition string        // its partition, where partitions count

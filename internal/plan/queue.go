@@ -66,6 +66,33 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 	return Refusal{}
 }
 
+// zonesThatMayOvertake returns the zones, with Partitions among them, in which pods may be
+// taken down within the budget although an operation of another zone waits. That one cannot
+// go on anyway before all pods are back that are away there, so nobody loses by it as long
+// as one of these pods overtook nobody itself: it is noted without Overtook, or in the
+// holder's zone it is down and not noted at all. Once only pods are away that overtook, no
+// other one joins them, so whoever waits is kept for the time of one more pod at most (ADR 22).
+func (b *board) zonesThatMayOvertake() map[string]bool {
+	if len(b.activeIntents) == 0 && b.Hold.Holder.Free() {
+		return nil
+	}
+	zones := map[string]bool{}
+	holder, _ := b.standing(b.Hold.Holder.Zone())
+	noted := 0 // pods that count as down in the holder's zone since they are noted
+	for _, intent := range b.activeIntents {
+		if !intent.Overtook {
+			zones[intent.Evicts().Zone()] = true
+		}
+		if intent.Zone == holder.Name && holder.Wants(intent.Pod) {
+			noted++
+		}
+	}
+	if holder.down > noted && !b.Hold.Holder.Foreign() {
+		zones[holder.Name] = true
+	}
+	return zones
+}
+
 // takePlaces lets what evictions keep from its turn wait in the queue: the rollout
 // of the zone whose turn it is, and downscales of lockstep's own.
 func (b *board) takePlaces(rollout Refusal) []Action {

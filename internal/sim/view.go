@@ -107,6 +107,7 @@ func (v *view) record(c Config) plan.Hold {
 				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.born], Version: v.version(slot, i.version),
 			}
 			i.grant.tell(&noted, c)
+			noted.Overtook = v.hold.overtook.has(slot)
 			h.Intents = append(h.Intents, noted)
 		}
 	}
@@ -219,7 +220,11 @@ func (v *view) written(h plan.Hold) lease {
 		}
 	}
 	for _, i := range h.Intents {
-		l.intents[slotNumber(i.Pod)] = intent{born: number(i.UID), version: seen(i.Version), grant: grantOf(i)}
+		slot := slotNumber(i.Pod)
+		l.intents[slot] = intent{born: number(i.UID), version: seen(i.Version), grant: grantOf(i)}
+		if i.Overtook {
+			l.overtook = l.overtook.with(slot)
+		}
 	}
 	l.queue = queueOf(h.Waiting)
 	return l

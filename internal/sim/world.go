@@ -75,6 +75,7 @@ type lease struct {
 	operation uint8 // of the holder
 	expired   bool
 	intents   [maxSlots]intent
+	overtook  slots // pods whose intents say so
 	decrease
 	queue
 }

@@ -99,7 +99,7 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 	}
 	return &v1alpha1.RolloutGroupWait{
 		Reason: string(because.Code), Zone: plan.Plain(w.Zone, longestName), Pod: plan.Plain(because.Pod, longestName), On: plan.Plain(on, longestName),
-		Message: plan.Plain(because.Sentence(), longestMessage), Until: moment(because.Until),
+		Message: plan.Plain(because.Sentence(), longestMessage), Until: moment(because.Deadline()),
 	}
 }
 
