@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/clock"
@@ -42,7 +43,7 @@ const (
 	eventsAtOnce    = 200
 )
 
-func connect(c config.Config, version string, refused *access.Alarm) (clients, error) {
+func connect(c config.Config, version string, refused *access.Alarm, measure transport.WrapperFunc) (clients, error) {
 	base, err := restConfig(c.Kubernetes)
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
@@ -50,6 +51,8 @@ func connect(c config.Config, version string, refused *access.Alarm) (clients, e
 	base.UserAgent = "lockstep/" + version
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+
+	base.Wrap(measure)
 
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)

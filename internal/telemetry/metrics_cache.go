@@ -32,6 +32,29 @@ func (m *Metrics) ObserveCaches(versions func() map[string]string) {
 	m.caches.versions = versions
 }
 
+// staleAfter is how long the version of a cache may stand still in a quiet cluster, and some
+// time more: LockstepCacheStale waits as long.
+const staleAfter = 30 * time.Minute
+
+// plannedFrom are the caches that the reconcile of a group is planned from.
+var plannedFrom = []string{"pods", "statefulsets", "leases", "namespaces"}
+
+// followed returns until when the caches that are planned from have followed the cluster: now, or
+// the time at which the first of them stopped. A scrape that has not compared versions yet goes by
+// the scrape before.
+func (c *cacheAges) followed() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until := c.now()
+	stale := until.Add(-staleAfter)
+	for _, name := range plannedFrom {
+		if age, known := c.seen[name]; known && age.since.Before(stale) && age.since.Before(until) {
+			until = age.since
+		}
+	}
+	return until
+}
+
 // cacheAges compares versions at each scrape.
 type cacheAges struct {
 	advanced *prometheus.Desc

@@ -26,7 +26,8 @@ type GroupMetrics struct {
 	step        histogram
 	zoneRollout histogram
 	rollout     histogram
-	lastSuccess time.Time
+	lastSuccess time.Time  // of a group whose reconciles fail: until when they did not
+	fails       bool       // its last reconcile did
 	seen        bool       // somebody has said how the group is
 	shown       GroupState // how it is; of each zone since when it is active
 }
@@ -76,10 +77,20 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 	g.change(func() {
 		g.reconciles.add(1, result, "")
 		g.duration.observe(g.of.duration.bounds, took, trace.SpanContextFromContext(ctx))
-		if success {
-			g.lastSuccess = time.Now()
-		}
+		g.succeeds(success, took)
 	})
+}
+
+// succeeds notes whether the last reconcile succeeded. The first one that fails ends a time of
+// success that lasted until that reconcile began.
+func (g *GroupMetrics) succeeds(success bool, took time.Duration) {
+	switch now := time.Now(); {
+	case success:
+		g.lastSuccess = now
+	case !g.fails && !g.lastSuccess.IsZero():
+		g.lastSuccess = now.Add(-took)
+	}
+	g.fails = !success
 }
 
 // PodDeleted counts a pod that was deleted, by the code of the reason.
