@@ -61,7 +61,8 @@ type Options struct {
 	Tracer trace.Tracer
 	// Observe is told once about every request, for metrics.
 	Observe func(Observation)
-	// Begin is told about every review that is read, and returns what is called once it is answered.
+	// Begin is called when a review has been read. The function that it returns is called when the
+	// review is answered.
 	Begin func(namespace, webhook string) (end func())
 }
 

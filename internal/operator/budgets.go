@@ -51,7 +51,7 @@ func (o *Operator) budgetsTold(namespace string) {
 	o.budgetsChanged(namespace)
 }
 
-// showBudgets lets metrics know the budgets of a namespace that is managed.
+// showBudgets updates the metrics of the budgets of a namespace; one that is not managed has none.
 func (o *Operator) showBudgets(namespace string) {
 	var now []telemetry.Budget
 	if o.observer.Managed(namespace) {

@@ -53,7 +53,6 @@ func connect(c config.Config, version string, refused *access.Alarm, measure tra
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
 	base.Wrap(measure)
-
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)
 	chosen.QPS = -1

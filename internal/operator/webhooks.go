@@ -100,7 +100,7 @@ func (w *webhooks) names() ([]string, error) {
 	return append(names, w.injector.Services()...), w.injector.Known()
 }
 
-// policies are the failure policies of webhooks as metrics show them.
+// policies returns the failure policies of webhooks for the metrics.
 func (w *webhooks) policies() []telemetry.WebhookPolicy {
 	var all []telemetry.WebhookPolicy
 	for _, p := range w.injector.Policies() {

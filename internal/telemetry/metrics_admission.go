@@ -64,7 +64,7 @@ func (m *Metrics) Reviewed(r Review) {
 	})
 }
 
-// Reviewing counts a review as one in progress until done is called.
+// Reviewing counts a review as in progress until done is called.
 func (m *Metrics) Reviewing(namespace, webhook string) (done func()) {
 	m.managed.within(namespace, func(namespace string) {
 		inflight := m.admission.inflight.WithLabelValues(namespace, webhook)
@@ -92,8 +92,8 @@ func (m *Metrics) PodCalled(c PodCall) {
 	})
 }
 
-// classOf returns the class of an HTTP status, such as 4xx. Pods may answer with any status, so
-// these have no series of their own.
+// classOf returns the class of an HTTP status, such as 4xx. A pod can answer with any status, so a
+// series for each would have no bound.
 func classOf(status int) string {
 	const hundred = 100
 	switch class := status / hundred; {

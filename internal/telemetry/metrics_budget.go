@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// budgetMetrics is about ZoneAwarePodDisruptionBudgets, by their names. Their states are kept, and a
-// scrape makes series of them.
+// budgetMetrics is about ZoneAwarePodDisruptionBudgets. It keeps their states, and a scrape makes
+// series of them.
 type budgetMetrics struct {
 	invalid, seconds, changes *prometheus.Desc
 
@@ -19,15 +19,15 @@ type budgetMetrics struct {
 // Budget is a ZoneAwarePodDisruptionBudget as it was read last.
 type Budget struct {
 	Name    string
-	Version string // another one once its spec has changed
-	Invalid bool   // it cannot be used as it is written
+	Version string // differs when the spec has changed
+	Invalid bool   // lockstep cannot use it as it is written
 }
 
-// namespaceBudgets are the budgets of one namespace, and what was counted of them.
+// namespaceBudgets are the budgets of one namespace and the counts of their changes.
 type namespaceBudgets struct {
 	budgets                    map[string]Budget // by name
 	updated, deleted, rejected int
-	invalidFor                 time.Duration // in sum, until counted
+	invalidFor                 time.Duration // summed over budgets, up to counted
 	counted                    time.Time
 }
 
@@ -48,7 +48,7 @@ func newBudgetMetrics() *budgetMetrics {
 
 func (b *budgetMetrics) all() []prometheus.Collector { return []prometheus.Collector{b} }
 
-// Budgets replaces what is known of the budgets of a namespace.
+// Budgets replaces the budgets of a namespace and counts what has changed.
 func (m *Metrics) Budgets(namespace string, now []Budget) {
 	b := m.budgets
 	b.mu.Lock()
@@ -64,14 +64,14 @@ func (m *Metrics) Budgets(namespace string, now []Budget) {
 	of.replace(now)
 }
 
-// forget drops what is known of the budgets of a namespace.
+// forget deletes all series of a namespace.
 func (b *budgetMetrics) forget(namespace string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.known, namespace)
 }
 
-// replace counts what differs from before.
+// replace counts the changes between the former budgets and these.
 func (n *namespaceBudgets) replace(now []Budget) {
 	n.elapse()
 	before := n.budgets
@@ -93,7 +93,7 @@ func (n *namespaceBudgets) replace(now []Budget) {
 	}
 }
 
-// elapse counts the time since it was counted last.
+// elapse adds the time since the last call to that of each invalid budget.
 func (n *namespaceBudgets) elapse() {
 	now := time.Now()
 	for _, budget := range n.budgets {

@@ -32,16 +32,15 @@ func (m *Metrics) ObserveCaches(versions func() map[string]string) {
 	m.caches.versions = versions
 }
 
-// staleAfter is how long the version of a cache may stand still in a quiet cluster, and some
-// time more: LockstepCacheStale waits as long.
+// staleAfter is longer than the version of a cache can stay the same while its watch works. The alert
+// LockstepCacheStale has the same threshold.
 const staleAfter = 30 * time.Minute
 
-// plannedFrom are the caches that the reconcile of a group is planned from.
+// plannedFrom are the caches that a reconcile of a group reads.
 var plannedFrom = []string{"pods", "statefulsets", "leases", "namespaces"}
 
-// followed returns until when the caches that are planned from have followed the cluster: now, or
-// the time at which the first of them stopped. A scrape that has not compared versions yet goes by
-// the scrape before.
+// followed returns the time until which the caches that reconciles read have followed the cluster:
+// now, or the time at which the first of them stopped. It uses the versions that the last scrape saw.
 func (c *cacheAges) followed() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

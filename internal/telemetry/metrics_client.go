@@ -72,8 +72,8 @@ func (c clientMetrics) observeRequest(verb, resource string, took time.Duration)
 	c.duration.WithLabelValues(verb, resource).Observe(took.Seconds())
 }
 
-// WatchRequests returns a transport that measures requests by the namespace that they are about.
-// It changes neither request nor answer.
+// WatchRequests returns a transport that measures requests by the namespace of their objects. It
+// changes neither request nor response.
 func (m *Metrics) WatchRequests(next http.RoundTripper) http.RoundTripper { return measured{next, m} }
 
 type measured struct {
@@ -141,11 +141,11 @@ func resourceOf(path string) string {
 	return resource
 }
 
-// targetOf returns the resource that a path of the API is about, and the namespace, which is empty
-// where the path names none.
+// targetOf returns the resource and the namespace in a path of the API. The namespace is empty if
+// the path has none.
 func targetOf(path string) (resource, namespace string) {
 	part := strings.Split(strings.Trim(path, "/"), "/")
-	part = part[max(0, slices.IndexFunc(part, isAPI)):] // the API server may be behind a prefix
+	part = part[max(0, slices.IndexFunc(part, isAPI)):] // a proxy may add a prefix
 	var version []string
 	switch {
 	case len(part) >= 3 && part[0] == "api":

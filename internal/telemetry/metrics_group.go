@@ -15,7 +15,7 @@ import (
 type groupMetrics struct {
 	groupDescs
 
-	followed func() time.Time // until when caches have followed the cluster
+	followed func() time.Time // the time until which the caches have followed the cluster
 
 	mu    sync.Mutex
 	known map[groupKey]*GroupMetrics

@@ -26,8 +26,8 @@ type GroupMetrics struct {
 	step        histogram
 	zoneRollout histogram
 	rollout     histogram
-	lastSuccess time.Time  // of a group whose reconciles fail: until when they did not
-	fails       bool       // its last reconcile did
+	lastSuccess time.Time  // end of the last successful reconcile, or begin of the first failed one after it
+	fails       bool       // the last reconcile failed
 	seen        bool       // somebody has said how the group is
 	shown       GroupState // how it is; of each zone since when it is active
 }
@@ -81,8 +81,8 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 	})
 }
 
-// succeeds notes whether the last reconcile succeeded. The first one that fails ends a time of
-// success that lasted until that reconcile began.
+// succeeds records whether the last reconcile succeeded. The group was in order until the first
+// failed reconcile began.
 func (g *GroupMetrics) succeeds(success bool, took time.Duration) {
 	switch now := time.Now(); {
 	case success:

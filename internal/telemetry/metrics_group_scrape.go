@@ -32,8 +32,8 @@ func (g *GroupMetrics) collectCounts(s *series) {
 	}
 }
 
-// inOrderUntil returns the Unix time until which the group was in order, where caches have
-// followed the cluster until some time; 0 if no reconcile has succeeded.
+// inOrderUntil returns the Unix time until which the group was in order, given the time until which
+// the caches have followed the cluster. It returns 0 if no reconcile has succeeded.
 func (g *GroupMetrics) inOrderUntil(followed time.Time) float64 {
 	switch {
 	case g.lastSuccess.IsZero():

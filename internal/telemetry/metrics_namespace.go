@@ -10,34 +10,34 @@ import (
 // namespace.
 const mostNamespaces = 500
 
-// forgetful is a vector whose series can be removed by a label.
-type forgetful interface {
+// deletable is a metric whose series can be deleted by a label.
+type deletable interface {
 	DeletePartialMatch(prometheus.Labels) int
 }
 
-// managedNamespaces are the namespaces that opted in, the only ones that may be a label: names from
-// requests and reviews are those of anybody's objects.
+// managedNamespaces are the namespaces that opted in. Only they become labels: requests and reviews
+// name any namespace of the cluster.
 type managedNamespaces struct {
-	shown *prometheus.GaugeVec
-	of    []forgetful // what has series of namespaces
+	shown   *prometheus.GaugeVec
+	metrics []deletable // with series by namespace
 
 	mu    sync.RWMutex
 	names map[string]bool
 }
 
-// newManagedNamespaces returns that of no namespace, for these vectors, whose series go with
-// their namespace.
-func newManagedNamespaces(of ...forgetful) *managedNamespaces {
+// newManagedNamespaces returns an empty set of namespaces. The series of a namespace are deleted from
+// these metrics when it is no longer managed.
+func newManagedNamespaces(metrics ...deletable) *managedNamespaces {
 	shown := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lockstep_namespace_managed",
 		Help: "1 for a namespace that opted in; the first 500 of them are shown.",
 	}, []string{"namespace"})
-	return &managedNamespaces{shown: shown, of: append(of, shown), names: map[string]bool{}}
+	return &managedNamespaces{shown: shown, metrics: append(metrics, shown), names: map[string]bool{}}
 }
 
 func (n *managedNamespaces) all() []prometheus.Collector { return []prometheus.Collector{n.shown} }
 
-// NamespaceManaged says that a namespace opted in.
+// NamespaceManaged shows that a namespace opted in.
 func (m *Metrics) NamespaceManaged(namespace string) {
 	n := m.managed
 	n.mu.Lock()
@@ -48,18 +48,18 @@ func (m *Metrics) NamespaceManaged(namespace string) {
 	}
 }
 
-// forget removes all series of a namespace.
+// forget deletes all series of a namespace.
 func (n *managedNamespaces) forget(namespace string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.names, namespace)
-	for _, vector := range n.of {
-		vector.DeletePartialMatch(prometheus.Labels{"namespace": namespace})
+	for _, metric := range n.metrics {
+		metric.DeletePartialMatch(prometheus.Labels{"namespace": namespace})
 	}
 }
 
-// within measures something under the label of a namespace, which is empty unless the namespace
-// is managed. Meanwhile no namespace is forgotten.
+// within calls measure with the label for a namespace, which is empty unless the namespace is
+// managed. No namespace is forgotten during the call.
 func (n *managedNamespaces) within(namespace string, measure func(label string)) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -69,7 +69,7 @@ func (n *managedNamespaces) within(namespace string, measure func(label string))
 	measure(namespace)
 }
 
-// ForgetNamespace removes what is said of a namespace that is managed no more.
+// ForgetNamespace deletes all series of a namespace that is no longer managed.
 func (m *Metrics) ForgetNamespace(namespace string) {
 	m.managed.forget(namespace)
 	m.queue.waits.forget(namespace)

@@ -6,20 +6,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// policyMetrics is about what API servers do with a request while a webhook does not answer.
+// policyMetrics is about the failurePolicy of webhooks.
 type policyMetrics struct {
 	policy *prometheus.Desc
 
 	mu       sync.Mutex
-	policies func() []WebhookPolicy // nil where nobody watches configurations
+	policies func() []WebhookPolicy // nil if lockstep does not watch configurations
 }
 
 // WebhookPolicy is the failurePolicy of a webhook.
 type WebhookPolicy struct {
-	Namespace string // that the configuration is labelled for; empty: none
+	Namespace string // from the configuration's label; empty if it has none
 	Type      string // ValidatingWebhook or MutatingWebhook
 	Webhook   string
-	Ignored   bool // API servers go on without its answer
+	Ignored   bool // the policy is Ignore
 }
 
 func newPolicyMetrics() *policyMetrics {
@@ -31,7 +31,7 @@ func newPolicyMetrics() *policyMetrics {
 
 func (p *policyMetrics) all() []prometheus.Collector { return []prometheus.Collector{p} }
 
-// ObserveWebhookPolicies says how to learn the policies of webhooks.
+// ObserveWebhookPolicies registers the function that every scrape calls for the policies.
 func (m *Metrics) ObserveWebhookPolicies(policies func() []WebhookPolicy) {
 	m.policies.mu.Lock()
 	defer m.policies.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *policyMetrics) Collect(into chan<- prometheus.Metric) {
 	if policies == nil {
 		return
 	}
-	ignored := map[WebhookPolicy]bool{} // of several webhooks with the same name one suffices
+	ignored := map[WebhookPolicy]bool{} // configurations may have webhooks of the same name
 	for _, one := range policies() {
 		named := WebhookPolicy{Namespace: one.Namespace, Type: one.Type, Webhook: one.Webhook}
 		ignored[named] = ignored[named] || one.Ignored

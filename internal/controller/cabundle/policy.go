@@ -7,16 +7,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// Policy is what API servers do with a request while a webhook does not answer.
+// Policy is the failurePolicy of a webhook.
 type Policy struct {
-	Namespace string // that the configuration is labelled for; empty: none
+	Namespace string // from the configuration's label; empty if it has none
 	Kind      Kind
 	Webhook   string // its name
-	Ignored   bool   // they go on without its answer
+	Ignored   bool   // the policy is Ignore
 }
 
-// Policies returns those of our configurations, and of those that are labelled for a managed
-// namespace, whether they ask for a CA or not.
+// Policies returns the policies of lockstep's configurations and of all configurations that are
+// labelled for a managed namespace, whether or not they ask for a CA.
 func (c *Controller) Policies() []Policy {
 	var all []Policy
 	for _, found := range c.cachedAll() {
