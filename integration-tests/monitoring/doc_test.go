@@ -1,6 +1,7 @@
 // Package monitoring_test sees to it that manifests/monitoring tells the truth: alerts
 // are raised by what they are about, and every query of the dashboard gives something
-// while the real operator rolls and answers, with a real Prometheus in between.
+// while the real operator rolls and answers, with a real Prometheus in between. So do
+// the queries and the alerts that people have from the predecessor.
 //
 // Prometheus and promtool are built once, from the versions that .tools/prometheus
 // pins, which takes minutes; so all of it waits for LOCKSTEP_MONITORING (make monitoring).

@@ -16,7 +16,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// prometheus is a real one that scrapes the operator every second.
+// prometheus is a real one that scrapes the operator every second. It has classic histograms, and native ones made
+// of them.
 type prometheus struct {
 	*scene
 	url string
@@ -35,9 +36,11 @@ rule_files: [rules.yaml]
 scrape_configs:
   - job_name: lockstep
     honor_labels: true
+    always_scrape_classic_histograms: true
+    convert_classic_histograms_to_nhcb: true
     static_configs:
       - targets: [%q]
-        labels: {namespace: %s, pod: lockstep-0}
+        labels: {cluster: here, namespace: %s, pod: lockstep-0}
 `, operator.Host, home))
 	log, err := os.Create(filepath.Join(folder, "log"))
 	s.must(err)

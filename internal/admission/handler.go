@@ -61,17 +61,21 @@ type Options struct {
 	Tracer trace.Tracer
 	// Observe is told once about every request, for metrics.
 	Observe func(Observation)
+	// Begin is called when a review has been read. The function that it returns is called when the
+	// review is answered.
+	Begin func(namespace, webhook string) (end func())
 }
 
 // Observation is what became of one request.
 type Observation struct {
-	Webhook string      // its name, as in its path
-	Verdict Outcome     // what the API server was told
-	Reason  reason.Code // why; empty when there was no verdict
-	Group   plan.Key    // that was judged, where one was
-	DryRun  bool
-	Took    time.Duration
-	Span    trace.SpanContext // of the decision; not valid when there was none
+	Webhook   string      // its name, as in its path
+	Verdict   Outcome     // what the API server was told
+	Reason    reason.Code // why; empty when there was no verdict
+	Group     plan.Key    // that was judged, where one was
+	Namespace string      // of the request; empty when it could not be read
+	DryRun    bool
+	Took      time.Duration
+	Span      trace.SpanContext // of the decision; not valid when there was none
 }
 
 // Outcome is what became of a request, as a metric's label.
@@ -99,6 +103,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
+	}
+	if o.Begin == nil {
+		o.Begin = func(string, string) func() { return func() {} }
 	}
 	mux, reading := http.NewServeMux(), new(readingRoom)
 	serve := func(path string, understand func(*review) understood) {
@@ -147,6 +154,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		told.Verdict = h.unread(w, err)
 		return
 	}
+	told.Namespace = asked.Request.Namespace
+	defer h.options.Begin(told.Namespace, h.name)()
 	verdict, span := h.decide(r, asked.Request, judge)
 	text, err := asked.answer(verdict)
 	if err != nil {

@@ -183,7 +183,7 @@ func TestAnAnswerIsGivenInTheVersionAsked(t *testing.T) {
 		if diff := cmp.Diff(want, answer); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", version, diff)
 		}
-		wantTold := []admission.Observation{{Webhook: "prepare-downscale", Verdict: admission.Allowed, Reason: "Fine"}}
+		wantTold := []admission.Observation{{Webhook: "prepare-downscale", Verdict: admission.Allowed, Reason: "Fine", Namespace: "team"}}
 		if diff := cmp.Diff(wantTold, *told, cmpopts.IgnoreFields(admission.Observation{}, "Took")); diff != "" || (*told)[0].Took <= 0 {
 			t.Errorf("told after %v (-want +got):\n%s", (*told)[0].Took, diff)
 		}

@@ -36,7 +36,9 @@ func (o *Operator) counting() counting {
 }
 
 func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
-	c.metrics.PodCalled(string(purpose), string(r.Outcome), string(r.Why), r.Took)
+	c.metrics.PodCalled(telemetry.PodCall{
+		Namespace: pod.Namespace, Purpose: string(purpose), Outcome: string(r.Outcome), Why: string(r.Why), Status: r.Status, Took: r.Took,
+	})
 	if pod.Group.Rolled() && c.exists(pod.Group) {
 		c.metrics.Group(pod.Group.Namespace, pod.Group.Group).PodCalled(string(purpose), string(r.Outcome))
 	}
@@ -79,11 +81,14 @@ func (o *Operator) admission() http.Handler {
 		Log:            o.log,
 		Tracer:         o.tracer,
 		Observe:        o.counting().reviewed,
+		Begin:          o.metrics.Reviewing,
 	})
 }
 
 func (c counting) reviewed(seen admission.Observation) {
-	c.metrics.Reviewed(seen.Webhook, string(seen.Verdict), string(seen.Reason), seen.Span, seen.Took)
+	c.metrics.Reviewed(telemetry.Review{
+		Namespace: seen.Namespace, Webhook: seen.Webhook, Verdict: string(seen.Verdict), Reason: string(seen.Reason), Span: seen.Span, Took: seen.Took,
+	})
 	if seen.Verdict == admission.Denied && seen.Group.Rolled() && c.exists(seen.Group) && !seen.DryRun {
 		c.metrics.Group(seen.Group.Namespace, seen.Group.Group).Refused(seen.Webhook, string(seen.Reason))
 	}

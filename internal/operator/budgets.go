@@ -2,10 +2,12 @@ package operator
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 // budgetLoop names the loop over namespaces with budgets in logs, spans and metrics.
@@ -45,21 +47,20 @@ func (o *Operator) budgetsChanged(namespace string) {
 
 // budgetsTold hears that something about the budgets of a namespace has changed.
 func (o *Operator) budgetsTold(namespace string) {
-	o.showInvalidBudgets(namespace)
+	o.showBudgets(namespace)
 	o.budgetsChanged(namespace)
 }
 
-// showInvalidBudgets names the budgets that cannot be used in a namespace that is managed.
-func (o *Operator) showInvalidBudgets(namespace string) {
-	var invalid []string
+// showBudgets updates the metrics of the budgets of a namespace; one that is not managed has none.
+func (o *Operator) showBudgets(namespace string) {
+	var now []telemetry.Budget
 	if o.observer.Managed(namespace) {
-		for _, b := range o.budgets.Budgets(namespace) {
-			if b.Invalid != "" {
-				invalid = append(invalid, b.Name)
-			}
+		for _, b := range o.budgets.Objects(namespace) {
+			version := fmt.Sprintf("%s/%d", b.UID, b.Generation)
+			now = append(now, telemetry.Budget{Name: b.Budget.Name, Version: version, Invalid: b.Budget.Invalid != ""})
 		}
 	}
-	o.metrics.BudgetsInvalid(namespace, invalid)
+	o.metrics.Budgets(namespace, now)
 }
 
 // budgetsKnown says why evictions cannot be judged and keeps the process Ready:

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/clock"
@@ -43,7 +44,7 @@ const (
 	eventsAtOnce    = 200
 )
 
-func connect(c config.Config, version string, refused *access.Alarm, warnings *telemetry.Warnings) (clients, error) {
+func connect(c config.Config, version string, refused *access.Alarm, warnings *telemetry.Warnings, measure transport.WrapperFunc) (clients, error) {
 	base, err := restConfig(c.Kubernetes)
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
@@ -54,6 +55,7 @@ func connect(c config.Config, version string, refused *access.Alarm, warnings *t
 
 	base.WarningHandlerWithContext = rest.NoWarnings{} // warnings names the object, too
 	base.Wrap(warnings.Watch)
+	base.Wrap(measure)
 
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)

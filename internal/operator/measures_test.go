@@ -3,6 +3,7 @@ package operator
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +98,29 @@ func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
 	o.reconciled(t.Context(), plan.Key{Namespace: "team", Group: "store"}, loop.ResultDone, time.Second)
 	if len(measured(t, o.metrics, "lockstep_group_reconciles_total")) != 1 {
 		t.Error("a look at a group is not counted")
+	}
+}
+
+func TestReviewsAndCallsAreMeasuredByManagedNamespace(t *testing.T) {
+	m := telemetry.NewMetrics("test")
+	m.NamespaceManaged("team")
+	c := counting{m, func(plan.Key) bool { return false }}
+	for _, namespace := range []string{"team", "other"} {
+		c.reviewed(admission.Observation{Namespace: namespace, Webhook: "pod-eviction", Verdict: admission.Allowed})
+		c.called(hook.Pod{Namespace: namespace, Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined, Status: http.StatusNotFound})
+	}
+	for prefix, want := range map[string][]string{
+		"lockstep_admission_reviews_total": {
+			`lockstep_admission_reviews_total{namespace="",reason="",verdict="allowed",webhook="pod-eviction"} 1`,
+			`lockstep_admission_reviews_total{namespace="team",reason="",verdict="allowed",webhook="pod-eviction"} 1`,
+		},
+		"lockstep_pod_call_duration_seconds_count": {
+			`lockstep_pod_call_duration_seconds_count{code="4xx",namespace="",outcome="failed",purpose="prepare",why="Declined"} 1`,
+			`lockstep_pod_call_duration_seconds_count{code="4xx",namespace="team",outcome="failed",purpose="prepare",why="Declined"} 1`,
+		},
+	} {
+		if got := measured(t, m, prefix); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

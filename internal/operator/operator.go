@@ -86,7 +86,7 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 	}
 	o.spans = spans.NewRollouts(tracing)
 	refused := access.NewAlarm()
-	if o.clients, err = connect(c, version, refused, telemetry.NewWarnings(log)); err != nil {
+	if o.clients, err = connect(c, version, refused, telemetry.NewWarnings(log), o.metrics.WatchRequests); err != nil {
 		return nil, err
 	}
 	if o.identity, err = identity(); err != nil {
@@ -127,6 +127,9 @@ func (o *Operator) assemble() error {
 	}
 	o.fresh = freshness.NewLog()
 	o.metrics.ObserveCaches(o.cacheVersions)
+	if only != "" {
+		o.metrics.NamespaceManaged(only)
+	}
 	o.events = events.NewBroadcaster(managedSink{&events.EventSinkImpl{Interface: o.clients.events.EventsV1()}, o.observer.Managed, o.metrics.EventWritten})
 	o.reporter = report.New(o.events.NewRecorder(scheme.Scheme, "lockstep"), o.metrics)
 	o.executor = &act.Executor{

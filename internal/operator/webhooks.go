@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"crypto/tls"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
 const (
@@ -58,6 +60,7 @@ func newWebhooks(o *Operator) (*webhooks, error) {
 			return nil, err
 		}
 		w.faults = newFaultFinder(w)
+		o.metrics.ObserveWebhookPolicies(w.policies)
 		if err := w.injector.Listen(cabundle.Listener{Changed: w.configurationChanged}); err != nil {
 			return nil, err
 		}
@@ -95,6 +98,17 @@ func (w *webhooks) names() ([]string, error) {
 		return names, nil
 	}
 	return append(names, w.injector.Services()...), w.injector.Known()
+}
+
+// policies returns the failure policies of webhooks for the metrics.
+func (w *webhooks) policies() []telemetry.WebhookPolicy {
+	var all []telemetry.WebhookPolicy
+	for _, p := range w.injector.Policies() {
+		all = append(all, telemetry.WebhookPolicy{
+			Namespace: p.Namespace, Type: strings.TrimSuffix(string(p.Kind), "Configuration"), Webhook: p.Webhook, Ignored: p.Ignored,
+		})
+	}
+	return all
 }
 
 // Bundle is for the injector, which is made before the certificates are.

@@ -168,6 +168,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	entry := o.log.WithField("namespace", namespace)
 	if managed {
 		entry.Info("namespace is managed")
+		o.metrics.NamespaceManaged(namespace)
 		if showing := o.showing.Load(); showing != nil {
 			showing.look(namespace)
 		}

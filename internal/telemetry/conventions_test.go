@@ -1,13 +1,13 @@
 package telemetry_test
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/tools/metrics"
 	"k8s.io/client-go/util/workqueue"
 
@@ -23,11 +23,17 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 	m.Panicked("group")
 	m.CertificateExpires(time.Unix(1800000000, 0))
 	m.WebhookFaults("path", 1)
-	m.Reviewed("no-downscale", "denied", "DownscaleBarred", trace.SpanContext{}, time.Second)
-	m.PodCalled("prepare", "ok", "", time.Second)
+	m.Reviewed(telemetry.Review{Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleBarred", Took: time.Second})
+	m.Reviewing("", "no-downscale")()
+	m.PodCalled(telemetry.PodCall{Purpose: "prepare", Outcome: "ok", Took: time.Second})
 	m.EventWritten("written")
 	m.ObserveCaches(func() map[string]string { return map[string]string{"pods": "5"} })
-	m.BudgetsInvalid("n", []string{"b"})
+	m.Budgets("n", []telemetry.Budget{{Name: "b", Invalid: true}})
+	m.NamespaceManaged("n")
+	m.ObserveWebhookPolicies(func() []telemetry.WebhookPolicy {
+		return []telemetry.WebhookPolicy{{Type: "ValidatingWebhook", Webhook: "w"}}
+	})
+	request(t, m, http.MethodGet, "/api/v1/namespaces/n/pods", http.StatusOK)
 	m.NamespaceWaited("n", time.Second)
 	g := m.Group("n", "g")
 	g.Reconciled(t.Context(), "done", true, time.Second)

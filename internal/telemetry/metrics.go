@@ -22,25 +22,30 @@ type Metrics struct {
 	client      clientMetrics
 	certificate certificateMetrics
 	admission   admissionMetrics
+	managed     *managedNamespaces
+	policies    *policyMetrics
 	events      eventMetrics
 	caches      cacheMetrics
-	budgets     budgetMetrics
+	budgets     *budgetMetrics
 }
 
 // NewMetrics returns metrics with nothing counted yet.
 func NewMetrics(version string) *Metrics {
+	caches := newCacheMetrics()
 	m := &Metrics{
 		registry:    prometheus.NewRegistry(),
 		process:     newProcessMetrics(),
-		group:       newGroupMetrics(),
+		group:       newGroupMetrics(caches.followed),
 		queue:       newQueueMetrics(),
 		client:      newClientMetrics(),
 		certificate: newCertificateMetrics(),
 		admission:   newAdmissionMetrics(),
 		events:      newEventMetrics(),
-		caches:      newCacheMetrics(),
+		caches:      caches,
+		policies:    newPolicyMetrics(),
 		budgets:     newBudgetMetrics(),
 	}
+	m.managed = newManagedNamespaces(m.admission.reviews, m.admission.took, m.admission.inflight, m.admission.calls, m.client.ofNamespaces)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -53,7 +58,7 @@ func NewMetrics(version string) *Metrics {
 // own is what lockstep measures itself, beside what libraries do.
 func (m *Metrics) own() []prometheus.Collector {
 	return slices.Concat(
-		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(),
+		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(), m.managed.all(), m.policies.all(),
 		m.events.all(), m.caches.all(), m.budgets.all(),
 	)
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 type admissionMetrics struct {
 	reviews  *prometheus.CounterVec
 	took     *prometheus.HistogramVec
+	inflight *prometheus.GaugeVec
 	unpinned prometheus.Counter
 	calls    *prometheus.HistogramVec
 }
@@ -19,40 +21,86 @@ func newAdmissionMetrics() admissionMetrics {
 	return admissionMetrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_admission_reviews_total",
-			Help: "Reviews of API servers by webhook, verdict (allowed, denied, malformed, busy, broken) and reason.",
-		}, []string{"webhook", "verdict", "reason"}),
+			Help: "Reviews of API servers by managed namespace, webhook, verdict (allowed, denied, malformed, busy, broken) and reason.",
+		}, []string{"namespace", "webhook", "verdict", "reason"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_admission_duration_seconds",
-			Help:    "Time from reading a review to answering it, by webhook and verdict; calls to pods are part of it.",
+			Help:    "Time from reading a review to answering it, by managed namespace, webhook and verdict; calls to pods are part of it.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10},
-		}, []string{"webhook", "verdict"}),
+		}, []string{"namespace", "webhook", "verdict"}),
+		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lockstep_admission_inflight_reviews",
+			Help: "Reviews that are read and not answered yet, by managed namespace and webhook.",
+		}, []string{"namespace", "webhook"}),
 		unpinned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lockstep_evictions_unpinned_total",
 			Help: "Evictions that were bound to no pod or, where it is down, to no version of it, so that the pod known by that name was judged; the webhook pod-eviction-pin binds them.",
 		}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_pod_call_duration_seconds",
-			Help:    "Time that pods took to answer, by purpose (prepare, undo, leave, stay), outcome and why it was no answer.",
+			Help:    "Time that pods took to answer, by managed namespace, purpose (prepare, undo, leave, stay), outcome, why it was no answer, and class of the HTTP status.",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 5},
-		}, []string{"purpose", "outcome", "why"}),
+		}, []string{"namespace", "purpose", "outcome", "why", "code"}),
 	}
 }
 
 func (a admissionMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{a.reviews, a.took, a.unpinned, a.calls}
+	return []prometheus.Collector{a.reviews, a.took, a.inflight, a.unpinned, a.calls}
 }
 
-// Reviewed counts one review. Its span, if it is sampled, becomes the exemplar of
-// the duration.
-func (m *Metrics) Reviewed(webhook, verdict, reason string, span trace.SpanContext, took time.Duration) {
-	m.admission.reviews.WithLabelValues(webhook, verdict, reason).Inc()
-	observe(span, m.admission.took.WithLabelValues(webhook, verdict), took)
+// Review is what is measured of a review of an API server.
+type Review struct {
+	Namespace, Webhook, Verdict, Reason string
+
+	Span trace.SpanContext // if it is sampled, it becomes the exemplar of the duration
+	Took time.Duration
+}
+
+// Reviewed counts one review.
+func (m *Metrics) Reviewed(r Review) {
+	m.managed.within(r.Namespace, func(namespace string) {
+		m.admission.reviews.WithLabelValues(namespace, r.Webhook, r.Verdict, r.Reason).Inc()
+		observe(r.Span, m.admission.took.WithLabelValues(namespace, r.Webhook, r.Verdict), r.Took)
+	})
+}
+
+// Reviewing counts a review as in progress until done is called.
+func (m *Metrics) Reviewing(namespace, webhook string) (done func()) {
+	m.managed.within(namespace, func(namespace string) {
+		inflight := m.admission.inflight.WithLabelValues(namespace, webhook)
+		inflight.Inc()
+		done = inflight.Dec
+	})
+	return done
 }
 
 // EvictionUnpinned counts one eviction that is not bound to the very pod judged.
 func (m *Metrics) EvictionUnpinned() { m.admission.unpinned.Inc() }
 
+// PodCall is what is measured of a call to a pod.
+type PodCall struct {
+	Namespace, Purpose, Outcome, Why string
+
+	Status int // of the answer; 0: there was none
+	Took   time.Duration
+}
+
 // PodCalled counts one call to a pod.
-func (m *Metrics) PodCalled(purpose, outcome, why string, took time.Duration) {
-	m.admission.calls.WithLabelValues(purpose, outcome, why).Observe(took.Seconds())
+func (m *Metrics) PodCalled(c PodCall) {
+	m.managed.within(c.Namespace, func(namespace string) {
+		m.admission.calls.WithLabelValues(namespace, c.Purpose, c.Outcome, c.Why, classOf(c.Status)).Observe(c.Took.Seconds())
+	})
+}
+
+// classOf returns the class of an HTTP status, such as 4xx. A pod can answer with any status, so a
+// series for each would have no bound.
+func classOf(status int) string {
+	const hundred = 100
+	switch class := status / hundred; {
+	case status == 0:
+		return ""
+	case class >= 1 && class <= 5:
+		return fmt.Sprintf("%dxx", class)
+	}
+	return "other"
 }

@@ -2,47 +2,132 @@ package telemetry
 
 import (
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// budgetMetrics is about ZoneAwarePodDisruptionBudgets, by their names.
+// budgetMetrics is about ZoneAwarePodDisruptionBudgets. It keeps their states, and a scrape makes
+// series of them.
 type budgetMetrics struct {
-	invalid *prometheus.GaugeVec
+	invalid, seconds, changes *prometheus.Desc
 
-	mu    *sync.Mutex
-	shown map[string]map[string]bool // names by namespace
+	mu    sync.Mutex
+	known map[string]*namespaceBudgets // by namespace
 }
 
-func newBudgetMetrics() budgetMetrics {
-	return budgetMetrics{
-		invalid: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lockstep_budget_invalid",
-			Help: "1 for a ZoneAwarePodDisruptionBudget that cannot be used as it is written; its pods are not evicted.",
-		}, []string{"namespace", "budget"}),
-		mu: &sync.Mutex{}, shown: map[string]map[string]bool{},
+// Budget is a ZoneAwarePodDisruptionBudget as it was read last.
+type Budget struct {
+	Name    string
+	Version string // differs when the spec has changed
+	Invalid bool   // lockstep cannot use it as it is written
+}
+
+// namespaceBudgets are the budgets of one namespace and the counts of their changes.
+type namespaceBudgets struct {
+	budgets                    map[string]Budget // by name
+	updated, deleted, rejected int
+	invalidFor                 time.Duration // summed over budgets, up to counted
+	counted                    time.Time
+}
+
+func newBudgetMetrics() *budgetMetrics {
+	return &budgetMetrics{
+		invalid: prometheus.NewDesc("lockstep_budget_invalid",
+			"1 for a ZoneAwarePodDisruptionBudget that cannot be used as it is written; its pods are not evicted.",
+			[]string{"namespace", "budget"}, nil),
+		seconds: prometheus.NewDesc("lockstep_budget_invalid_seconds_total",
+			"Seconds for which ZoneAwarePodDisruptionBudgets of the namespace could not be used, in sum over budgets.",
+			[]string{"namespace"}, nil),
+		changes: prometheus.NewDesc("lockstep_budget_changes_total",
+			"Changes of ZoneAwarePodDisruptionBudgets that this process has read: updated, which includes new ones; deleted; or invalid.",
+			[]string{"namespace", "change"}, nil),
+		known: map[string]*namespaceBudgets{},
 	}
 }
 
-func (b budgetMetrics) all() []prometheus.Collector { return []prometheus.Collector{b.invalid} }
+func (b *budgetMetrics) all() []prometheus.Collector { return []prometheus.Collector{b} }
 
-// BudgetsInvalid replaces what was said about the budgets of a namespace.
-func (m *Metrics) BudgetsInvalid(namespace string, names []string) {
+// Budgets replaces the budgets of a namespace and counts what has changed.
+func (m *Metrics) Budgets(namespace string, now []Budget) {
 	b := m.budgets
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := map[string]bool{}
-	for _, name := range names {
-		now[name] = true
-		b.invalid.WithLabelValues(namespace, name).Set(1)
+	of := b.known[namespace]
+	if of == nil {
+		if len(now) == 0 {
+			return
+		}
+		of = &namespaceBudgets{counted: time.Now()}
+		b.known[namespace] = of
 	}
-	for name := range b.shown[namespace] {
-		if !now[name] {
-			b.invalid.DeleteLabelValues(namespace, name)
+	of.replace(now)
+}
+
+// forget deletes all series of a namespace.
+func (b *budgetMetrics) forget(namespace string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.known, namespace)
+}
+
+// replace counts the changes between the former budgets and these.
+func (n *namespaceBudgets) replace(now []Budget) {
+	n.elapse()
+	before := n.budgets
+	n.budgets = map[string]Budget{}
+	for _, budget := range now {
+		n.budgets[budget.Name] = budget
+		switch known, found := before[budget.Name]; {
+		case found && known == budget:
+		case budget.Invalid:
+			n.rejected++
+		default:
+			n.updated++
 		}
 	}
-	b.shown[namespace] = now
-	if len(now) == 0 {
-		delete(b.shown, namespace)
+	for name := range before {
+		if _, still := n.budgets[name]; !still {
+			n.deleted++
+		}
+	}
+}
+
+// elapse adds the time since the last call to that of each invalid budget.
+func (n *namespaceBudgets) elapse() {
+	now := time.Now()
+	for _, budget := range n.budgets {
+		if budget.Invalid {
+			n.invalidFor += now.Sub(n.counted)
+		}
+	}
+	n.counted = now
+}
+
+// Describe implements prometheus.Collector.
+func (b *budgetMetrics) Describe(into chan<- *prometheus.Desc) {
+	into <- b.invalid
+	into <- b.seconds
+	into <- b.changes
+}
+
+// Collect implements prometheus.Collector.
+func (b *budgetMetrics) Collect(into chan<- prometheus.Metric) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	count := func(desc *prometheus.Desc, n float64, labels ...string) {
+		into <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, n, labels...)
+	}
+	for namespace, of := range b.known {
+		of.elapse()
+		count(b.seconds, of.invalidFor.Seconds(), namespace)
+		count(b.changes, float64(of.updated), namespace, "updated")
+		count(b.changes, float64(of.deleted), namespace, "deleted")
+		count(b.changes, float64(of.rejected), namespace, "invalid")
+		for name, budget := range of.budgets {
+			if budget.Invalid {
+				into <- prometheus.MustNewConstMetric(b.invalid, prometheus.GaugeValue, 1, namespace, name)
+			}
+		}
 	}
 }

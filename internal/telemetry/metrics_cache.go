@@ -32,6 +32,28 @@ func (m *Metrics) ObserveCaches(versions func() map[string]string) {
 	m.caches.versions = versions
 }
 
+// staleAfter is longer than the version of a cache can stay the same while its watch works. The alert
+// LockstepCacheStale has the same threshold.
+const staleAfter = 30 * time.Minute
+
+// plannedFrom are the caches that a reconcile of a group reads.
+var plannedFrom = []string{"pods", "statefulsets", "leases", "namespaces"}
+
+// followed returns the time until which the caches that reconciles read have followed the cluster:
+// now, or the time at which the first of them stopped. It uses the versions that the last scrape saw.
+func (c *cacheAges) followed() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until := c.now()
+	stale := until.Add(-staleAfter)
+	for _, name := range plannedFrom {
+		if age, known := c.seen[name]; known && age.since.Before(stale) && age.since.Before(until) {
+			until = age.since
+		}
+	}
+	return until
+}
+
 // cacheAges compares versions at each scrape.
 type cacheAges struct {
 	advanced *prometheus.Desc

@@ -2,7 +2,10 @@ package telemetry
 
 import (
 	"context"
+	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +20,8 @@ type clientMetrics struct {
 	throttle *prometheus.HistogramVec
 	requests *prometheus.CounterVec
 	retries  *prometheus.CounterVec
+
+	ofNamespaces *prometheus.HistogramVec
 }
 
 func newClientMetrics() clientMetrics {
@@ -39,11 +44,17 @@ func newClientMetrics() clientMetrics {
 			Name: "lockstep_kubernetes_request_retries_total",
 			Help: "Requests that client-go sent again, by verb and HTTP status.",
 		}, []string{"verb", "code"}),
+		ofNamespaces: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lockstep_namespace_request_duration_seconds",
+			Help: "Time until the API server began to answer a request about objects of a managed namespace, by verb, resource and HTTP status; \"error\" when there was none. " +
+				"An empty namespace stands for all other requests.",
+			Buckets: []float64{0.01, 0.1, 1},
+		}, []string{"namespace", "verb", "resource", "code"}),
 	}
 }
 
 func (c clientMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{c.duration, c.throttle, c.requests, c.retries}
+	return []prometheus.Collector{c.duration, c.throttle, c.requests, c.retries, c.ofNamespaces}
 }
 
 // ObserveClients lets all clients of the process report here. client-go keeps
@@ -59,6 +70,37 @@ func (m *Metrics) ObserveClients() {
 
 func (c clientMetrics) observeRequest(verb, resource string, took time.Duration) {
 	c.duration.WithLabelValues(verb, resource).Observe(took.Seconds())
+}
+
+// WatchRequests returns a transport that measures requests by the namespace of their objects. It
+// changes neither request nor response.
+func (m *Metrics) WatchRequests(next http.RoundTripper) http.RoundTripper { return measured{next, m} }
+
+type measured struct {
+	next    http.RoundTripper
+	metrics *Metrics
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t measured) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	answer, err := t.next.RoundTrip(r)
+	code := "error"
+	if err == nil {
+		code = strconv.Itoa(answer.StatusCode)
+	}
+	t.metrics.requested(r, code, time.Since(began))
+	return answer, err
+}
+
+// WrappedRoundTripper lets client-go find the transport behind.
+func (t measured) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func (m *Metrics) requested(r *http.Request, code string, took time.Duration) {
+	resource, namespace := targetOf(r.URL.Path)
+	m.managed.within(namespace, func(namespace string) {
+		m.client.ofNamespaces.WithLabelValues(namespace, bounded(r.Method), resource, code).Observe(took.Seconds())
+	})
 }
 
 // latencies implements metrics.LatencyMetric.
@@ -95,7 +137,15 @@ func bounded(verb string) string {
 // the names of namespaces and objects; so there are as many values as resources
 // that lockstep touches. Paths of another shape are "other".
 func resourceOf(path string) string {
+	resource, _ := targetOf(path)
+	return resource
+}
+
+// targetOf returns the resource and the namespace in a path of the API. The namespace is empty if
+// the path has none.
+func targetOf(path string) (resource, namespace string) {
 	part := strings.Split(strings.Trim(path, "/"), "/")
+	part = part[max(0, slices.IndexFunc(part, isAPI)):] // a proxy may add a prefix
 	var version []string
 	switch {
 	case len(part) >= 3 && part[0] == "api":
@@ -103,17 +153,19 @@ func resourceOf(path string) string {
 	case len(part) >= 4 && part[0] == "apis":
 		version, part = part[1:3], part[3:]
 	default:
-		return "other"
+		return "other", ""
 	}
 	if inNamespace(part) {
-		part = part[2:]
+		namespace, part = part[1], part[2:]
 	}
-	resource := append(version[:2:2], part[0])
+	of := append(version[:2:2], part[0])
 	if len(part) == 3 {
-		resource = append(resource, part[2])
+		of = append(of, part[2])
 	}
-	return strings.Join(resource, "/")
+	return strings.Join(of, "/"), namespace
 }
+
+func isAPI(part string) bool { return part == "api" || part == "apis" }
 
 // inNamespace tells the objects of a namespace from the Namespace itself.
 func inNamespace(part []string) bool {

@@ -7,9 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// mostNamespaces bounds the series by namespace; those beyond it share one.
-const mostNamespaces = 500
-
 // namespaceWaits says for how long the groups of each namespace wait for a worker.
 type namespaceWaits struct {
 	took *prometheus.SummaryVec
@@ -43,9 +40,8 @@ func (m *Metrics) NamespaceWaited(namespace string, took time.Duration) {
 	w.took.WithLabelValues(namespace).Observe(took.Seconds())
 }
 
-// ForgetNamespace removes what is said of a namespace that is managed no more.
-func (m *Metrics) ForgetNamespace(namespace string) {
-	w := m.queue.waits
+// forget removes what is said of a namespace.
+func (w *namespaceWaits) forget(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.known, namespace)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -14,12 +15,14 @@ import (
 type groupMetrics struct {
 	groupDescs
 
+	followed func() time.Time // the time until which the caches have followed the cluster
+
 	mu    sync.Mutex
 	known map[groupKey]*GroupMetrics
 }
 
-func newGroupMetrics() *groupMetrics {
-	return &groupMetrics{groupDescs: newGroupDescs(), known: map[groupKey]*GroupMetrics{}}
+func newGroupMetrics(followed func() time.Time) *groupMetrics {
+	return &groupMetrics{groupDescs: newGroupDescs(), followed: followed, known: map[groupKey]*GroupMetrics{}}
 }
 
 func (m *groupMetrics) all() []prometheus.Collector { return []prometheus.Collector{m} }
@@ -29,7 +32,7 @@ func (m *groupMetrics) Collect(into chan<- prometheus.Metric) {
 	m.mu.Lock()
 	groups := slices.Collect(maps.Values(m.known))
 	m.mu.Unlock()
-	var all series
+	all := series{followed: m.followed()}
 	for _, g := range groups {
 		g.collect(&all)
 		for _, one := range all.made {
@@ -74,7 +77,7 @@ func newGroupDescs() groupDescs {
 			"How long one look at the group took, its writes included."),
 			[]float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}},
 		lastSuccess: groupDesc("lockstep_group_last_success_timestamp_seconds",
-			"Unix time at which the group was last looked at without an error."),
+			"Unix time until which the group was in order: now while its last reconcile succeeded and the caches of pods, StatefulSets, Leases and namespaces advance; else the time at which the first failed reconcile began or the cache stopped; 0 while no reconcile has succeeded."),
 		deleted: groupDesc("lockstep_group_pods_deleted_total",
 			"Pods that lockstep deleted, by zone and reason.", "zone", "reason"),
 		refusals: groupDesc("lockstep_group_refusals_total",

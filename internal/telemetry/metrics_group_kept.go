@@ -26,7 +26,8 @@ type GroupMetrics struct {
 	step        histogram
 	zoneRollout histogram
 	rollout     histogram
-	lastSuccess time.Time
+	lastSuccess time.Time  // end of the last successful reconcile, or begin of the first failed one after it
+	fails       bool       // the last reconcile failed
 	seen        bool       // somebody has said how the group is
 	shown       GroupState // how it is; of each zone since when it is active
 }
@@ -76,10 +77,20 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 	g.change(func() {
 		g.reconciles.add(1, result, "")
 		g.duration.observe(g.of.duration.bounds, took, trace.SpanContextFromContext(ctx))
-		if success {
-			g.lastSuccess = time.Now()
-		}
+		g.succeeds(success, took)
 	})
+}
+
+// succeeds records whether the last reconcile succeeded. The group was in order until the first
+// failed reconcile began.
+func (g *GroupMetrics) succeeds(success bool, took time.Duration) {
+	switch now := time.Now(); {
+	case success:
+		g.lastSuccess = now
+	case !g.fails && !g.lastSuccess.IsZero():
+		g.lastSuccess = now.Add(-took)
+	}
+	g.fails = !success
 }
 
 // PodDeleted counts a pod that was deleted, by the code of the reason.

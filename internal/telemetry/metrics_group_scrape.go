@@ -1,5 +1,7 @@
 package telemetry
 
+import "time"
+
 // collect makes the series of the group, and of no other one.
 func (g *GroupMetrics) collect(s *series) {
 	g.mu.Lock()
@@ -25,9 +27,21 @@ func (g *GroupMetrics) collectCounts(s *series) {
 	s.histogram(g.of.step, &g.step)
 	s.histogram(g.of.zoneRollout, &g.zoneRollout)
 	s.histogram(g.of.rollout, &g.rollout)
-	if !g.lastSuccess.IsZero() {
-		s.gauge(g.of.lastSuccess, unix(g.lastSuccess))
+	if len(g.reconciles) > 0 {
+		s.gauge(g.of.lastSuccess, g.inOrderUntil(s.followed))
 	}
+}
+
+// inOrderUntil returns the Unix time until which the group was in order, given the time until which
+// the caches have followed the cluster. It returns 0 if no reconcile has succeeded.
+func (g *GroupMetrics) inOrderUntil(followed time.Time) float64 {
+	switch {
+	case g.lastSuccess.IsZero():
+		return 0
+	case g.fails && g.lastSuccess.Before(followed):
+		return unix(g.lastSuccess)
+	}
+	return unix(followed)
 }
 
 func (g *GroupMetrics) collectState(s *series) {

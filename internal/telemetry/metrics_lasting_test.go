@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -116,12 +118,59 @@ func TestWaitsOfNamespacesAreBoundedAndForgotten(t *testing.T) {
 
 func TestBudgetsAreInvalidForAsLongAsTheyAre(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
-	m.BudgetsInvalid("a", []string{"x", "y"})
-	m.BudgetsInvalid("b", []string{"x"})
-	m.BudgetsInvalid("a", []string{"y"})
-	m.BudgetsInvalid("b", nil)
-	got := some(scrape(t, m), "lockstep_budget_invalid")
+	broken := func(names ...string) (all []telemetry.Budget) {
+		for _, name := range names {
+			all = append(all, telemetry.Budget{Name: name, Invalid: true})
+		}
+		return all
+	}
+	m.Budgets("a", broken("x", "y"))
+	m.Budgets("b", broken("x"))
+	m.Budgets("a", broken("y"))
+	m.Budgets("b", nil)
+	got := some(scrape(t, m), "lockstep_budget_invalid{")
 	if len(got) != 1 || got[0] != `lockstep_budget_invalid{budget="y",namespace="a"}` {
 		t.Errorf("got %v", got)
 	}
+}
+
+func TestChangesOfBudgetsAreCounted(t *testing.T) {
+	m := telemetry.NewMetrics("v1")
+	for i, step := range []struct {
+		budgets                   []telemetry.Budget
+		updated, deleted, invalid string
+	}{
+		{[]telemetry.Budget{{Name: "x", Version: "1"}}, "1", "0", "0"},
+		{[]telemetry.Budget{{Name: "x", Version: "1"}}, "1", "0", "0"},
+		{[]telemetry.Budget{{Name: "x", Version: "2", Invalid: true}, {Name: "y", Version: "1"}}, "2", "0", "1"},
+		{[]telemetry.Budget{{Name: "x", Version: "3"}}, "3", "1", "1"},
+		{nil, "3", "2", "1"},
+	} {
+		m.Budgets("n", step.budgets)
+		want := map[string]string{
+			`lockstep_budget_changes_total{change="updated",namespace="n"}`: step.updated,
+			`lockstep_budget_changes_total{change="deleted",namespace="n"}`: step.deleted,
+			`lockstep_budget_changes_total{change="invalid",namespace="n"}`: step.invalid,
+		}
+		if diff := cmp.Diff(want, only(scrape(t, m), "lockstep_budget_changes_total")); diff != "" {
+			t.Errorf("step %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func TestTheTimeGrowsForWhichABudgetIsInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := telemetry.NewMetrics("v1")
+		const series = `lockstep_budget_invalid_seconds_total{namespace="n"}`
+		for i, step := range []struct {
+			invalid bool
+			want    string
+		}{{true, "60"}, {true, "120"}, {false, "120"}, {true, "180"}} {
+			m.Budgets("n", []telemetry.Budget{{Name: "x", Version: fmt.Sprint(i), Invalid: step.invalid}})
+			time.Sleep(time.Minute)
+			if got := scrape(t, m)[series]; got != step.want {
+				t.Errorf("minute %d: %q s, want %s", i, got, step.want)
+			}
+		}
+	})
 }

@@ -361,7 +361,9 @@ func TestDurationsNameTheirTrace(t *testing.T) {
 	for sentence, record := range map[string]func(*telemetry.Metrics){
 		"of a look at a group": func(m *telemetry.Metrics) { m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond) },
 		"of a review": func(m *telemetry.Metrics) {
-			m.Reviewed("no-downscale", "denied", "DownscaleBarred", trace.SpanContextFromContext(spoken(t)), time.Millisecond)
+			m.Reviewed(telemetry.Review{
+				Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleBarred", Span: trace.SpanContextFromContext(spoken(t)), Took: time.Millisecond,
+			})
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 // series are those of one group, made for one scrape.
 type series struct {
+	followed time.Time // the time until which the caches have followed the cluster
+
 	of    groupKey
 	since time.Time // when counts were zero
 	pairs labelPairs

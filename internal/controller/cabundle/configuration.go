@@ -58,8 +58,8 @@ func (c *configuration) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Name: c.key.Name, ResourceVersion: c.version}
 }
 
-// trim converts objects on their way into a cache: of one that does not ask for a
-// CA it leaves nearly nothing.
+// trim converts objects on their way into a cache: of one that neither asks for a CA nor names a
+// namespace it leaves nearly nothing.
 func trim(keepAll bool) cache.TransformFunc {
 	return func(object any) (any, error) {
 		var small *configuration
@@ -79,7 +79,7 @@ func trim(keepAll bool) cache.TransformFunc {
 		default:
 			return nil, fmt.Errorf("trim webhook configuration: unexpected %T", object)
 		}
-		if !keepAll && !asks(small.labels) {
+		if _, named := small.labels[contract.InjectNamespaceLabel]; !keepAll && !named && !asks(small.labels) {
 			small.hooks = nil
 		}
 		return small, nil

@@ -279,11 +279,16 @@ func (c *Controller) ours(found *configuration) bool {
 	return found.labels[contract.InjectLabel] == "true" && !c.options.Single
 }
 
+// known are the configurations that are to have some operator's CA.
 func (c *Controller) known() []*configuration {
+	return slices.DeleteFunc(c.cachedAll(), func(found *configuration) bool { return !c.concerns(found) })
+}
+
+func (c *Controller) cachedAll() []*configuration {
 	var all []*configuration
 	for _, informer := range c.all() {
 		for _, item := range informer.GetStore().List() {
-			if found, ok := item.(*configuration); ok && c.concerns(found) {
+			if found, ok := item.(*configuration); ok {
 				all = append(all, found)
 			}
 		}
