@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/kubectl": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock",
+		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
 	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
@@ -88,6 +88,7 @@ var house = map[string]room{
 	"internal/hold":      {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/history"}},
 	"internal/history":   {floor: 2},
 	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
+	"internal/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
 	"internal/freshness": {floor: 2},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 

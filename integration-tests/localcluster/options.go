@@ -98,6 +98,9 @@ const (
 	GoneAfter = "lockstep.test/gone-after"
 )
 
+// Lost is a label of nodes whose kubelet reports nothing any more.
+const Lost = "lockstep.test/lost"
+
 // Values of the annotation Play.
 const (
 	PlayCrashLoop        = "crash-loop"         // the first container is in CrashLoopBackOff

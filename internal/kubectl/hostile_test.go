@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -61,7 +63,14 @@ func poison(s *scene, text string) {
 	w := fixture.MustParse(rolling)
 	pod := w.Zones[0].Pods[1]
 	pod.Revision, pod.Version, pod.Phase, pod.Why = text, 6000, plan.Failing, "CrashLoopBackOff"
-	s.server.put("/api/v1/namespaces/team/pods/zone-a-1", podIn("team", w.Zones[0], pod))
+	broken := podIn("team", w.Zones[0], pod)
+	broken.Status.ContainerStatuses[0].Name, broken.Status.ContainerStatuses[0].State.Waiting.Message = text, text
+	broken.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: text, Message: "first\n" + text}
+	broken.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: text, Message: text}}
+	s.server.put("/api/v1/namespaces/team/pods/zone-a-1", broken)
+	lost := nodeThat(corev1.ConditionUnknown, now)
+	lost.Status.Conditions[0].Reason, lost.Status.Conditions[0].Message = text, text
+	s.server.put(nodePath, lost)
 }
 
 // harmless objects to what a terminal would obey, or would show in another order.

@@ -107,6 +107,7 @@ func playSample(t *testing.T, sample string) string {
 // what the operator told of it.
 func (s *scene) breaks() {
 	s.server.show(s.T, fixture.At(fixture.MustParse(brokenOnThePage), time.Now()))
+	s.server.put(nodePath, nodeThat(corev1.ConditionTrue, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)))
 	s.succeeds("--namespace=mimir", "pause", "ingester-zone-c", "--for", "1h59m", "--reason", "INC-123: disk replaced")
 	for i, told := range []struct{ kind, reason, note string }{
 		{corev1.EventTypeWarning, "PodFailing", "waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod ingester-zone-a-1, CrashLoopBackOff, 2 of at most 2 down)"},

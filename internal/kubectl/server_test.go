@@ -59,7 +59,11 @@ func (s *apiServer) hangUp(refuse func(*http.Request) *http.Response) {
 	s.watches = nil
 }
 
-func newServer() *apiServer { return &apiServer{version: 1000, objects: map[string]object{}} }
+func newServer() *apiServer {
+	s := &apiServer{version: 999, objects: map[string]object{}}
+	s.put(nodePath, nodeThat(corev1.ConditionTrue, time.Date(1999, 12, 24, 9, 0, 0, 0, time.UTC)))
+	return s
+}
 
 func (s *apiServer) config() *rest.Config {
 	return &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -199,7 +203,7 @@ func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 // lists are the resources that the server has, and what a list of them is.
 var lists = map[string]metav1.TypeMeta{
 	"pods": {Kind: "PodList", APIVersion: "v1"}, "events": {Kind: "EventList", APIVersion: "v1"},
-	"namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
+	"nodes": {Kind: "NodeList", APIVersion: "v1"}, "namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
 	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // nobody asks for more of them
@@ -255,8 +259,10 @@ func selected(o object, r *http.Request) bool {
 	}
 	about, _ := o["involvedObject"].(object)
 	kind, _ := about["kind"].(string)
+	of, _ := about["name"].(string)
+	reason, _ := o["reason"].(string)
 	name, _ := meta["name"].(string)
-	return asked.Matches(fields.Set{"involvedObject.kind": kind, "metadata.name": name})
+	return asked.Matches(fields.Set{"involvedObject.kind": kind, "involvedObject.name": of, "reason": reason, "metadata.name": name})
 }
 
 func (s *apiServer) create(folder string, body []byte) *http.Response {
@@ -349,6 +355,25 @@ func (s *apiServer) show(tb testing.TB, w plan.Snapshot) {
 	s.asked = nil
 }
 
+// nodeOfAll is the node of all pods.
+const (
+	nodeOfAll = "node-1"
+	nodePath  = "/api/v1/nodes/" + nodeOfAll
+)
+
+// nodeThat returns the node as Ready, or as not, since a time.
+func nodeThat(ready corev1.ConditionStatus, since time.Time) *corev1.Node {
+	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(since)}
+	if ready != corev1.ConditionTrue {
+		c.Reason, c.Message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+	}
+	return &corev1.Node{
+		TypeMeta:   metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: nodeOfAll, Labels: map[string]string{corev1.LabelHostname: nodeOfAll}},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{c}},
+	}
+}
+
 func setOf(key plan.Key, z plan.Zone) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{Kind: "StatefulSet", APIVersion: "apps/v1"},
@@ -389,6 +414,7 @@ func podIn(namespace string, z plan.Zone, p plan.Pod) *corev1.Pod {
 			Labels:          map[string]string{"zone": z.Name, contract.RevisionLabel: p.Revision},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: z.Name, UID: types.UID(z.UID), Controller: new(true)}},
 		},
+		Spec:   corev1.PodSpec{NodeName: nodeOfAll},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: p.IP},
 	}
 	switch p.Phase {
@@ -397,7 +423,10 @@ func podIn(namespace string, z plan.Zone, p plan.Pod) *corev1.Pod {
 	case plan.Leaving:
 		pod.DeletionTimestamp = new(metav1.Now())
 	case plan.Failing:
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: p.Why}}}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "main", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: p.Why}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "reading configuration\nfield replicas not found\n"}},
+		}}
 	case plan.Starting:
 	}
 	return pod

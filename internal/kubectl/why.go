@@ -3,6 +3,7 @@ package kubectl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type whyView struct {
 	Paused     []pauseView `json:"paused,omitempty"`
 	OptedIn    *bool       `json:"optedIn,omitempty"`    // whether the namespace has the label; not there: nobody may know
 	Unreadable string      `json:"unreadable,omitempty"` // why the hold is
+	Pods       diagnoses   `json:"pods,omitempty"`       // that a reason names
 	Events     []eventView `json:"events,omitempty"`
 }
 
@@ -48,7 +50,9 @@ func (a *app) why() *cobra.Command {
 
 Of a group: every wait, with what the catalogue of reasons says of it, what the hold
 notes, who is next, and recent Events. Of a pod: its zone, what is noted about it,
-and what an eviction of it would be answered now.
+and what an eviction of it would be answered now. Of each pod that a reason names and
+that is not Ready: what Kubernetes knows of it, such as its finalizers, its node, the
+scheduler's message, its claims and how its containers ended, as far as you may read it.
 
 The exit code is 2 where something is waited for, or the eviction would be refused.`,
 		Example: `  kubectl lockstep why ingester
@@ -88,6 +92,9 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 	return a.answers(command)
 }
 
+// reasons returns what is waited for, and then what a person should know.
+func (v whyView) reasons() []waitView { return slices.Concat(v.Waits, v.Remarks) }
+
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
 	v := whyView{OptedIn: c.optIn(ctx, s.Key.Namespace, opted), Unreadable: s.Hold.Unreadable}
 	if v.OptedIn != nil && !*v.OptedIn {
@@ -104,6 +111,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 		v.Queue = append(v.Queue, queueView{string(w.Operation), w.Zone, w.Since})
 	}
 	v.Paused = c.pauses(ctx, s)
+	v.Pods = c.diagnose(ctx, s, podsOf(v.reasons()...))
 	v.Events = c.events(ctx, s)
 	if err := a.tellWhy(v, opted); err != nil {
 		return err
@@ -148,9 +156,11 @@ func (a *app) tellWhy(v whyView, opted labels.Selector) error {
 		p.Line()
 		p.Line(screen.In(screen.Good, nothingAwaited(v.groupView)))
 	}
-	for _, w := range append(v.Waits, v.Remarks...) {
+	left := v.Pods
+	for _, w := range v.reasons() {
 		p.Line()
 		addWait(p, w)
+		left = left.addTo(p, w.Pod)
 	}
 	addNoted(p, v, now)
 	addPauses(p, v.Paused, now)

@@ -26,6 +26,7 @@ type podView struct {
 	Noted     *notedView `json:"noted,omitempty"`
 	Eviction  answerView `json:"eviction"`
 	ZoneWaits *waitView  `json:"zoneWaits,omitempty"`
+	Pods      diagnoses  `json:"pods,omitempty"`    // this one, and those that a reason names
 	OptedIn   *bool      `json:"optedIn,omitempty"` // whether the namespace has the label; not there: nobody may know
 }
 
@@ -48,6 +49,7 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.
 		return fmt.Errorf("pod %s/%s is not a pod of a zone any more: try again", c.namespace, name)
 	}
 	v.OptedIn = c.optIn(ctx, c.namespace, opted)
+	v.Pods = c.diagnose(ctx, s, podsOf(append([]waitView{{Pod: name}}, v.reasons()...)...))
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
@@ -57,6 +59,17 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.
 		return errWaits
 	}
 	return err
+}
+
+// reasons returns why an eviction is refused, and what the zone waits for.
+func (v podView) reasons() []waitView {
+	var reasons []waitView
+	for _, w := range []*waitView{v.Eviction.Because, v.ZoneWaits} {
+		if w != nil {
+			reasons = append(reasons, *w)
+		}
+	}
+	return reasons
 }
 
 // groupOfPod reads the group that a pod belongs to, or those which the budget covers
@@ -157,6 +170,7 @@ func (a *app) tellPod(v podView, opted labels.Selector) error {
 	if v.Noted != nil {
 		p.Line(screen.Text(fmt.Sprintf("The hold notes it: %s, %s ago.", v.Noted.Cause, screen.Span(a.now().Sub(v.Noted.Since)))))
 	}
+	left := v.Pods.addTo(p, v.Pod)
 	p.Line()
 	switch {
 	case v.Eviction.Freely:
@@ -170,10 +184,12 @@ func (a *app) tellPod(v podView, opted labels.Selector) error {
 			p.Line(screen.Text("  Down is " + v.Eviction.Tally + "."))
 		}
 		addMeaning(p, v.Eviction.Because.Sentence, v.Eviction.Because.ToDo)
+		left = left.addTo(p, v.Eviction.Because.Pod)
 	}
 	if v.ZoneWaits != nil && !v.Eviction.saysAsMuch(*v.ZoneWaits) {
 		p.Line()
 		addWait(p, *v.ZoneWaits)
+		left.addTo(p, v.ZoneWaits.Pod)
 	}
 	return a.print(p)
 }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -106,6 +107,16 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 		pod.Held, pod.Key = true, keys[0]
 	}
 	return pod
+}
+
+// Diagnose reads a pod from the API server and returns what Kubernetes knows of it: nothing
+// of one that is Ready, or is not that pod any more.
+func (o *Observer) Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error) {
+	read, exists, err := o.readPod(ctx, namespace, pod.Name)
+	if err != nil || !exists || string(read.UID) != pod.UID {
+		return nil, err
+	}
+	return diagnosis.OfPod(read, o.now()), nil
 }
 
 // place finds out under which hold a pod is taken down: that of its group or, where

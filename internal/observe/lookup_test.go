@@ -8,8 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -113,5 +115,28 @@ func TestALivePodThatIsGoneOrMayNotBeReadIsNoPod(t *testing.T) {
 	got, exists, err := o.LivePod(t.Context(), "team", "grouped-0")
 	if got != (Pod{}) || exists || !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "read pod team/grouped-0: ") {
 		t.Errorf("forbidden: got %v, %t, %v", got, exists, err)
+	}
+}
+
+func TestAPodThatKeepsAGroupWaitingIsReadByOneRequest(t *testing.T) {
+	terminating := newPod("grouped", 0)
+	terminating.UID, terminating.Finalizers, terminating.DeletionTimestamp = "uid-0", []string{"example.com/backup"}, new(metav1.Now())
+	library := newLibrary(terminating)
+	o := newObserver(t, library.client(t))
+	facts, err := o.Diagnose(t.Context(), "team", plan.Pod{Name: "grouped-0", UID: "uid-0"})
+	if err != nil || len(facts) != 1 || facts[0].About != diagnosis.Finalizer {
+		t.Errorf("got %+v, %v", facts, err)
+	}
+	if diff := cmp.Diff([]string{"get team/pods grouped-0"}, library.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	for _, other := range []plan.Pod{{Name: "grouped-0", UID: "former"}, {Name: "grouped-1", UID: "uid-1"}} {
+		if facts, err := o.Diagnose(t.Context(), "team", other); facts != nil || err != nil {
+			t.Errorf("of %s %s: got %+v, %v", other.Name, other.UID, facts, err)
+		}
+	}
+	library.refuses = "get team/pods"
+	if facts, err := o.Diagnose(t.Context(), "team", plan.Pod{Name: "grouped-0", UID: "uid-0"}); facts != nil || !apierrors.IsForbidden(err) {
+		t.Errorf("forbidden: got %+v, %v", facts, err)
 	}
 }

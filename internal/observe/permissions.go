@@ -11,6 +11,6 @@ func Permissions() []permission.Need {
 		{APIGroup: "apps", Resource: "deployments", Verbs: watch, Why: "know which of them must not shrink"},
 		{APIGroup: "apps", Resource: "replicasets", Verbs: watch, Why: "know which of them must not shrink"},
 		{Resource: "pods", Verbs: watch, Why: "know the state of every pod of a zone"},
-		{Resource: "pods", Verbs: []string{"get"}, Why: "look at a noted pod that left its group"},
+		{Resource: "pods", Verbs: []string{"get"}, Why: "look at a noted pod that left its group, and at one that keeps a group waiting"},
 	}
 }

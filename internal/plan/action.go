@@ -172,7 +172,7 @@ type Refusal struct {
 	Code   reason.Code
 	Zone   string    // the zone that stands in the way, if it is another one
 	Pod    string    // the pod that stands in the way
-	Detail string    // bounded text of ours, or a container's waiting reason
+	Detail string    // bounded text of ours, a container's waiting reason or, once planned, what Kubernetes knows of the pod
 	Until  time.Time // when it ends by time alone, unless it is renewed; zero: an event will tell
 }
 

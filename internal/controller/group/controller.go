@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
@@ -30,6 +31,7 @@ type observer interface {
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 	LiveUnder(context.Context, plan.Key, plan.Hold) (plan.Snapshot, error)
+	Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error)
 }
 
 type executor interface {
@@ -67,7 +69,8 @@ type Controller struct {
 	Fresh        *freshness.Log
 	Log          *logrus.Logger
 
-	trouble trouble
+	trouble   trouble
+	diagnoses diagnoses
 }
 
 // Reconcile brings the group one step closer to its goal and says when to look
@@ -182,6 +185,7 @@ func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt,
 	if because, lasts := c.trouble.tell(t.seen.Key, t.seen.Now, err); lasts {
 		told = overruled(t.steps, done, because)
 	}
+	told = c.diagnosed(ctx, t.seen, told)
 	news, due := c.Reporter.Group(t.seen, told, done)
 	c.log(ctx, t.seen, told, t.decision, round{done, err, news})
 	return dueAfter(due)
@@ -246,6 +250,7 @@ func (c *Controller) Resign(key plan.Key) {
 	c.Preparations.Forget(key)
 	c.Traces.Forget(key)
 	c.trouble.forget(key)
+	c.diagnoses.forget(key)
 }
 
 // round is what became of a plan.

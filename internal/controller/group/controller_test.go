@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
+	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
@@ -39,6 +40,10 @@ type world struct {
 	lookFails    error
 	runFails     error
 	due          time.Duration // when an Event that is held back becomes due
+
+	facts         []diagnosis.Fact // about each pod
+	diagnoseFails error
+	diagnosed     int
 
 	looks     int
 	under     []int    // transitions of the holds that were looked under
@@ -64,6 +69,11 @@ func (w *world) LiveUnder(_ context.Context, _ plan.Key, held plan.Hold) (plan.S
 	w.looks++
 	w.under = append(w.under, held.Transitions)
 	return w.live, w.lookFails
+}
+
+func (w *world) Diagnose(context.Context, string, plan.Pod) ([]diagnosis.Fact, error) {
+	w.diagnosed++
+	return w.facts, w.diagnoseFails
 }
 
 func (w *world) Run(_ context.Context, _ plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {

@@ -1,0 +1,198 @@
+package kubectl
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/lockstep-dev/lockstep/internal/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/parallel"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// diagnosisView is what Kubernetes knows of a pod that a reason names.
+type diagnosisView struct {
+	Pod   string           `json:"pod"`
+	Facts []diagnosis.Fact `json:"facts"`
+}
+
+// diagnoses are those of several pods.
+type diagnoses []diagnosisView
+
+const (
+	podsAtATime = 10 // are read
+	mostClaims  = 10 // of a pod are read
+	mostNodes   = 10 // that can use a volume are read
+)
+
+// diagnose reads what Kubernetes knows of pods of a group, with the rights of the person
+// who asks. It leaves out pods that are Ready.
+func (c *cluster) diagnose(ctx context.Context, s plan.Snapshot, pods []string) diagnoses {
+	views := make(diagnoses, len(pods))
+	parallel.Each(len(pods), podsAtATime, func(i int) {
+		views[i] = diagnosisView{pods[i], c.facts(ctx, s, pods[i])}
+	})
+	return slices.DeleteFunc(views, func(v diagnosisView) bool { return len(v.Facts) == 0 })
+}
+
+// podsOf returns the pods that waits name, each once.
+func podsOf(waits ...waitView) []string {
+	var pods []string
+	for _, w := range waits {
+		if w.Pod != "" && !slices.Contains(pods, w.Pod) {
+			pods = append(pods, w.Pod)
+		}
+	}
+	return pods
+}
+
+func (c *cluster) facts(ctx context.Context, s plan.Snapshot, name string) []diagnosis.Fact {
+	pod, err := c.client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return c.failedCreate(ctx, s, name)
+	}
+	if err != nil {
+		return []diagnosis.Fact{unread(diagnosis.Pod, name, "how pod "+name+" stands", "pods", err)}
+	}
+	facts := diagnosis.OfPod(pod, c.date())
+	if len(facts) == 0 && pod.DeletionTimestamp == nil {
+		return nil
+	}
+	if pod.Spec.NodeName != "" {
+		facts = append(facts, c.factOfNode(ctx, pod.Spec.NodeName))
+	}
+	if diagnosis.NotStarted(pod) {
+		facts = append(facts, c.factsOfClaims(ctx, pod)...)
+	}
+	return facts
+}
+
+func (c *cluster) factOfNode(ctx context.Context, name string) diagnosis.Fact {
+	node, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return diagnosis.OfNode(name, nil)
+	case err != nil:
+		return unread(diagnosis.Node, name, "whether node "+name+" is Ready", "nodes", err)
+	}
+	return diagnosis.OfNode(name, node)
+}
+
+func (c *cluster) factsOfClaims(ctx context.Context, pod *corev1.Pod) []diagnosis.Fact {
+	claims := diagnosis.Claims(pod)
+	var facts []diagnosis.Fact
+	for _, name := range claims[:min(len(claims), mostClaims)] {
+		if f := c.factOfClaim(ctx, pod.Namespace, name); f.Says != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+// factOfClaim says nothing of a claim whose volume any node can use.
+func (c *cluster) factOfClaim(ctx context.Context, namespace, name string) diagnosis.Fact {
+	claim, err := c.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		claim = nil
+	case err != nil:
+		return unread(diagnosis.Claim, name, "how claim "+name+" stands", "persistentvolumeclaims", err)
+	}
+	if f, tells := diagnosis.OfClaim(name, claim); tells {
+		return f
+	}
+	volume, err := c.client.CoreV1().PersistentVolumes().Get(ctx, claim.Spec.VolumeName, metav1.GetOptions{})
+	if err != nil {
+		what := fmt.Sprintf("which nodes can use volume %s of claim %s", claim.Spec.VolumeName, name)
+		return unread(diagnosis.Claim, name, what, "persistentvolumes", err)
+	}
+	places, limited := diagnosis.PlacesOf(volume)
+	if !limited {
+		return diagnosis.Fact{}
+	}
+	nodes, err := c.nodesAt(ctx, places)
+	if err != nil {
+		return unread(diagnosis.Claim, name, diagnosis.Bound(name, volume, places)+"; how these stand", "nodes", err)
+	}
+	return diagnosis.OfVolume(name, volume, places, nodes)
+}
+
+// nodesAt lists nodes that can use a volume.
+func (c *cluster) nodesAt(ctx context.Context, places diagnosis.Places) ([]corev1.Node, error) {
+	var nodes []corev1.Node
+	for _, selector := range places {
+		list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: selector.String(), Limit: mostNodes})
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, list.Items...)
+	}
+	slices.SortFunc(nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(nodes, func(a, b corev1.Node) bool { return a.Name == b.Name }), nil
+}
+
+// failedCreate returns why the StatefulSet controller did not create a pod, by its latest
+// Event.
+func (c *cluster) failedCreate(ctx context.Context, s plan.Snapshot, pod string) []diagnosis.Fact {
+	i := slices.IndexFunc(s.Zones, func(z plan.Zone) bool {
+		ordinal, is := plan.OrdinalOf(z.Name, pod)
+		return is && z.Owns(ordinal)
+	})
+	if i < 0 {
+		return nil
+	}
+	list, err := c.client.CoreV1().Events(s.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+		"involvedObject.kind": "StatefulSet", "involvedObject.name": s.Zones[i].Name, "reason": "FailedCreate",
+	}.AsSelector().String()})
+	if err != nil {
+		return []diagnosis.Fact{unread(diagnosis.StatefulSet, s.Zones[i].Name, "why pod "+pod+" was not created", "events", err)}
+	}
+	var latest eventView
+	for i := range list.Items {
+		if e := viewOfEvent(&list.Items[i]); strings.Contains(e.Note, "Pod "+pod+" ") && e.Time.After(latest.Time) {
+			latest = e
+		}
+	}
+	if latest.Note == "" {
+		return nil
+	}
+	return []diagnosis.Fact{diagnosis.OfFailedCreate(latest.Note, latest.Time)}
+}
+
+// unread says what is not known, and why.
+func unread(about diagnosis.Subject, name, what, resource string, err error) diagnosis.Fact {
+	f := diagnosis.Fact{About: about, Name: name}
+	if apierrors.IsForbidden(err) {
+		f.Says = what + " is not known, since you may not read " + resource
+		f.ToDo = "Nothing, unless you want to see it: then somebody has to give you the right (docs/kubectl.md)."
+		return f
+	}
+	const longest = 240
+	f.Says = what + " is not known, since " + resource + " could not be read: " + plan.Plain(err.Error(), longest)
+	return f
+}
+
+// addTo adds what Kubernetes says of a pod, and returns the diagnoses that are left.
+func (d diagnoses) addTo(p *screen.Page, pod string) diagnoses {
+	i := slices.IndexFunc(d, func(v diagnosisView) bool { return v.Pod == pod })
+	if i < 0 {
+		return d
+	}
+	const below, furtherBelow = 2, 4
+	p.Indented(below, screen.Text("What Kubernetes knows of pod "+pod+":"))
+	for _, f := range d[i].Facts {
+		p.Indented(furtherBelow, screen.Text(capital(f.Says)+"."))
+		if f.ToDo != "" {
+			p.Indented(furtherBelow, screen.Text("What to do: "+f.ToDo))
+		}
+	}
+	return slices.Concat(d[:i], d[i+1:])
+}
