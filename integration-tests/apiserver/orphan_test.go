@@ -108,7 +108,7 @@ func TestAZoneWithoutItsLabelForAMomentKeepsTheOthersBack(t *testing.T) {
 			e.change("zone-b", version(2))
 			e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, to) })
 			e.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
-			e.change("zone-a", inGroup(defaultGroup))
+			e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, defaultGroup) })
 			e.spares("zone-b serves while zone-a is not whole", aWhile, "zone-b-0", "zone-b-1")
 			e.gate("zone-a-1", corev1.ConditionTrue)
 			e.settled()
