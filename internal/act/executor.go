@@ -142,7 +142,7 @@ func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action)
 		case plan.ReportReplicas:
 			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
 		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
+			plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.DropIntent, plan.TakePlace, plan.Release, plan.Wait:
 			continue
 		}
 		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
@@ -172,7 +172,7 @@ func receiptsOfNotes(steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		switch step.(type) {
-		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed, plan.EndGrant, plan.TakePlace:
+		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed, plan.EndGrant, plan.DropIntent, plan.TakePlace:
 			receipts = append(receipts, plan.Receipt{Step: step})
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
 			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.Release, plan.Wait:

@@ -46,7 +46,7 @@ func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action
 		case plan.UndoPreparation:
 			decrease, pods = a.Decrease, a.Pods
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.DropIntent, plan.TakePlace, plan.Release, plan.Wait:
 			continue
 		}
 		if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
@@ -101,7 +101,7 @@ func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
 		case plan.SetReplicas:
 			failed[a.Zone] = failed[a.Zone] || r.Err != nil
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
+			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.DropIntent, plan.TakePlace, plan.Release, plan.Wait:
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {

@@ -45,11 +45,11 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	deeds := plan.Only[plan.DeletePod](steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
-	case !s.Live && (changes || plan.Has[plan.EndGrant](steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+	case !s.Live && (changes || endsIntents(steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
 		return Decision{Need: Look}
 	case len(deeds) > 0:
 		decision := decideDeletes(s, deeds, decrease)
-		if decision.Need == Carry && (changes || plan.Has[plan.EndGrant](steps)) && s.Hold.Unreadable == "" {
+		if decision.Need == Carry && (changes || endsIntents(steps)) && s.Hold.Unreadable == "" {
 			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 		}
 		return decision
@@ -57,7 +57,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{} // what cannot be read is never written over
 	case plan.Has[plan.Release](steps):
 		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
-	case changes || plan.Has[plan.EndGrant](steps):
+	case changes || endsIntents(steps):
 		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 	case len(s.Zones) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
@@ -69,6 +69,11 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		}
 	}
 	return Decision{}
+}
+
+// endsIntents reports whether intents end that only a live read can end.
+func endsIntents(steps []plan.Action) bool {
+	return plan.Has[plan.EndGrant](steps) || plan.Has[plan.DropIntent](steps)
 }
 
 // nextDecrease returns the decrease that the hold notes after these steps, and
@@ -93,7 +98,7 @@ func asksPods(steps []plan.Action) bool {
 		case plan.PreparePods, plan.UndoPreparation:
 			return true
 		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait:
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndGrant, plan.DropIntent, plan.TakePlace, plan.Release, plan.Wait:
 		}
 	}
 	return false

@@ -199,11 +199,15 @@ func ended(s *plan.Snapshot, i plan.Intent, record plan.Hold) bool {
 	p, exists := s.Pod(i.Pod)
 	z, _ := s.Zone(i.Zone)
 	switch {
+	case !exists && s.Live && s.PodsAt < i.Version:
+		return true // no pod ever had that version: the Lease, or etcd, was restored
 	case !exists:
 		ordinal, is := plan.OrdinalOf(z.Name, i.Pod)
 		return !(is && z.Owns(ordinal)) && s.PodsAt >= i.Version
 	case p.UID == i.UID:
-		return s.Live && i.Known >= longestEviction && p.Phase != plan.Leaving && p.Version >= i.Version
+		return s.Live && i.Known >= longestEviction && p.Phase != plan.Leaving
+	case s.Live && p.Version <= i.Version:
+		return true // the same
 	}
 	for _, anew := range record.Intents {
 		if anew.Pod == i.Pod && p.Version > i.Version {

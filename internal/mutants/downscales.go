@@ -4,7 +4,7 @@ package mutants
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{holdDecision, "!s.Live && (changes || plan.Has[plan.EndGrant](steps)", "!s.Live && (plan.Has[plan.EndGrant](steps)"}},
+		Edits: []Edit{{holdDecision, "!s.Live && (changes || endsIntents(steps)", "!s.Live && (endsIntents(steps)"}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{

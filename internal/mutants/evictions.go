@@ -75,7 +75,7 @@ var evictions = []Mutant{
 		Name: "granted eviction that ends on caches",
 		Edits: []Edit{
 			{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
-			{holdDecision, "!s.Live && (changes || plan.Has[plan.EndGrant](steps) || ", "!s.Live && (changes || "},
+			{holdDecision, "!s.Live && (changes || endsIntents(steps) || ", "!s.Live && (changes || "},
 		},
 		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
@@ -106,7 +106,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndGrant](steps))", "false && (changes || plan.Has[plan.EndGrant](steps))"}},
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || endsIntents(steps))", "false && (changes || endsIntents(steps))"}},
 		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end grant of zone-a-1",
 	},
 	{

@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, freshness, requests, downscales, scaling, delays, evictions, certificates, people,
+		budgets, replacements, takedowns, intents, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored,
 	)
 }
 
@@ -23,6 +23,7 @@ const (
 	holdTerm       = "internal/hold/term.go"
 	invariantGrant = "internal/invariant/grant.go"
 	invariantCheck = "internal/invariant/invariant.go"
+	leaseRestored  = "internal/lease/restored.go"
 	store          = "internal/lease/store.go"
 
 	admit         = "internal/plan/admit.go"
@@ -43,6 +44,7 @@ const (
 	mirror        = "internal/plan/mirror.go"
 	partition     = "internal/plan/partition.go"
 	replicas      = "internal/plan/replicas.go"
+	planRestored  = "internal/plan/restored.go"
 	snapshot      = "internal/plan/snapshot.go"
 	stretch       = "internal/plan/stretch.go"
 )

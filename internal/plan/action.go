@@ -84,6 +84,7 @@ type EndDecrease struct {
 	Decrease  Decrease
 	Effective bool
 	Failed    string // why pods could not be asked, where that is its end
+	Restored  bool   // it was noted before the Lease, or etcd, was restored
 }
 
 // StampDownscale writes the time of a downscale on the StatefulSet, where
@@ -137,6 +138,12 @@ type NoteAgreed struct {
 // EndGrant removes from the hold a granted eviction that was never carried out and no
 // longer can be.
 type EndGrant struct {
+	Intent Intent
+}
+
+// DropIntent removes from the hold an intent that was noted before the Lease, or etcd, was
+// restored: no request that was sent because of it can succeed any more.
+type DropIntent struct {
 	Intent Intent
 }
 
@@ -202,7 +209,7 @@ func Acts(steps []Action) bool {
 		switch step.(type) {
 		case DeletePod, Withdraw, AdoptRevision, NoteDecrease, VoidDecrease, StampDownscale, SetReplicas, ReportReplicas:
 			return true
-		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndGrant, TakePlace, Release, Wait:
+		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndGrant, DropIntent, TakePlace, Release, Wait:
 		}
 	}
 	return false

@@ -16,6 +16,7 @@ func (ReportReplicas) isAction()  {}
 func (TellPods) isAction()        {}
 func (NoteAgreed) isAction()      {}
 func (EndGrant) isAction()        {}
+func (DropIntent) isAction()      {}
 func (TakePlace) isAction()       {}
 func (Release) isAction()         {}
 func (Wait) isAction()            {}
@@ -44,6 +45,8 @@ func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
 // Reason implements Action.
 func (a EndDecrease) Reason() reason.Code {
 	switch {
+	case a.Restored:
+		return reason.HoldRestored
 	case a.Effective:
 		return reason.DownscaleOver
 	case a.Failed != "":
@@ -69,6 +72,9 @@ func (NoteAgreed) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Reason implements Action.
 func (EndGrant) Reason() reason.Code { return reason.EvictionLapsed }
+
+// Reason implements Action.
+func (DropIntent) Reason() reason.Code { return reason.HoldRestored }
 
 // Reason implements Action.
 func (TakePlace) Reason() reason.Code { return reason.GroupHeld }

@@ -101,11 +101,11 @@ type Intent struct {
 	Version Version // the resourceVersion that the deed requires
 	Cause   reason.Code
 	Since   time.Time
-	Trace   string // W3C traceparent of the deed
+	Trace   string        // W3C traceparent of the deed
+	Known   time.Duration // for how long this process has known of it
 
 	// Of a granted eviction, which somebody else carries out:
-	Partition string        // its partition, where partitions count
-	Known     time.Duration // for how long this process has known of it
+	Partition string // its partition, where partitions count
 }
 
 // Granted reports whether the intent is a granted eviction. Its deed requires the UID
@@ -166,6 +166,8 @@ func (f Fate) Counts() bool { return f == Open || f == Pending }
 func (s *Snapshot) Fate(i Intent) Fate {
 	pod, present := s.Pod(i.Pod)
 	switch {
+	case s.Live && s.behindIntent(i):
+		return s.fateOfRestored(i)
 	case !present:
 		return s.fateOfAbsent(i)
 	case pod.UID == i.UID && i.Granted():

@@ -79,6 +79,9 @@ func (r Reference) String() string {
 // String implements Action: end grant of zone-a-1.
 func (a EndGrant) String() string { return "end grant of " + a.Intent.Pod }
 
+// String implements Action: drop note of zone-a-1.
+func (a DropIntent) String() string { return "drop note of " + a.Intent.Pod }
+
 // String implements Action: queue rollout/zone-a.
 func (a TakePlace) String() string {
 	return "queue " + string(a.Waiting.Operation.For(a.Waiting.Zone))

@@ -276,7 +276,7 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 		case StampDownscale:
 			return rises[a.Zone]
 		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas,
-			ReportReplicas, TellPods, NoteAgreed, EndGrant, TakePlace, Release, Wait:
+			ReportReplicas, TellPods, NoteAgreed, EndGrant, DropIntent, TakePlace, Release, Wait:
 		}
 		return false
 	})

@@ -38,6 +38,7 @@ const (
 	BudgetAlone        Code = "BudgetAlone"
 	GroupSettled       Code = "GroupSettled"
 	HoldFree           Code = "HoldFree"
+	HoldRestored       Code = "HoldRestored"
 )
 
 // Codes for waits that end by themselves.
@@ -75,6 +76,7 @@ const (
 	EvictionUnderway  Code = "EvictionUnderway"
 	PartitionNotWhole Code = "PartitionNotWhole"
 	PartitionTooFresh Code = "PartitionTooFresh"
+	ClusterRestored   Code = "ClusterRestored"
 )
 
 // Codes for waits that only a person ends.

@@ -85,7 +85,8 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		for _, step := range []plan.Action{
 			plan.DeletePod{Zone: "zone-a", Pod: text, UID: text, Because: reason.OutdatedRevision},
 			plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
-			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndGrant{Intent: intent},
+			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndGrant{Intent: intent}, plan.DropIntent{Intent: intent},
+			plan.EndDecrease{Decrease: decrease, Restored: true},
 			plan.EndDecrease{Decrease: decrease, Failed: text}, plan.NoteDecrease{Decrease: decrease, Because: reason.PreparationFailed, Why: text},
 		} {
 			done = append(done, plan.Receipt{Step: step})

@@ -82,7 +82,7 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
 		case plan.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
-		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
+		case plan.NoteDecrease, plan.EndDecrease, plan.EndGrant, plan.DropIntent, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
 		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares here, and nobody reads stamps
 		}
 	}

@@ -163,6 +163,8 @@ func zoneOf(step plan.Action) string {
 		return a.Zone
 	case plan.EndGrant:
 		return a.Intent.Zone
+	case plan.DropIntent:
+		return a.Intent.Zone
 	case plan.TakePlace:
 		return a.Waiting.Zone
 	case plan.NoteDecrease:
