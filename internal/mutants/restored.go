@@ -8,6 +8,11 @@ var restored = []Mutant{
 		Test:  scenarios + "a-note-of-a-version-that-is-not-reached-ends-by-a-live-read", Rule: "was noted before a restore",
 	},
 	{
+		Name:  "note of another history that counts for ever, in all histories",
+		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
+		Test:  explore + "a Lease of another history beside a rollout of its zone", Rule: "Progress",
+	},
+	{
 		Name:  "note that ends because a cache is late",
 		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case s.behindIntent(i):"}},
 		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
