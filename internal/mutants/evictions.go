@@ -91,7 +91,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
-		Edits: []Edit{{confirm, "return ends && a.Intent.UID == i.UID", "return false && ends && a.Intent.UID == i.UID"}},
+		Edits: []Edit{{confirm, "\tfor _, a := range Only[EndGrant](steps) {\n\t\tended = append(ended, a.Intent)\n\t}\n", ""}},
 		Test:  "internal/controller/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
 	},
 	{
