@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -37,7 +38,7 @@ func (v *view) leastLimit(z *zone, pod string) int {
 	if v.Unread {
 		return 1
 	}
-	least := z.Replicas
+	least := math.MaxInt
 	if len(v.Budgets) == 0 {
 		return least
 	}

@@ -44,7 +44,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "pods of a zone that left the group that concern nobody",
-		Edits: []Edit{{"internal/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), \"\") {"}},
+		Edits: []Edit{{"internal/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), parent+\"?\") {"}},
 		Test:  "internal/observe TestAGroupHearsOfPodsOfAZoneThatLeftIt", Rule: "want its group",
 	},
 	{

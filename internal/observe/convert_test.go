@@ -174,8 +174,14 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},
 		"a delay of pods without names": {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
-		"what a prepare call lacks":     {prepared("app", contract.PreparePortAnnotation, "80"), func(z *plan.Zone) { lacks(z, contract.PreparePathAnnotation+" annotation") }},
-		"all that it lacks, in order":   {prepared("", "x", "y"), func(z *plan.Zone) { lacks(z, contract.PreparePortAnnotation+" annotation") }},
+		"what a prepare call lacks": {prepared("app", contract.PreparePortAnnotation, "80"), func(z *plan.Zone) {
+			lacks(z, contract.PreparePathAnnotation+" annotation")
+			z.WithoutEffect = preparesNothingWithout(contract.PreparePathAnnotation)
+		}},
+		"all that it lacks, in order": {prepared("", "x", "y"), func(z *plan.Zone) {
+			lacks(z, contract.PreparePortAnnotation+" annotation")
+			z.WithoutEffect = preparesNothingWithout(contract.PreparePortAnnotation) + "; " + preparesNothingWithout(contract.PreparePathAnnotation)
+		}},
 		"pods without names that would be prepared": {func(s *appsv1.StatefulSet) {
 			prepared("", contract.PreparePortAnnotation, "80")(s)
 			s.Annotations[contract.PreparePathAnnotation] = "x"
@@ -283,4 +289,9 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// preparesNothingWithout is the remark about half of what a call to prepare needs.
+func preparesNothingWithout(annotation string) string {
+	return "label " + contract.PrepareDownscaleLabel + " only refuses downscales without annotation " + annotation
 }
