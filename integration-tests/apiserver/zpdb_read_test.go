@@ -400,8 +400,23 @@ func (c *ownCluster) alone(namespace string) *localcluster.Operator {
 	return c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
 }
 
-// operate runs an operator as the service account lockstep of a namespace.
+// operate runs an operator as the service account lockstep of a namespace, to the end of
+// the test.
 func (c *ownCluster) operate(namespace string, args ...string) *localcluster.Operator {
+	c.Helper()
+	op := c.launch(namespace, args...)
+	c.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), patience)
+		defer cancel()
+		if code, err := op.Stop(ctx); err != nil || code != 0 {
+			c.Errorf("ended with %d: %v", code, err)
+		}
+	})
+	return op
+}
+
+// launch starts an operator as the service account lockstep of a namespace.
+func (c *ownCluster) launch(namespace string, args ...string) *localcluster.Operator {
 	c.Helper()
 	kubeconfig, err := c.cluster.ServiceAccountKubeconfig(c.Context(), namespace, account)
 	if err != nil {
@@ -414,12 +429,5 @@ func (c *ownCluster) operate(namespace string, args ...string) *localcluster.Ope
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), patience)
-		defer cancel()
-		if code, err := op.Stop(ctx); err != nil || code != 0 {
-			c.Errorf("ended with %d: %v", code, err)
-		}
-	})
 	return op
 }

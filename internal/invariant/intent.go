@@ -19,7 +19,31 @@ func (v *view) counts(i plan.Intent) bool {
 	if i.Unbound && !(v.Live && i.Known >= longestEviction) {
 		return true
 	}
+	if v.isFromAnotherHistory(i) {
+		return v.mayStillDelete(i)
+	}
 	return !v.showsEnd(i) && !v.rulesOut(i)
+}
+
+// isFromAnotherHistory reports whether a live view has not reached the version of an intent.
+// A live view is at least as new as each note before it, so the Lease, or all of etcd, was
+// restored from a backup after the note. A cached view may only be late.
+func (v *view) isFromAnotherHistory(i plan.Intent) bool {
+	if !v.Live {
+		return false
+	}
+	p, exists := v.noted[i.Pod]
+	if !exists {
+		return v.PodsAt < i.Version
+	}
+	return p.Version < i.Version || (p.Version == i.Version && p.UID != i.UID)
+}
+
+// mayStillDelete reports whether a request from another history may delete a pod: it
+// requires the UID of the noted pod, and the API server gives up on it in time.
+func (v *view) mayStillDelete(i plan.Intent) bool {
+	p, exists := v.noted[i.Pod]
+	return exists && p.UID == i.UID && (terminating(p) || i.Known < longestEviction)
 }
 
 // showsEnd reports whether the end of an intent's deed is seen. Either a later pod has the

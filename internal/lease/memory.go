@@ -44,7 +44,7 @@ func (s *Store) Forget(key plan.Key) {
 
 func (s *Store) forget(key plan.Key) {
 	delete(s.written, key)
-	delete(s.grants, key)
+	delete(s.ages, key)
 	delete(s.renewals, key)
 	delete(s.rollouts, key)
 }

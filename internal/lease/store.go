@@ -35,13 +35,15 @@ import (
 // Store reads and writes the holds of groups. Its methods may be called
 // concurrently; writes of one group must come one after the other.
 type Store struct {
-	client   kubernetes.Interface
-	informer cache.SharedIndexInformer
-	actor    string
+	client    kubernetes.Interface
+	namespace string // of the Leases; empty: all
+	informer  cache.SharedIndexInformer
+	actor     string
+	restored  chan error // see AwaitRestore
 
 	mu       sync.Mutex
 	written  map[plan.Key]reply
-	grants   grants
+	ages     ages
 	renewals renewals
 	rollouts map[plan.Key]*remembered
 }
@@ -58,21 +60,27 @@ type reply struct {
 // namespace is empty. The actor is recorded on each write, for people.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 	indexers := cache.Indexers{byNotedPod: indexByNotedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	holdsOnly := func(o *metav1.ListOptions) { o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup }
 	s := &Store{
-		client:   client,
-		informer: coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
-		actor:    actor,
-		written:  map[plan.Key]reply{},
-		grants:   grants{},
-		renewals: renewals{},
-		rollouts: map[plan.Key]*remembered{},
+		client:    client,
+		namespace: namespace,
+		informer:  coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
+		actor:     actor,
+		restored:  make(chan error, 1),
+		written:   map[plan.Key]reply{},
+		ages:      ages{},
+		renewals:  renewals{},
+		rollouts:  map[plan.Key]*remembered{},
 	}
 	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
 	if err != nil {
 		panic(fmt.Sprintf("listen to Leases: %v", err)) // only an informer refuses that has stopped
 	}
 	return s
+}
+
+// holdsOnly asks for the Leases of groups.
+func holdsOnly(o *metav1.ListOptions) {
+	o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
 }
 
 // Informer returns the informer that feeds the Store; its owner runs it.
@@ -89,12 +97,12 @@ func (s *Store) Cached(key plan.Key) plan.Hold {
 }
 
 // known returns the record of a Lease. It says for how long this process has known of
-// its grants.
+// its intents.
 func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
 	record := decode(lease, own)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.grants.date(key, record.Intents, time.Now())
+	s.ages.date(key, record.Intents, time.Now())
 	s.renewals.date(key, &record, time.Now())
 	record.Rollouts = s.remembers(key, lease)
 	return record
@@ -127,6 +135,9 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 		return plan.Hold{}, nil
 	case err != nil:
 		return plan.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
+	}
+	if err := s.checkVersion("the Lease of "+key.String(), lease.ResourceVersion, before); err != nil {
+		return plan.Hold{}, err
 	}
 	known := s.newest(key)
 	own := known.own && known.version == versionOf(lease)

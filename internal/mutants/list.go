@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people,
+		budgets, replacements, takedowns, intents, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored,
 	)
 }
 
@@ -24,6 +24,7 @@ const (
 	invariantGrant = "internal/invariant/grant.go"
 	invariantCheck = "internal/invariant/invariant.go"
 	invariantNotes = "internal/invariant/intent.go"
+	leaseRestored  = "internal/lease/restored.go"
 	store          = "internal/lease/store.go"
 	look           = "internal/observe/look.go"
 
@@ -46,6 +47,7 @@ const (
 	mirror        = "internal/plan/mirror.go"
 	partition     = "internal/plan/partition.go"
 	replicas      = "internal/plan/replicas.go"
+	planRestored  = "internal/plan/restored.go"
 	snapshot      = "internal/plan/snapshot.go"
 	stretch       = "internal/plan/stretch.go"
 )

@@ -16,7 +16,7 @@ import (
 
 // operations describes the listener for people, probes and Prometheus.
 func (o *Operator) operations() server.Options {
-	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}, {Name: "budgets", Probe: o.budgetsKnown}}
+	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}, {Name: "budgets", Probe: o.budgetsKnown}, {Name: "history", Probe: o.clusterContinues}}
 	if o.webhooks != nil {
 		ready = append(ready, server.Check{Name: "certificate", Probe: o.webhooks.served})
 	}

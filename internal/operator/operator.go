@@ -62,6 +62,8 @@ type Operator struct {
 	downscales   *admission.PrepareDownscale // nil: as well
 	decisions    *decisions                  // nil: budgets are not told
 	underway     *underway
+	restored     atomic.Pointer[error]               // see endOnRestore; nil: no restore was noticed
+	led          atomic.Bool                         // this process has led
 	loop         atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling      atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
 	showing      atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
@@ -164,7 +166,7 @@ func (o *Operator) assemble() error {
 func (o *Operator) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
-	listeners, err := o.listen(ctx)
+	operations, admission, err := o.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,21 +188,30 @@ func (o *Operator) Run(ctx context.Context) error {
 	if o.decisions != nil {
 		helpers.Go(func() { o.decisions.loop.Run(background) })
 	}
+	helpers.Go(func() { o.endOnRestore(background, stopWork) })
 	serving, stopServing := context.WithCancel(background)
 	defer stopServing()
+	answering, stopAnswering := context.WithCancel(serving)
+	defer stopAnswering()
 	var ports sync.WaitGroup
-	for _, listener := range listeners {
+	serve := func(s *server.Server, during context.Context) {
 		ports.Go(func() {
-			if err := listener.Serve(serving); err != nil {
+			if err := s.Serve(during); err != nil {
 				stopWork(err)
 			}
 		})
+	}
+	serve(operations, serving)
+	if admission != nil {
+		serve(admission, answering)
 	}
 	err = o.lead(working)
 	if cause := context.Cause(working); ctx.Err() == nil && cause != nil {
 		err = errors.Join(err, cause)
 	}
 	o.log.Info("work has ended")
+	stopAnswering()
+	o.showRestore(ctx)
 	stopServing()
 	ports.Wait() // webhooks answer from caches that are filled until the last of them
 	if o.downscales != nil {
@@ -214,14 +225,14 @@ func (o *Operator) Run(ctx context.Context) error {
 	return err
 }
 
-// listen opens every port, so that one in use is known before anything begins.
-func (o *Operator) listen(ctx context.Context) ([]*server.Server, error) {
-	operations, err := server.Listen(ctx, o.operations())
-	if err != nil || o.webhooks == nil {
-		return []*server.Server{operations}, err
+// listen opens every port, so that one in use is known before anything begins. Without
+// webhooks there is none for admission.
+func (o *Operator) listen(ctx context.Context) (operations, admission *server.Server, err error) {
+	operations, err = server.Listen(ctx, o.operations())
+	if err == nil && o.webhooks != nil {
+		admission, err = o.listenTLS(ctx)
 	}
-	admission, err := o.listenTLS(ctx)
-	return []*server.Server{operations, admission}, err
+	return operations, admission, err
 }
 
 // watch fills all caches until ctx ends.

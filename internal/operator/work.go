@@ -42,6 +42,7 @@ func (o *Operator) lead(ctx context.Context) error {
 
 func (o *Operator) leading(leads bool) {
 	o.metrics.Leader(leads && !o.config.DryRun)
+	o.led.Store(o.led.Load() || leads)
 	o.log.WithFields(logrus.Fields{"identity": o.identity, "leads": leads}).Info("leadership")
 }
 

@@ -85,6 +85,7 @@ type EndDecrease struct {
 	Decrease  Decrease
 	Effective bool
 	Failed    string // why pods could not be asked, where that is its end
+	Restored  bool   // it was noted before the Lease, or etcd, was restored
 }
 
 // StampDownscale writes the time of a downscale on the StatefulSet, where
@@ -136,8 +137,9 @@ type NoteAgreed struct {
 }
 
 // EndIntent removes an intent from the hold that no other step settles: of a granted
-// eviction that was not carried out and no longer can be, or of a pod that was deleted and
-// that its StatefulSet no longer asks for. Only a live read shows either.
+// eviction that was not carried out and no longer can be, of a pod that was deleted and
+// that its StatefulSet no longer asks for, or one that was noted before the Lease, or etcd,
+// was restored. Only a live read shows any of these.
 type EndIntent struct {
 	Intent  Intent
 	Because reason.Code

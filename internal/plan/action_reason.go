@@ -45,6 +45,8 @@ func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
 // Reason implements Action.
 func (a EndDecrease) Reason() reason.Code {
 	switch {
+	case a.Restored:
+		return reason.HoldRestored
 	case a.Effective:
 		return reason.DownscaleOver
 	case a.Failed != "":

@@ -4,9 +4,9 @@ import "slices"
 
 // Confirms reports whether a view proposes the takedowns of a plan as well that was made
 // from a live read: reading takes a while, and what broke meanwhile is seen in the
-// caches. A granted eviction that the plan ends keeps nobody back: that it is over is
-// seen live alone. Nor does a Lease that the caches do not show, whose label somebody
-// took off: the look has read it.
+// caches. An intent or a decrease that the plan ends because of what only a live read shows
+// keeps nobody back: a granted eviction, a note of before a restore. Nor does a Lease that
+// the caches do not show, whose label somebody took off: the look has read it.
 func Confirms(view, looked Snapshot, steps []Action) bool {
 	taken := takedowns(steps)
 	if len(taken) == 0 {
@@ -15,14 +15,26 @@ func Confirms(view, looked Snapshot, steps []Action) bool {
 	if !view.Hold.Exists {
 		view.Hold = looked.Hold
 	}
-	view.Hold.Intents = slices.DeleteFunc(slices.Clone(view.Hold.Intents), func(i Intent) bool {
-		return slices.ContainsFunc(steps, func(step Action) bool {
-			a, ends := step.(EndIntent)
-			return ends && a.Intent.UID == i.UID && a.Intent.Since.Equal(i.Since)
-		})
-	})
+	view.Hold = withoutEnded(view.Hold, steps)
 	proposed := takedowns(Group(view))
 	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
+}
+
+// withoutEnded returns a hold without what a plan ends because of what only a live read
+// shows.
+func withoutEnded(h Hold, steps []Action) Hold {
+	ended := Only[EndIntent](steps)
+	h.Intents = slices.DeleteFunc(slices.Clone(h.Intents), func(i Intent) bool {
+		return slices.ContainsFunc(ended, func(a EndIntent) bool {
+			return a.Intent.UID == i.UID && a.Intent.Since.Equal(i.Since)
+		})
+	})
+	for _, a := range Only[EndDecrease](steps) {
+		if a.Restored && h.Decrease.Same(a.Decrease) {
+			h.Decrease = Decrease{}
+		}
+	}
+	return h
 }
 
 // takedowns returns the UIDs of the pods that a plan takes down although they serve.

@@ -13,17 +13,21 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const whole = outdated + " zone-b-0 ready@2\n"
 	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	const restored = "hold rollout/zone-b\n noted zone-b-1 uid=former version=999\n"
+	const shrinking = "hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted uid=former version=999 since=1h\n"
 	for sentence, tc := range map[string]struct {
 		live, cached string
 		want         bool
 	}{
-		"what they propose as well":                            {whole, whole, true},
-		"not what would break what broke meanwhile":            {whole, outdated + " zone-b-0 starting@2\n", false},
-		"what they propose without the Lease that a look read": {"hold rollout/zone-b\n" + both, both, true},
-		"a plan that takes nobody down":                        {outdated + " zone-b-0 starting@2\n", outdated, true},
-		"a takedown that a grant was in the way of":            {lapsed + whole, lapsed + whole, true},
-		"not one that a grant is in the way of since":          {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
-		"not beside one grant that is over and one that not":   {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
+		"what they propose as well":                                         {whole, whole, true},
+		"not what would break what broke meanwhile":                         {whole, outdated + " zone-b-0 starting@2\n", false},
+		"what they propose without the Lease that a look read":              {"hold rollout/zone-b\n" + both, both, true},
+		"a plan that takes nobody down":                                     {outdated + " zone-b-0 starting@2\n", outdated, true},
+		"a takedown that a grant was in the way of":                         {lapsed + whole, lapsed + whole, true},
+		"a takedown that a note of before a restore was in the way of":      {restored + whole, restored + whole, true},
+		"a takedown that a downscale of before a restore was in the way of": {shrinking + whole, shrinking + whole, true},
+		"not one that a grant is in the way of since":                       {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
+		"not beside one grant that is over and one that not":                {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			looked := fixture.MustParse("live\n" + tc.live)

@@ -132,8 +132,8 @@ const (
 func (s *Snapshot) Course(d Decrease) Course {
 	z, exists := s.Zone(d.Zone)
 	switch {
-	case !exists && s.ZonesAt < d.Version, exists && z.Version < d.Version:
-		return Unseen
+	case s.behindDecrease(d):
+		return s.courseOfRestored(d)
 	case !exists, z.UID != d.UID:
 		return Overtaken
 	case z.Replicas <= d.To:

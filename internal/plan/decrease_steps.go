@@ -10,6 +10,7 @@ import (
 // there is none, for one that happened without anybody's yes.
 //
 //	nothing is noted        undoOrphanedPreparation, adoptDecrease, begin
+//	noted before a restore  endRestored
 //	it is over              end
 //	Undoing                 undo: tell those who were prepared in vain that they stay
 //	Preparing, lockstep's   prepare: ask those who leave
@@ -28,6 +29,8 @@ func (b *board) shrink() []Action {
 			return steps
 		}
 		return b.begin()
+	case b.behindDecrease(d):
+		return b.endRestored(d)
 	case b.ended:
 		return b.end(d)
 	case d.Stage == Undoing:

@@ -9,23 +9,30 @@ import (
 // endIntents returns the intents that only a live read ends. On caches they are a reason to
 // read the group live.
 func (b *board) endIntents() []Action {
-	if b.Hold.Respected(b.Now) {
+	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
 	}
 	cached, live := b.Snapshot, b.Snapshot
 	cached.Live, live.Live = false, true
 	var ended []Action
 	for _, intent := range b.Hold.Intents {
-		if !cached.Fate(intent).Counts() || live.Fate(intent).Counts() {
-			continue
+		if cached.Fate(intent).Counts() && !live.Fate(intent).Counts() && !b.mayBeLate(intent) {
+			ended = append(ended, EndIntent{Intent: intent, Because: b.endsBecause(intent)})
 		}
-		because := reason.PodIsGone
-		if _, exists := b.Pod(intent.Pod); exists {
-			because = reason.EvictionLapsed
-		}
-		ended = append(ended, EndIntent{Intent: intent, Because: because})
 	}
 	return ended
+}
+
+// endsBecause returns why a live read ends an intent.
+func (b *board) endsBecause(i Intent) reason.Code {
+	_, exists := b.Pod(i.Pod)
+	switch {
+	case b.behindIntent(i):
+		return reason.HoldRestored
+	case exists:
+		return reason.EvictionLapsed
+	}
+	return reason.PodIsGone
 }
 
 // grantEnds returns when a granted eviction lapses if nobody carries it out, or the

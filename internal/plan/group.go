@@ -12,8 +12,9 @@ import (
 // told of that know it, and no operation of lockstep's holds the group.
 //
 // Order: withdrawals, deletes, the next step of a decrease, raises; then what finished
-// zones, resources, the hold, delayed pods, granted evictions and the queue need; then
-// the waits. internal/act sends them in an order of its own.
+// zones, resources, the hold, delayed pods, intents that only a live read ends, the zones
+// that the hold remembers and the queue need; then the waits. internal/act sends them in an
+// order of its own.
 func Group(s Snapshot) []Action {
 	b := newBoard(s)
 	var deeds, after, waits []Action
@@ -199,7 +200,7 @@ func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) 
 	if len(replacements) > 0 || because.None() || idle {
 		return Wait{}
 	}
-	again := earlier(earlier(earlier(pods, z.scaleObjection.Until), z.stableAt), b.keepsPlace(z.Name))
+	again := earlier(earlier(earlier(pods, z.scaleObjection.Until), z.stableAt), earlier(b.keepsPlace(z.Name), b.restoredDue(z.Name)))
 	return Wait{Zone: z.Name, Because: because, Again: again}
 }
 

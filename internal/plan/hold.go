@@ -126,15 +126,15 @@ type Intent struct {
 	Version Version // the resourceVersion that the deed requires
 	Cause   reason.Code
 	Since   time.Time
-	Trace   string // W3C traceparent of the deed
+	Trace   string        // W3C traceparent of the deed
+	Known   time.Duration // for how long this process has known of it
 
 	// Overtook: an operation of another zone waited for longer, and could not go on anyway.
 	Overtook bool
 
 	// Of a granted eviction, which somebody else carries out:
-	Unbound   bool          // nothing binds it to the pod with that UID: it takes the pod that has the name by then
-	Partition string        // its partition, where partitions count
-	Known     time.Duration // for how long this process has known of it
+	Unbound   bool   // nothing binds it to the pod with that UID: it takes the pod that has the name by then
+	Partition string // its partition, where partitions count
 }
 
 // Granted reports whether the intent is a granted eviction. Its deed requires the UID,
@@ -203,6 +203,8 @@ func (s *Snapshot) Fate(i Intent) Fate {
 	switch {
 	case i.Unbound && !(s.Live && i.Lapsed()):
 		return Open
+	case s.Live && s.behindIntent(i):
+		return s.fateOfRestored(i)
 	case !present:
 		return s.fateOfAbsent(i)
 	case pod.UID == i.UID && i.Granted():

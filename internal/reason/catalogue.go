@@ -26,6 +26,7 @@ var catalogue = []Entry{
 	{BudgetAlone, 21, Deed, "no other ZoneAwarePodDisruptionBudget covers a pod that this one covers", "Nothing."},
 	{GroupSettled, 22, Deed, "every pod of the group is Ready at the revision that its zone asks for, and nothing is waited for", "Nothing."},
 	{HoldFree, 23, Deed, "no operation holds the group", "Nothing."},
+	{HoldRestored, 24, Deed, "the group's hold notes a version that the API server has not reached: its Lease, or etcd, was restored from a backup; what was noted before that is dropped", "Usually nothing. See docs/runbooks/LockstepRestored.md."},
 	{ZoneJoined, 29, Deed, "a StatefulSet joined the group, and the group's Lease remembers it", "Nothing."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: kubectl lockstep why says what the StatefulSet controller was answered; look for a quota, an admission webhook or a volume that keeps it from creating the pod."},
@@ -61,6 +62,7 @@ var catalogue = []Entry{
 	{EvictionUnderway, 131, Wait, "the eviction of this pod was granted moments ago and the pod has not begun to leave; what refused it then is not lockstep", "Usually nothing. If it lasts: see the PodDisruptionBudgets that cover the pod."},
 	{PartitionNotWhole, 132, Wait, "in other zones as many pods of the same partition are down as its budget allows", "Usually nothing; look at the pods of the partition if it lasts."},
 	{PartitionTooFresh, 133, Wait, "a pod of the same partition in another zone has not been Ready for as long as its budget asks for", nothing},
+	{ClusterRestored, 134, Wait, "etcd was restored from a backup, so this process of lockstep knows what never happened; it ends, and the next one goes on by what the cluster shows", "Usually nothing. See docs/runbooks/LockstepRestored.md."},
 
 	{Paused, 201, Attention, "the StatefulSet carries the annotation grafana.com/rollout-paused=true", "Let the rollout go on with kubectl lockstep resume, which removes lockstep.dev/paused-until, too; or wait until then. A paused zone that is not whole still blocks the others."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; no pod of the group is rolled", "Set spec.updateStrategy.type to OnDelete, or take the StatefulSet out of the group."},

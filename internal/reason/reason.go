@@ -38,6 +38,7 @@ const (
 	BudgetAlone        Code = "BudgetAlone"
 	GroupSettled       Code = "GroupSettled"
 	HoldFree           Code = "HoldFree"
+	HoldRestored       Code = "HoldRestored"
 	ZoneJoined         Code = "ZoneJoined"
 )
 
@@ -76,6 +77,7 @@ const (
 	EvictionUnderway  Code = "EvictionUnderway"
 	PartitionNotWhole Code = "PartitionNotWhole"
 	PartitionTooFresh Code = "PartitionTooFresh"
+	ClusterRestored   Code = "ClusterRestored"
 )
 
 // Codes for waits that only a person ends.

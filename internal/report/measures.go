@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
@@ -15,11 +17,19 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
 	metrics.Show(state(s, steps))
 	r.durations.of(s.Key).follow(s, metrics)
+	if slices.ContainsFunc(done, dropsRestored) {
+		r.metrics.RestoreSeen(telemetry.OfHold)
+	}
 	for _, receipt := range done {
 		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
 			metrics.PodDeleted(d.Zone, string(d.Because))
 		}
 	}
+}
+
+// dropsRestored reports whether something was done because of a note of before a restore.
+func dropsRestored(receipt plan.Receipt) bool {
+	return receipt.Err == nil && receipt.Step.Reason() == reason.HoldRestored
 }
 
 // causes are the reasons for which pods are deleted.

@@ -63,6 +63,11 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"
 			e.note = fmt.Sprintf("notes the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndDecrease:
+			if step.Restored {
+				e.zone, e.kind, e.action = step.Decrease.Zone, corev1.EventTypeWarning, "DropNote"
+				e.note = fmt.Sprintf("drops the note of the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
+				break
+			}
 			if z, exists := s.Zone(step.Decrease.Zone); exists && z.UID != step.Decrease.UID {
 				continue // of a StatefulSet that is gone, and no news of the one that has its name
 			}
@@ -73,11 +78,15 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndIntent:
-			if because != reason.EvictionLapsed {
+			if because == reason.PodIsGone {
 				continue // the pod was deleted, as was reported before
 			}
 			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "EndEviction"
 			e.note = fmt.Sprintf("the eviction of pod %s counts no more: %s", step.Intent.Pod, sentence(because))
+			if because == reason.HoldRestored {
+				e.kind, e.action = corev1.EventTypeWarning, "DropNote"
+				e.note = fmt.Sprintf("drops the note of pod %s: %s", step.Intent.Pod, sentence(because))
+			}
 		case plan.SetReplicas:
 			e.zone, e.action = step.Zone, "SetReplicas"
 			e.note = fmt.Sprintf("set spec.replicas from %d to %d: %s", step.From, step.To, sentence(because))
@@ -232,7 +241,7 @@ func lasting(code reason.Code) bool {
 // outlasting are the waits that last longer than a pod's way back.
 var outlasting = []reason.Code{
 	reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.RequestFailing,
-	reason.OthersCameFirst, reason.PreparationUndone,
+	reason.OthersCameFirst, reason.PreparationUndone, reason.ClusterRestored,
 }
 
 // sameStory reports whether the Event of what was told says what there is to say of a
@@ -247,7 +256,7 @@ func severity(code reason.Code) string {
 	switch {
 	case code == reason.Paused, code == reason.ReplicasForced, code == reason.PauseOver:
 		return corev1.EventTypeNormal
-	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing:
+	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing, code == reason.ClusterRestored:
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal

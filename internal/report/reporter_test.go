@@ -424,7 +424,7 @@ func TestSeverity(t *testing.T) {
 		switch {
 		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced, entry.Code == reason.PauseOver:
 			want = []string{corev1.EventTypeNormal}
-		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing:
+		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing, entry.Code == reason.ClusterRestored:
 			want = []string{corev1.EventTypeWarning}
 		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.OthersCameFirst, reason.PreparationUndone}, entry.Code):
 			want = []string{corev1.EventTypeNormal}
@@ -621,5 +621,25 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 	telling.Wait()
 	if n := len(r.told()); n != 4 {
 		t.Errorf("%d Events, want one for each group", n)
+	}
+}
+
+func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
+	intent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former"}
+	decrease := plan.Decrease{Zone: "zone-a", UID: "former", From: 3, To: 2}
+	for note, step := range map[string]plan.Action{
+		"drops the note of pod zone-a-0":              plan.EndIntent{Intent: intent, Because: reason.HoldRestored},
+		"drops the note of the downscale from 3 to 2": plan.EndDecrease{Decrease: decrease, Restored: true},
+	} {
+		r := newRoom()
+		r.Group(fixture.MustParse(settled), nil, []plan.Receipt{{Step: step}})
+		if told := r.told(); len(told) != 1 || !strings.HasPrefix(told[0], "zone-a Warning HoldRestored: "+note+": ") {
+			t.Errorf("told %q, want %s", told, note)
+		}
+		answer := httptest.NewRecorder()
+		r.metrics.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		if want := `lockstep_restores_seen_total{of="hold"} 1`; !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("%s: no series %s", note, want)
+		}
 	}
 }

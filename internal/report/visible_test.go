@@ -86,6 +86,7 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 			plan.DeletePod{Zone: "zone-a", Pod: text, UID: text, Because: reason.OutdatedRevision},
 			plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
 			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndIntent{Intent: intent},
+			plan.EndIntent{Intent: intent, Because: reason.HoldRestored}, plan.EndDecrease{Decrease: decrease, Restored: true},
 			plan.EndDecrease{Decrease: decrease, Failed: text}, plan.NoteDecrease{Decrease: decrease, Because: reason.PreparationFailed, Why: text},
 		} {
 			done = append(done, plan.Receipt{Step: step})

@@ -37,6 +37,8 @@ type Config struct {
 	Pods      [][]int // revision of each zone's pods at the start; 1 where missing
 	Bad       []int   // revisions whose pods never become Ready
 
+	Restored Restored // what a Lease from a backup notes at the start
+
 	Tracks [][]Edit // what users do: each track in its order, tracks in any order
 
 	Crashes     int  // how often a Ready pod falls back to starting
@@ -136,6 +138,9 @@ func (c Config) String() string {
 		if n.often > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
 		}
+	}
+	if c.Restored != NothingRestored {
+		words = append(words, c.Restored.String())
 	}
 	if c.OldCaches {
 		words = append(words, "old caches")

@@ -185,6 +185,7 @@ func (c Config) start() world {
 			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
 		}
 	}
+	w.lease = c.Restored.lease()
 	w.left = accidents{
 		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
 		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance), vetoes: uint8(c.Vetoes),

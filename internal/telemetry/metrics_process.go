@@ -12,10 +12,11 @@ type processMetrics struct {
 	permissions   prometheus.Gauge
 	traceFailures prometheus.Counter
 	panics        *prometheus.CounterVec
+	restores      *prometheus.CounterVec
 }
 
 func newProcessMetrics() processMetrics {
-	return processMetrics{
+	p := processMetrics{
 		buildInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_build_info",
 			Help: "Always 1; the labels say which version runs.",
@@ -48,11 +49,19 @@ func newProcessMetrics() processMetrics {
 			Name: "lockstep_panics_total",
 			Help: "Panics that were caught, each of which is a bug in lockstep.",
 		}, []string{"loop"}),
+		restores: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lockstep_restores_seen_total",
+			Help: "Restores from a backup that this process has noticed: of the whole cluster, after which it ends to start anew, or of what the hold of one group notes.",
+		}, []string{"of"}),
 	}
+	for _, of := range []Restored{OfCluster, OfHold} {
+		p.restores.WithLabelValues(string(of))
+	}
+	return p
 }
 
 func (p processMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{p.buildInfo, p.leader, p.leaderSeen, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics}
+	return []prometheus.Collector{p.buildInfo, p.leader, p.leaderSeen, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics, p.restores}
 }
 
 // Leader says whether this process is the one that works.
@@ -76,6 +85,18 @@ func (m *Metrics) Loops(names ...string) {
 		m.process.panics.WithLabelValues(name)
 	}
 }
+
+// Restored says what was restored from a backup.
+type Restored string
+
+// What may be restored.
+const (
+	OfCluster Restored = "cluster"
+	OfHold    Restored = "hold"
+)
+
+// RestoreSeen counts a restore from a backup that was noticed.
+func (m *Metrics) RestoreSeen(of Restored) { m.process.restores.WithLabelValues(string(of)).Inc() }
 
 // Panicked counts a panic that the named loop has caught.
 func (m *Metrics) Panicked(loop string) { m.process.panics.WithLabelValues(loop).Inc() }

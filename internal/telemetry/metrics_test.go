@@ -87,6 +87,7 @@ func TestMetricsOfTheProcess(t *testing.T) {
 	m.OptedOut()
 	m.Panicked("group")
 	m.EvictionUnpinned()
+	m.RestoreSeen(telemetry.OfHold)
 	got := scrape(t, m)
 	for name, want := range map[string]string{
 		"lockstep_leader":                      "1",
@@ -95,6 +96,9 @@ func TestMetricsOfTheProcess(t *testing.T) {
 		"lockstep_trace_export_failures_total": "0",
 		`lockstep_panics_total{loop="group"}`:  "1",
 		"lockstep_evictions_unpinned_total":    "1",
+
+		`lockstep_restores_seen_total{of="hold"}`:    "1",
+		`lockstep_restores_seen_total{of="cluster"}`: "0",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %s", name, got[name], want)

@@ -43,7 +43,8 @@
 //     ask for;
 //   - Progress: when faults have ended, every group gets to its goal and stays there: all
 //     templates rolled out, all wishes of users fulfilled, nothing held;
-//   - Rests: nobody writes there any more, and no schedule goes on for ever.
+//   - Rests: nobody writes there any more, and no schedule goes on for ever;
+//   - NothingRestored: no note is taken for one of before a restore, however late caches are.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
 // budgets by partitions, zones that are made, deleted or moved, other update strategies,

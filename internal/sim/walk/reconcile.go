@@ -193,6 +193,9 @@ func (r *round) run(done func(error)) {
 			writes = append(writes, r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
 		case plan.EndIntent:
 			r.report.Deeds[lapses]++
+			if a.Because == reason.HoldRestored {
+				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
+			}
 		case plan.TakePlace:
 			r.report.Deeds[places]++
 		case plan.NoteDecrease:

@@ -1,0 +1,70 @@
+package mutants
+
+// restored are about notes and versions of another history.
+var restored = []Mutant{
+	{
+		Name:  "note of another history that counts for ever",
+		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
+		Test:  scenarios + "a-note-of-a-version-that-is-not-reached-ends-by-a-live-read", Rule: "was noted before a restore",
+	},
+	{
+		Name:  "note of another history that counts for ever, in all histories",
+		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
+		Test:  explore + "a Lease of another history beside a rollout of its zone", Rule: "Progress",
+	},
+	{
+		Name:  "note that ends because a cache is late",
+		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case s.behindIntent(i):"}},
+		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+	},
+	{
+		Name:  "note of another history that ends while a delete of the very pod may be under way",
+		Edits: []Edit{{planRestored, "(pod.Phase == Leaving || i.Known < GrantLimit)", "pod.Phase == Leaving"}},
+		Test:  scenarios + "a-restored-note-of-the-very-pod-counts-while-its-delete-may-be-under-way", Rule: "until no request of that time",
+	},
+	{
+		Name:  "note that caches never reach is no reason to read live",
+		Edits: []Edit{{planRestored, "b.behindIntent(i) && i.Known < b.patienceWithIntent(i)", "b.behindIntent(i)"}},
+		Test:  scenarios + "a-note-that-caches-do-not-reach-is-looked-at", Rule: "is a reason to look",
+	},
+	{
+		Name:  "note that is read live although caches may only be late",
+		Edits: []Edit{{planRestored, "b.behindIntent(i) && i.Known < b.patienceWithIntent(i)", "false"}},
+		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+	},
+	{
+		Name:  "downscale of another history that counts for ever",
+		Edits: []Edit{{planRestored, "	case !s.Live:\n		return Unseen\n", "	case true:\n		return Unseen\n"}},
+		Test:  scenarios + "a-downscale-of-before-a-restore-is-ended", Rule: "was noted before a restore",
+	},
+	{
+		Name:  "downscale that ends because a cache is late",
+		Edits: []Edit{{planRestored, "	case !s.Live:\n		return Unseen\n", ""}},
+		Test:  scenarios + "a-downscale-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+	},
+	{
+		Name:  "preparation of another history that nobody is told to forget",
+		Edits: []Edit{{planRestored, "case !b.Live, b.ended, !exists:", "case !b.Live, b.ended, !exists, true:"}},
+		Test:  scenarios + "a-preparation-of-before-a-restore-is-noted-anew-to-be-undone", Rule: "are told that they stay",
+	},
+	{
+		Name:  "caches never confirm what ends a downscale of another history",
+		Edits: []Edit{{confirm, "if a.Restored && h.Decrease.Same(a.Decrease)", "if false && h.Decrease.Same(a.Decrease)"}},
+		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided", Rule: "got false, want true",
+	},
+	{
+		Name:  "live read of a Lease that goes back and is not noticed",
+		Edits: []Edit{{store, "lease.ResourceVersion, before); err != nil {", "lease.ResourceVersion, before*0); err != nil {"}},
+		Test:  "internal/lease TestALiveReadThatIsOlderThanWhatWasKnownShowsARestore", Rule: "want that version 101 is shown",
+	},
+	{
+		Name:  "live read of a Lease that is compared with what was learned after it",
+		Edits: []Edit{{store, "lease.ResourceVersion, before); err != nil {", "lease.ResourceVersion, s.newest(key).version); err != nil {"}},
+		Test:  "internal/lease TestNoOrdinaryReadShowsARestore", Rule: "etcd was restored",
+	},
+	{
+		Name:  "restore that nobody notices while no group is worked on",
+		Edits: []Edit{{leaseRestored, "return s.checkVersion(\"Leases\", list.ResourceVersion, known)", "return s.checkVersion(\"Leases\", list.ResourceVersion, known*0)"}},
+		Test:  "internal/lease TestARestoreIsNoticedWithinAMinuteWithoutAnyWork", Rule: "want that a restore is noticed",
+	},
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// A live view is at least as new as every note that was known before its requests were
+// sent, so a live view is never behind. Where it seems to be, the note is of another
+// history of the cluster: its Lease, or all of etcd, was restored from a backup (ADR 23).
+// A cached view may merely be late, so it is only a reason to read live.
+
+// lateAfter is for how long caches may be behind a note before that is a reason to read
+// live.
+const lateAfter = 10 * time.Second
+
+// behindIntent reports whether the view has not reached the version of an intent.
+func (s *Snapshot) behindIntent(i Intent) bool {
+	pod, present := s.Pod(i.Pod)
+	switch {
+	case !present:
+		return s.PodsAt < i.Version
+	case pod.UID == i.UID:
+		return pod.Version < i.Version
+	}
+	return pod.Version <= i.Version
+}
+
+// fateOfRestored is the Fate of an intent that a live view has not reached. A request that
+// requires the noted UID cannot succeed where that UID is not. Where it is, etcd was
+// restored, and a request of before that may be under way until the API server gives up.
+func (s *Snapshot) fateOfRestored(i Intent) Fate {
+	pod, present := s.Pod(i.Pod)
+	if present && pod.UID == i.UID && (pod.Phase == Leaving || i.Known < GrantLimit) {
+		return Open
+	}
+	return Void
+}
+
+// mayBeLate reports whether the view is a cached one that has not reached an intent, and
+// may reach it yet.
+func (b *board) mayBeLate(i Intent) bool {
+	return !b.Live && b.behindIntent(i) && i.Known < b.patienceWithIntent(i)
+}
+
+// patienceWithIntent returns for how long an intent must be known before a live read may
+// end it that caches have not reached.
+func (b *board) patienceWithIntent(i Intent) time.Duration {
+	if pod, present := b.Pod(i.Pod); i.Unbound || present && pod.UID == i.UID {
+		return GrantLimit
+	}
+	return lateAfter
+}
+
+// behindDecrease reports whether the view has not reached the version of a decrease.
+func (s *Snapshot) behindDecrease(d Decrease) bool {
+	z, exists := s.Zone(d.Zone)
+	return !exists && s.ZonesAt < d.Version || exists && z.Version < d.Version
+}
+
+// courseOfRestored is the Course of a decrease that the view has not reached. The update
+// cannot come where the noted UID is not; where it is, not once no request of before the
+// restore can be under way.
+func (s *Snapshot) courseOfRestored(d Decrease) Course {
+	z, exists := s.Zone(d.Zone)
+	switch {
+	case !s.Live:
+		return Unseen
+	case !exists || z.UID != d.UID:
+		return Overtaken
+	case z.Replicas <= d.To:
+		return InEffect
+	case s.Now.Before(s.patienceWithDecrease(d)):
+		return Unseen
+	}
+	return Overtaken
+}
+
+// patienceWithDecrease returns when a live read may end a decrease that the view has not
+// reached. A time that nobody can have written by now ends the patience at once.
+func (s *Snapshot) patienceWithDecrease(d Decrease) time.Time {
+	limit := lateAfter
+	if z, exists := s.Zone(d.Zone); exists && z.UID == d.UID {
+		limit = RequestLimit + CarryLimit
+	}
+	if d.Since.After(s.Now.Add(limit)) {
+		return s.Now
+	}
+	return d.Since.Add(limit)
+}
+
+// endRestored ends a decrease that was noted before a restore. Where pods may have been
+// asked to prepare, it is noted anew at the version that the zone has now, so that they are
+// told to stay. On caches it is a reason to read live.
+func (b *board) endRestored(d Decrease) []Action {
+	z, exists := b.standing(d.Zone)
+	switch {
+	case !b.Live && b.Now.Before(b.patienceWithDecrease(d)), b.Live && b.Course(d) == Unseen:
+		return nil
+	case !b.Live, b.ended, !exists:
+		return []Action{EndDecrease{Decrease: d, Restored: true}}
+	}
+	d.UID, d.Version, d.Generation, d.Ours = z.UID, z.Version, 0, false
+	return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.HoldRestored}}
+}
+
+// restoredDue returns when it is time to read live because of notes in a zone that the
+// view has not reached, or the zero time.
+func (b *board) restoredDue(zone string) time.Time {
+	var due time.Time
+	for _, intent := range b.Hold.Intents {
+		if intent.Zone == zone && b.behindIntent(intent) {
+			due = earlier(due, b.ahead(b.Now.Add(b.patienceWithIntent(intent)-intent.Known)))
+		}
+	}
+	if d := b.Hold.Decrease; d.Zone == zone && !d.None() && b.behindDecrease(d) {
+		due = earlier(due, b.ahead(b.patienceWithDecrease(d)))
+	}
+	return due
+}

@@ -1,0 +1,42 @@
+package sim
+
+import "fmt"
+
+// Restored says what a Lease notes at the start that was restored from a backup: an eviction
+// of the first pod, at a version that no pod has reached, of which nobody can carry anything
+// out any more.
+type Restored uint8
+
+// What it may note.
+const (
+	NothingRestored Restored = iota
+	AnotherPod               // the Lease is from elsewhere, where pods had other UIDs
+	TheVeryPod               // the pods were restored as well
+)
+
+// lease returns the Lease as it is at the start.
+func (r Restored) lease() lease {
+	if r == NothingRestored {
+		return lease{}
+	}
+	noted := intent{born: 2, version: 2, grant: timeOver} // pods begin at version 1
+	if r == TheVeryPod {
+		noted.born = 1
+	}
+	l := lease{version: 1, holder: 1, operation: eviction}
+	l.intents[0] = noted
+	return l
+}
+
+// String says it as a part of a Config.
+func (r Restored) String() string {
+	switch r {
+	case NothingRestored:
+		return "nothing restored"
+	case AnotherPod:
+		return "a Lease with another pod restored"
+	case TheVeryPod:
+		return "a Lease with the very pod restored"
+	}
+	return fmt.Sprintf("Restored(%d)", uint8(r))
+}
