@@ -33,20 +33,20 @@ type formerPanel struct {
 // panels are there twice. Loki's mixin names none of these metrics.
 func formerPanels() []formerPanel {
 	all := []formerPanel{
-		{"Reconciliation attempts by rollout group", sumRate("namespace, rollout_group", "rollout_operator_group_reconciles_total", formerSelector), []string{"namespace", "rollout_group"}},
-		{"Reconciliation failures by rollout group", sumRate("namespace, rollout_group", "rollout_operator_group_reconciles_failed_total", formerSelector), []string{"namespace", "rollout_group"}},
+		{"Reconciliation attempts by rollout group", sumRate("namespace, rollout_group", "rollout_operator_group_reconciles_total"), []string{"namespace", "rollout_group"}},
+		{"Reconciliation failures by rollout group", sumRate("namespace, rollout_group", "rollout_operator_group_reconciles_failed_total"), []string{"namespace", "rollout_group"}},
 		{"Time since last successful reconcile", `time() - max by (namespace, rollout_group) (` + formerLastSuccess + `{` + formerSelector + `})`, []string{"namespace", "rollout_group"}},
 		{"Running instances", `sum(up{` + formerSelector + `})`, nil},
 		{"Configuration changes", `sum by (result) (rollout_operator_zpdb_configurations_observed_total{result!~".*ignored", ` + formerSelector + `})`, []string{"result"}},
-		{"Request rate by status", sumRate("job, status", "rollout_operator_zpdb_eviction_requests_total", formerSelector), []string{"job", "status"}},
+		{"Request rate by status", sumRate("job, status", "rollout_operator_zpdb_eviction_requests_total"), []string{"job", "status"}},
 		{"In-flight requests", `sum by (job) (rollout_operator_zpdb_inflight_eviction_requests{` + formerSelector + `})`, []string{"job"}},
-		{"Rate limited requests by API group", sumRate("api_group", formerLimited, formerSelector), []string{"api_group"}},
+		{"Rate limited requests by API group", sumRate("api_group", formerLimited), []string{"api_group"}},
 		{
-			"Percent of requests rejected by rate limiter", sumRate("api_group", formerLimited, formerSelector) + ` / (` + sumRate("api_group", formerLimited, formerSelector) +
-				` + ` + sumRate("api_group", formerRequested+"_count", formerSelector) + `) >= 0`, []string{"api_group"},
+			"Percent of requests rejected by rate limiter", sumRate("api_group", formerLimited) + ` / (` + sumRate("api_group", formerLimited) +
+				` + ` + sumRate("api_group", formerRequested+"_count") + `) >= 0`, []string{"api_group"},
 		},
-		{"Throughput by API group", sumRate("api_group", formerRequested+"_count", formerSelector), []string{"api_group"}},
-		{"Peak throughput by API group", `max_over_time((` + sumRate("api_group", formerRequested+"_count", formerSelector) + `)[30m:1s])`, []string{"api_group"}},
+		{"Throughput by API group", sumRate("api_group", formerRequested+"_count"), []string{"api_group"}},
+		{"Peak throughput by API group", `max_over_time((` + sumRate("api_group", formerRequested+"_count") + `)[30m:1s])`, []string{"api_group"}},
 	}
 	for _, kind := range []histogramKind{classic, native} {
 		all = append(all,
@@ -71,8 +71,9 @@ const (
 	formerLimited     = "rollout_operator_kubernetes_api_client_rate_limited_requests_total"
 )
 
-func sumRate(by, metric, selector string) string {
-	return fmt.Sprintf("sum by (%s) (rate(%s{%s}[%s]))", by, metric, selector, formerWindow)
+// sumRate returns the rate of a counter, by labels.
+func sumRate(by, metric string) string {
+	return fmt.Sprintf("sum by (%s) (rate(%s{%s}[%s]))", by, metric, formerSelector, formerWindow)
 }
 
 // byStatus sums rates by the class of the HTTP status, and by the word where there was no status.
