@@ -83,8 +83,6 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch {
 	case err != nil:
 		return p.Doubt(reason.ParentUnknown, err.Error())
-	case set.UID != c.Old.UID:
-		return p.refused(c, plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name})
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
 	case !set.Held:
