@@ -365,6 +365,27 @@ func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 	}
 }
 
+// When a downscale of lockstep's own is noted, the hold dates it by when its update is sent
+// at the latest. A process that stood still since the plan was made sends it no more.
+func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
+	const latest = plan.CarryLimit - plan.UpdateLimit // after the hold was renewed
+	for stoodStill, want := range map[time.Duration][]string{0: {"PATCH statefulsets/zone-a"}, latest - time.Millisecond: {"PATCH statefulsets/zone-a"}, latest: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRoom(t)
+			s := group()
+			s.Hold = write(s, "downscale/zone-a").Record
+			s.Hold.Decrease = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+			s.Hold.Decrease.Ours, s.Hold.Decrease.Since = true, s.Now
+			time.Sleep(stoodStill)
+			lower := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
+			_, err := r.Run(t.Context(), s, []plan.Action{lower}, hold.Decision{})
+			if sent := r.said(); !slices.Equal(sent, want) || (err == nil) != (len(want) > 0) {
+				t.Errorf("after %s: sent %q, %v; want %q", stoodStill, sent, err, want)
+			}
+		})
+	}
+}
+
 func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		after string // the request that is the last one before it opts out
@@ -395,11 +416,19 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 
 func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 	r := newRoom(t)
+	r.Preparations, r.Messages = asked{r.recorder}, r.recorder
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	s := group()
 	if _, err := r.Run(ctx, s, []plan.Action{deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+	calls := []plan.Action{
+		plan.PreparePods{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
+		plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
+	}
+	if receipts, err := r.Run(ctx, s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
+		t.Errorf("got %v, %v", receipts, err)
 	}
 	if asked := r.said(); len(asked) != 0 {
 		t.Errorf("asked for %v", asked)
@@ -670,7 +699,8 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
 	leave, stay := fixture.Shrinking("zone-a", 2, 1, plan.Preparing), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)
-	leave.Ours = true
+	theirs, agreed := leave, fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+	leave.Ours, agreed.Ours = true, true
 	former := fixture.Shrinking("zone-a", 3, 1, plan.Admitted)
 	who := s.Zones[0].Pods[1:]
 	for sentence, tc := range map[string]struct {
@@ -689,6 +719,8 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 		"not in foreign places":    {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
 		"not in a dry run":         {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
 		"and nobody else is noted": {[]plan.Action{plan.NoteDecrease{Decrease: stay}}, nil, []string{newLease}},
+		"nor what a webhook began": {[]plan.Action{plan.NoteDecrease{Decrease: theirs}}, nil, []string{newLease}},
+		"nor what needs no answer": {[]plan.Action{plan.NoteDecrease{Decrease: agreed}}, nil, []string{newLease}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -720,23 +752,77 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 	}
 }
 
-// Who may leave after all, since his zone could not be written to, must not be told
-// to stay.
-func TestNobodyIsToldToStayWhereAVoidFailed(t *testing.T) {
+// A hold from outside says how long a person wants it. Pods of a downscale that is undone
+// beside it are told all the same.
+func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) {
 	s := group()
 	r := newRoom(t)
-	r.Messages = r.recorder
-	r.refuses = refusing("PATCH statefulsets/zone-a")
-	steps := []plan.Action{
-		plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
-		plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
+	r.Preparations = asked{r.recorder}
+	undo := plan.UndoPreparation{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]}
+	if _, err := r.Run(t.Context(), s, []plan.Action{undo}, outside(s)); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err == nil {
-		t.Error("a void that fails is no error")
-	}
-	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease, "ask undoing zone-a/zone-a-1"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// Whoever leads no more has not read the group before it takes the hold for that.
+func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) {
+	r := newRoom(t)
+	s := group()
+	ctx := t.Context()
+	if err := r.Holds.Write(ctx, s.Key, plan.Hold{Own: true}); err != nil { // this process has given the hold back
+		t.Fatal(err)
+	}
+	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, plan.Preparing)); err != nil {
+		t.Fatal(err)
+	}
+	s.Hold = r.Holds.Cached(s.Key)
+	grant := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted}
+	if got := hold.DecideGrant(s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.Look {
+		t.Errorf("under %q an eviction is decided on caches: %+v", s.Hold.Holder, got)
+	}
+}
+
+// Who may leave after all, since his zone could not be written to, must not be told
+// to stay.
+func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
+	s := group()
+	for sentence, failing := range map[string]plan.Action{
+		"a void":  plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
+		"a raise": plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.Messages = r.recorder
+			r.refuses = refusing("PATCH statefulsets/zone-a")
+			tell := plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods}
+			if _, err := r.Run(t.Context(), s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
+				t.Error("a write that fails is no error")
+			}
+			if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Slow answers use up the time of a plan that is spent under the hold, and no more.
+func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.takes = 9 * time.Second
+		var steps []plan.Action
+		for i := range plan.MaxIntents {
+			steps = append(steps, plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
+		}
+		steps = append(steps, plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
+		receipts, _ := r.Run(t.Context(), group(), steps, hold.Decision{})
+		if last := receipts[len(receipts)-1]; !slices.Contains(r.said(), "PATCH statefulsets/zone-b") || last.Err != nil {
+			t.Errorf("replicas are not added: %v", last)
+		}
+	})
 }
 
 // One plan must not keep a worker until the process is taken for dead.

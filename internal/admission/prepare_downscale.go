@@ -82,8 +82,6 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch {
 	case err != nil:
 		return p.doubt(c, reason.ParentUnknown, err.Error())
-	case set.UID != c.Old.UID:
-		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name}))
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
 	case !set.Held:

@@ -153,6 +153,7 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
 		"somebody else takes the hold":     {func(s *plan.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
 		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectMoved},
+		"the caches are behind the note":   {func(s *plan.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheBehind},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			later := askingAtRest()
@@ -240,6 +241,18 @@ func TestWhereAllPodsHaveAgreedNoneIsSaidNotToHaveAnswered(t *testing.T) {
 				time.Sleep(time.Minute) // the note is given up, too
 			})
 		})
+	}
+}
+
+// The API server refuses such an update as well, since it stores no other object than the
+// one that was judged.
+func TestADownscaleOfAStatefulSetThatWasMadeAnewIsAConflict(t *testing.T) {
+	asks := shrinking()
+	asks.Old.UID, asks.Old.Version, asks.New.Version = "former", "6", "6"
+	holds := &ledger{}
+	says(t, shrinker(atRest(), holds).Judge(t.Context(), asks), http.StatusConflict, reason.ObjectMoved)
+	if len(holds.written) > 0 {
+		t.Errorf("the hold notes %+v", holds.written)
 	}
 }
 

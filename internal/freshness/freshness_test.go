@@ -97,6 +97,7 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 		"a pod that had gone before is behind":        {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
 		"a view past the look shows no such pod":      {look + " zone-a-1 ready@1 version=49", ""},
 		"a pod that came later is shown":              {look + " zone-a-1 ready@1 version=51", ""},
+		"a pod that came after the look is shown":     {before + " zone-a-1 ready@1 version=51", ""},
 		"a zone that had left before is behind":       {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
 		"a zone that joined with old pods is shown":   {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
 		"pods of a zone made anew do not linger":      {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
@@ -235,5 +236,9 @@ func TestHowLongViewsHaveBeenBehind(t *testing.T) {
 	view.Now = view.Now.Add(7 * time.Second)
 	if _, lasting := log.Behind(view); lasting != 7*time.Second {
 		t.Errorf("behind for %s, want 7s", lasting)
+	}
+	view.Now = view.Now.Add(-time.Hour)
+	if _, lasting := log.Behind(view); lasting != 0 {
+		t.Errorf("behind for %s once the clock was set back", lasting)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 const (
@@ -20,6 +21,7 @@ const (
 	whole    = "zone-b rev=2\n zone-b-0 ready@2\n"
 	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 leaving@2\n"
 	done     = "zone-a rev=2\n zone-a-0 ready@2\n"
+	asking   = "hold downscale/zone-b\n decrease zone-b from 2 to 1 preparing ours\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
 )
 
 func TestCover(t *testing.T) {
@@ -34,6 +36,7 @@ func TestCover(t *testing.T) {
 		"in its own zone a rollout goes on without a look":        {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
 		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "look live"},
 		"after the look the inherited record is this process's":   {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a pod of an unknown revision is looked at first":         {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "look live"},
 		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "look live"},
 		"after the look a settled hold passes on":                 {"live\nhold rollout/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
 		"a settled downscale passes on":                           {"live\nhold downscale/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
@@ -93,6 +96,8 @@ func TestCover(t *testing.T) {
 		"one that this process noted is carried out":              {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
 		"one that another process noted is looked at":             {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
 		"one that another process noted is then carried out":      {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
+		"pods are asked to prepare after a look":                  {asking, "look live"},
+		"after the look they are asked":                           {"live\n" + asking, "as it is"},
 		"replicas that are added need no hold, whoever has it":    {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
 		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
 
@@ -104,6 +109,7 @@ func TestCover(t *testing.T) {
 		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
 		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},
 		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"it stays while it notes a downscale of later":  {"zones at 100\nhold manual/x renewed 5m ago\n decrease zone-a from 2 to 1 admitted version=200", "as it is"},
 		"it stays while the group has zones":            {"hold manual/x renewed 5m ago\n" + done, "as it is"},
 		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
 		"a Lease with an open intent is not removed":    {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
@@ -365,6 +371,79 @@ zone-b rev=2
 }
 
 // Nobody needs the hold for the repair.
+// A decrease that another one takes the place of before anybody agreed did not fail.
+func TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
+	if got := hold.Admit(s, plan.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, plan.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
+		t.Errorf("given up: %v", got.GivenUp)
+	}
+}
+
+// Who is granted an eviction under the hold of its zone's rollout waits no more. Its place
+// would keep others waiting.
+func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+	got := hold.DecideGrant(s, granted("zone-a", "")).Record
+	if len(got.Waiting) != 1 || got.Waiting[0].Zone != "zone-b" {
+		t.Errorf("who waits: %+v, want zone-b alone", got.Waiting)
+	}
+}
+
+func granted(zone, partition string) plan.Intent {
+	note := fixture.Noted(zone + "-0")
+	note.Zone, note.Cause, note.Partition = zone, reason.EvictionGranted, partition
+	return note
+}
+
+func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		hold, partition string
+		want            plan.Holder
+	}{
+		"nobody has it":                           {"hold free", "", "eviction/zone-a"},
+		"its zone is rolled":                      {"hold rollout/zone-a", "", "rollout/zone-a"},
+		"partitions count, and its zone has it":   {"hold eviction/zone-a", "p1", "eviction/partitions"},
+		"partitions count, and evictions do":      {"hold eviction/partitions", "p1", "eviction/partitions"},
+		"somebody had it by hand for too long":    {"hold manual/zone-a renewed 5m ago", "", "eviction/zone-a"},
+		"another zone was rolled, and is settled": {"hold rollout/zone-b", "", "eviction/zone-a"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("live\n" + tc.hold + "\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+			if got := hold.DecideGrant(s, granted("zone-a", tc.partition)).Record.Holder; got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
+	now := fixture.Now()
+	place := func(zone string, since, seen time.Duration) plan.Waiting {
+		return plan.Waiting{Operation: plan.Eviction, Zone: zone, Since: now.Add(-since), LastSeen: now.Add(-seen)}
+	}
+	for sentence, tc := range map[string]struct{ queue, want []plan.Waiting }{
+		"who asked first is first":                         {[]plan.Waiting{place("zone-a", time.Minute, 15*time.Second), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-a", time.Minute, 0), place("zone-b", 20*time.Second, 0)}},
+		"who did not ask for too long begins anew":         {[]plan.Waiting{place("zone-a", time.Hour, time.Minute), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-b", 20*time.Second, 0), place("zone-a", 0, 0)}},
+		"others who did not ask for too long wait no more": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, changes := hold.Enqueued(plan.Hold{Exists: true, Waiting: tc.queue}, place("zone-a", 0, 0))
+			if diff := cmp.Diff(tc.want, got.Waiting); diff != "" || !changes {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The place of a rollout is written with whatever else is written, such as a renewal.
+func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
+	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
+	d := hold.Decide(s, plan.Group(s))
+	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
+		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
+	}
+}
+
 func TestAGrantThatEndsBesideARepairIsTakenOffTheHold(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -501,5 +580,20 @@ func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 	}
 	if d.Record.Holder != s.Hold.Holder || !d.Record.Renewed.Equal(s.Hold.Renewed) {
 		t.Errorf("who expired is %s until %s after that", d.Record.Holder, d.Record.Renewed)
+	}
+}
+
+// A renewal needs no look. What another process saw is as unknown after it as before.
+func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
+	renewal := hold.Decide(s, plan.Group(s))
+	if got := fixture.Decision(renewal); got != "write rollout/zone-a" {
+		t.Fatalf("got %q, want a renewal", got)
+	}
+	s.Hold = renewal.Record
+	s.Zones[0].Pods[0].Phase = plan.Ready
+	steps := plan.Group(s)
+	if got := hold.Decide(s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
+		t.Errorf("got %q, want a live read before\n%s", fixture.Decision(got), plan.Notation(steps))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
@@ -153,6 +154,35 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 		},
 		"a look at its own record leaves it this process's own": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.read() }, "own rollout/zone-a",
+		},
+		"a look that was answered before a write and comes after it does not hide what was written": {
+			func(r *room) {
+				r.write(held("rollout/zone-b"))
+				r.server.meddle(func(q *http.Request) *http.Response {
+					if q.Method != http.MethodGet {
+						return nil
+					}
+					late := apitest.Answer(http.StatusOK, r.server.stored(stored))
+					r.write(held("rollout/zone-a"))
+					return late
+				})
+				r.read()
+			}, "own rollout/zone-a",
+		},
+		"a look that found no Lease does not hide the one that was written meanwhile": {
+			func(r *room) {
+				r.server.meddle(func(q *http.Request) *http.Response {
+					if q.Method != http.MethodGet {
+						return nil
+					}
+					r.server.meddle(nil)
+					r.write(held("rollout/zone-a"))
+					return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+				})
+				if r.read().Exists {
+					r.Error("the look has found it")
+				}
+			}, "own rollout/zone-a",
 		},
 		"a look at somebody's record shows it before the cache does": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.elsewhere("eviction/zone-b"); r.read() }, "eviction/zone-b",
@@ -521,6 +551,12 @@ func TestReadingWhatPeopleWrote(t *testing.T) {
 			},
 			plan.Hold{Exists: true, Unreadable: "read intents: version 2, this build knows version 1 only"},
 		},
+		"damaged times of downscales are said to be": {
+			func(l *coordinationv1.Lease) {
+				l.Annotations = map[string]string{contract.DownscalesAnnotation: `{"zone-a":1}`}
+			},
+			plan.Hold{Exists: true, Unreadable: "read times of downscales: Time.UnmarshalJSON: input is not a JSON string"},
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -649,6 +685,19 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 
 // Whoever may write Leases in a namespace must not make lockstep call what no
 // annotation could have made it call.
+func TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten(t *testing.T) {
+	r := newRoom(t)
+	r.write(held("rollout/zone-a"))
+	record := r.over(held("rollout/zone-b"))
+	record.UID = "former"
+	if err := r.Write(t.Context(), store, record); reason.ClassOf(err) != reason.Moved {
+		t.Errorf("got %v, want one of class moved", err)
+	}
+	if got := *r.server.stored(stored).Spec.HolderIdentity; got != "rollout/zone-a" {
+		t.Errorf("%s has the hold", got)
+	}
+}
+
 func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 	for call, readable := range map[string]bool{
 		`{"port":80,"path":"/x?y=z","service":"s"}`:        true,

@@ -120,7 +120,7 @@ var delays = []Mutant{
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
 		Edits: []Edit{{executor, "unmoved(steps, receipts)", "steps"}},
-		Test:  "internal/act TestNobodyIsToldToStayWhereAVoidFailed", Rule: "tell stay",
+		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a void", Rule: "tell stay",
 	},
 	{
 		Name:  "stamp beside the next note",

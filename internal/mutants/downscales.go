@@ -34,6 +34,76 @@ var downscales = []Mutant{
 		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
+		Name:  "downscale admitted on caches that are behind its note",
+		Edits: []Edit{{admit, "if b.Course(noted) == Unseen {", "if false {"}},
+		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheBehind",
+	},
+	{
+		Name:  "note of a downscale that vouches for the group",
+		Edits: []Edit{{downscale, "record.Own = false // whoever rolls", "record.Own = true // whoever rolls"}},
+		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneNotWhole",
+	},
+	{
+		Name:  "note of prepared pods that vouches for the group",
+		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\trecord.Own = true\n\t\tif err = p.Holds"}},
+		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneNotWhole",
+	},
+	{
+		Name:  "undone preparation that vouches for the group",
+		Edits: []Edit{{actTalk, "\trecord.Own = false // whoever goes on looks first\n", ""}},
+		Test:  "internal/act TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone", Rule: "an eviction is decided on caches",
+	},
+	{
+		Name:  "downscale of lockstep's own that is sent later than the hold dates it",
+		Edits: []Edit{{actHold, "case plan.Lowers(steps):", "case false && plan.Lowers(steps):"}},
+		Test:  "internal/act TestADownscaleIsNotSentLaterThanTheHoldDatesIt", Rule: "after 45s: sent",
+	},
+	{
+		Name:  "pods asked to prepare on caches alone",
+		Edits: []Edit{{holdDecision, " || asksPods(steps)):", "):"}},
+		Test:  "internal/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
+	},
+	{
+		Name:  "decrease that counts as failed since another one takes its place",
+		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d", "d.Ours && d"}},
+		Test:  "internal/hold TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
+	},
+	{
+		Name:  "pod told to stay although the raise of its zone failed",
+		Edits: []Edit{{actTalk, "failed[a.Zone] = failed[a.Zone] || r.Err != nil", "failed[a.Zone] = failed[a.Zone] && r.Err != nil"}},
+		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a raise", Rule: "-want +got",
+	},
+	{
+		Name:  "pods not told that they stay beside a hold from outside",
+		Edits: []Edit{{actHold, "case d.Need == hold.Write && !d.Record.Holder.Foreign():", "case d.Need == hold.Write:"}},
+		Test:  "internal/act TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo", Rule: "ask undoing zone-a/zone-a-1",
+	},
+	{
+		Name:  "answers of pods forgotten for a downscale that a webhook began",
+		Edits: []Edit{{actTalk, "is && a.Decrease.Ours && a", "is && a"}},
+		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
+	},
+	{
+		Name:  "answers of pods forgotten for a downscale that needs none",
+		Edits: []Edit{{actTalk, "a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {", "a.Decrease.Ours {"}},
+		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
+	},
+	{
+		Name:  "pods asked by a process that is to end",
+		Edits: []Edit{{actTalk, "if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {", "if !e.Managed(s.Key.Namespace) {"}},
+		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "asked for [ask preparing",
+	},
+	{
+		Name:  "pods told to stay by a process that is to end",
+		Edits: []Edit{{actTalk, "if !is || ctx.Err() != nil || !e", "if !is || !e"}},
+		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "stay",
+	},
+	{
+		Name:  "no time left for what needs no hold",
+		Edits: []Edit{{executor, "longestUnderHold = 45 * time.Second", "longestUnderHold = 60 * time.Second"}},
+		Test:  "internal/act TestReplicasAreAddedThoughWritesToPodsTakeTooLong", Rule: "replicas are not added",
+	},
+	{
 		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
 		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
 		Test:  "internal/plan TestAdmit", Rule: "but_not_while_another_zone_may_shrink",

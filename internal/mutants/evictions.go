@@ -150,6 +150,31 @@ var evictions = []Mutant{
 		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
 	},
 	{
+		Name:  "eviction granted on caches under a record of another process",
+		Edits: []Edit{{holdEvict, "(s.Hold.Holder != holder || !s.Hold.Own)", "s.Hold.Holder != holder"}},
+		Test:  unreadHold + "another process wrote it", Rule: "want 429 OtherZoneNotWhole",
+	},
+	{
+		Name:  "note of who waits that vouches for the group",
+		Edits: []Edit{{"internal/admission/queue.go", "record.Own = false", "record.Own = true"}},
+		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneNotWhole",
+	},
+	{
+		Name:  "eviction that is granted and still waits",
+		Edits: []Edit{{holdEvict, "return w.Operation.For(w.Zone) == note.Evicts() })", "return false })"}},
+		Test:  "internal/hold TestAnEvictionThatIsGrantedLeavesTheQueue", Rule: "want zone-b alone",
+	},
+	{
+		Name:  "eviction by partitions under the hold of its zone",
+		Edits: []Edit{{holdEvict, "if note.Partition == \"\" && ", "if "}},
+		Test:  "internal/hold TestUnderWhichHoldAPodIsEvicted/partitions count, and its zone has it", Rule: "want eviction/partitions",
+	},
+	{
+		Name:  "eviction that prolongs the hold of a person",
+		Edits: []Edit{{holdEvict, " && !h.Holder.Foreign() &&", " &&"}},
+		Test:  "internal/hold TestUnderWhichHoldAPodIsEvicted/somebody had it by hand for too long", Rule: "got manual/zone-a",
+	},
+	{
 		Name:  "eviction granted on caches that are older than the last look",
 		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
 		Test:  "internal/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",

@@ -59,7 +59,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
-		Edits: []Edit{{look, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
+		Edits: []Edit{{liveRead, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
 		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
 	},
 	{
@@ -88,6 +88,16 @@ var intents = []Mutant{
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
+		Name:  "record of another process that counts as looked under once it is renewed",
+		Edits: []Edit{{holdRecord, "next.Own = s.Hold.Own || s.Live", "next.Own = true"}},
+		Test:  "internal/hold TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes", Rule: "want a live read before",
+	},
+	{
+		Name:  "hold that covers a delete released by the same plan",
+		Edits: []Edit{{group, "\t\tif !c.hasIntent {\n\t\t\tb.intentCount++\n\t\t}\n", ""}},
+		Test:  "internal/plan TestNoPlanReleasesTheHoldBesideADelete", Rule: "the hold is released beside a delete",
+	},
+	{
 		Name:  "repair planned on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
 		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
@@ -106,11 +116,36 @@ var intents = []Mutant{
 	{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
-			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 || Disrupts(deeds) {", "b.Hold.Unreadable != \"\" || Disrupts(deeds) {"},
+			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 {", "b.Hold.Unreadable != \"\" {"},
 			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
+	},
+	{
+		Name:  "pod of an unknown revision deleted on caches alone",
+		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if !d.Up {"}},
+		Test:  "internal/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"look live\"",
+	},
+	{
+		Name:  "Lease removed that notes a downscale which the caches do not show yet",
+		Edits: []Edit{{holdDecision, "return free && s.Hold.Decrease.None() && len", "return free && len"}},
+		Test:  "internal/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
+	},
+	{
+		Name:  "place in the queue that is lost by asking again",
+		Edits: []Edit{{"internal/hold/queue.go", "\t\t\tasks.Since = w.Since\n", ""}},
+		Test:  "internal/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/who asked first is first", Rule: "-want +got",
+	},
+	{
+		Name:  "place in the queue of somebody who has gone",
+		Edits: []Edit{{"internal/hold/queue.go", "case !same && waits:", "case !same:"}},
+		Test:  "internal/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/others who did not ask for too long wait no more", Rule: "-want +got",
+	},
+	{
+		Name:  "place of a rollout that is not written with a renewal",
+		Edits: []Edit{{"internal/hold/queue.go", "\t\t\td.Record, _ = Enqueued(d.Record, a.Waiting)\n", ""}},
+		Test:  "internal/hold TestARolloutTakesItsPlaceInTheQueueByTheNextWrite", Rule: "who waits: []",
 	},
 	{
 		Name:  "hold never given back",

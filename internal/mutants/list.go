@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored,
+		budgets, replacements, takedowns, intents, views, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored,
 	)
 }
 
@@ -13,6 +13,9 @@ func All() []Mutant {
 const (
 	executor       = "internal/act/executor.go"
 	writes         = "internal/act/writes.go"
+	actHold        = "internal/act/hold.go"
+	actTalk        = "internal/act/talk.go"
+	cachedView     = "internal/observe/snapshot.go"
 	downscale      = "internal/admission/prepare_downscale.go"
 	freshnessKnown = "internal/freshness/known.go"
 	holdAgreed     = "internal/hold/agreed.go"
@@ -25,8 +28,9 @@ const (
 	invariantCheck = "internal/invariant/invariant.go"
 	invariantNotes = "internal/invariant/intent.go"
 	leaseRestored  = "internal/lease/restored.go"
+	leaseMemory    = "internal/lease/memory.go"
+	liveRead       = "internal/observe/look.go"
 	store          = "internal/lease/store.go"
-	look           = "internal/observe/look.go"
 
 	admit         = "internal/plan/admit.go"
 	board         = "internal/plan/board.go"
@@ -57,6 +61,8 @@ const (
 	explore   = "internal/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
 	walk      = "internal/sim/walk TestWalk"
+
+	unreadHold = "internal/admission TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder/"
 )
 
 // blind switches the check of single plans off, so that the mistake must be

@@ -52,6 +52,33 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 	}
 }
 
+// learning budgets become known right after somebody has asked which there are.
+type learning struct{ *budgets }
+
+func (l learning) Budgets(string) []plan.DisruptionBudget {
+	l.known = true
+	return nil
+}
+
+func TestBudgetsThatBecomeKnownAfterTheyWereReadAreUnread(t *testing.T) {
+	o := newObserver(t, newLibrary(newSet("zone-a")).client(t))
+	o.budgets = learning{&budgets{}}
+	if s := o.Cached(store); !s.Unread || len(s.Budgets) > 0 {
+		t.Errorf("unread: %t, budgets: %v", s.Unread, s.Budgets)
+	}
+}
+
+// A budget that covers pods of a group limits their evictions under the hold of the group.
+func TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
+	o := newObserver(t, unreachable)
+	o.budgets = &budgets{known: true}
+	show(o, newSet("zone-a"))
+	show(o, newPod("zone-a", 0))
+	if pod, known := o.Pod("team", "zone-a-0"); !known || !pod.Held || pod.Key != store {
+		t.Errorf("got %+v, want the hold of %s", pod, store)
+	}
+}
+
 func TestWhetherBudgetsAreKnown(t *testing.T) {
 	o := newObserver(t, unreachable)
 	if !o.BudgetsKnown() {

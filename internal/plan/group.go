@@ -156,10 +156,11 @@ func statusLags(z *Zone) Refusal {
 }
 
 // release gives the hold back once no intent and no decrease counts, its zone is
-// whole, and the operation is finished or, for a rollout, cannot go on.
+// whole, and the operation is finished or, for a rollout, cannot go on. The pods that
+// this plan deletes are among the intents that count.
 func (b *board) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
-	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 || Disrupts(deeds) {
+	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 {
 		return nil
 	}
 	if (!b.Hold.Decrease.None() && !b.ended) || Has[NoteDecrease](deeds) {

@@ -94,6 +94,17 @@ func TestNoStutter(t *testing.T) {
 	})
 }
 
+// The hold that covers a delete is not given back by the same plan.
+func TestNoPlanReleasesTheHoldBesideADelete(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw.Odd().Draw(t, "snapshot")
+		show(t, s)
+		if steps := plan.Group(s); plan.Disrupts(steps) && plan.Has[plan.Release](steps) {
+			t.Fatalf("the hold is released beside a delete\n%s", plan.Notation(steps))
+		}
+	})
+}
+
 // sameRegex takes regexes for what they are: made once and never changed.
 var sameRegex = cmp.Comparer(func(a, b *regexp.Regexp) bool { return a == b })
 

@@ -1,0 +1,115 @@
+package admission_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// scalable is an evictable cluster whose StatefulSets are scaled as well.
+type scalable struct{ *evictable }
+
+func (s scalable) Set(_, name string) (observe.Set, bool) {
+	zone, exists := s.group.Zone(name)
+	return observe.Set{UID: zone.UID, Version: zone.Version, Held: exists, Key: s.group.Key}, exists
+}
+
+func (s scalable) LiveSet(_ context.Context, namespace, name string) (observe.Set, error) {
+	set, _ := s.Set(namespace, name)
+	return set, nil
+}
+
+// downscale judges the decrease of zone-a from 3 to 2 replicas.
+func (s scalable) downscale(t *testing.T) admission.Verdict {
+	t.Helper()
+	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+	return webhook.Judge(t.Context(), shrinking())
+}
+
+// staleAboutZoneB is a cluster whose caches do not show yet that a pod of zone-b is down.
+// The last pod of zone-a is down as well.
+func staleAboutZoneB(parts ...fixture.Part) *evictable {
+	zoneA := func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }
+	c := cluster(append([]fixture.Part{
+		fixture.Zone("zone-a", "1", zoneA, fixture.Budget(3), fixture.Pods("1", "1"), fixture.Pod(2, plan.Failing, "1")),
+		fixture.Zone("zone-b", "1", fixture.Pods("1", "1")),
+	}, parts...)...)
+	c.live = func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Starting }
+	return c
+}
+
+// unlabelledRollout is a cluster in which zone-b is rolled under a Lease that lost its
+// label. The caches show neither that nor that a pod of zone-a is down.
+func unlabelledRollout() *evictable {
+	c := cluster(
+		fixture.Zone("zone-a", "1", func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }, fixture.Pods("1", "1", "1")),
+		fixture.Zone("zone-b", "1", fixture.Budget(2), fixture.Pods("1", "1")),
+	)
+	c.live = func(s *plan.Snapshot) {
+		s.Zones[0].Pods[0].Phase = plan.Starting
+		if !s.Hold.Exists {
+			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-1"))(s)
+		}
+	}
+	return c
+}
+
+// A hold vouches for the other zones only to a process that has read them live under it.
+// A write that follows no live read, or one that the caches need not have reached, does not
+// make the hold one under which this process evicts from its caches.
+func TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder(t *testing.T) {
+	inherited := func(s *plan.Snapshot) { s.Hold.Own = false }
+	for sentence, tc := range map[string]struct {
+		cluster *evictable
+		pod     string
+		before  func(*testing.T, *evictable)
+	}{
+		"another process wrote it": {staleAboutZoneB(fixture.Held(plan.Eviction.For("zone-a")), inherited), "zone-a-0", nil},
+		"this process noted a downscale of pods that are down": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+			t.Helper()
+			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
+		}},
+		"this process noted that pods are prepared": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+			t.Helper()
+			zone := &c.group.Zones[0]
+			zone.Prepares, zone.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+			zone.Pods[2].IP = "10.0.0.1"
+			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
+			if len(c.written) != 2 {
+				t.Errorf("%d writes, want the note and the yes", len(c.written))
+			}
+		}},
+		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.Rollout.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {
+			t.Helper()
+			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.GroupHeld)
+			if len(c.record.Waiting) != 1 {
+				t.Errorf("%d wait, want 1", len(c.record.Waiting))
+			}
+		}},
+		"this process gave a Lease its label back": {unlabelledRollout(), "zone-b-0", func(t *testing.T, c *evictable) {
+			t.Helper()
+			says(t, scalable{c}.downscale(t), http.StatusTooManyRequests, reason.GroupHeld)
+			if c.record.Holder != plan.Rollout.For("zone-b") {
+				t.Errorf("the hold is %+v", c.record)
+			}
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := tc.cluster
+			if tc.before != nil {
+				tc.before(t, c)
+			}
+			c.looks = 0
+			says(t, c.judge(t, tc.pod), http.StatusTooManyRequests, reason.OtherZoneNotWhole)
+			if c.looks != 1 {
+				t.Errorf("%d live reads, want 1", c.looks)
+			}
+		})
+	}
+}

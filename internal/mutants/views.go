@@ -1,0 +1,78 @@
+package mutants
+
+// views are about what a process reads of the cluster, and what it keeps of that.
+var views = []Mutant{
+	{
+		Name:  "live read as new as its newest list of pods",
+		Edits: []Edit{{liveRead, "if i == 0 || seen.at < s.PodsAt {", "if i == 0 || seen.at > s.PodsAt {"}},
+		Test:  "internal/observe TestAPodIsGoneByTheListOfItsOwnZone", Rule: "want open",
+	},
+	{
+		Name:  "pods listed beside the zone of a downscale",
+		Edits: []Edit{{liveRead, "if !held.Decrease.None() {", "if false {"}},
+		Test:  "internal/observe TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead", Rule: "the pod beyond spec.replicas is not shown",
+	},
+	{
+		Name: "snapshot from caches that is newer than what it shows",
+		Edits: []Edit{
+			{cachedView, "\t\tZonesAt: seen(o.zones),\n\t\tPodsAt:  seen(o.pods),\n", ""},
+			{cachedView, "\tarrange(&s)\n\to.fill(&s)\n", "\ts.ZonesAt, s.PodsAt = seen(o.zones), seen(o.pods)\n\tarrange(&s)\n\to.fill(&s)\n"},
+		},
+		Test: "internal/observe TestASnapshotFromCachesIsNoNewerThanWhatItShows", Rule: "in a snapshot at version",
+	},
+	{
+		Name:  "older answer about a Lease in place of a newer one",
+		Edits: []Edit{{leaseMemory, "case before && r.version < known.version:", "case false && before && r.version < known.version:"}},
+		Test:  "internal/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that was answered before a write and comes after it does not hide what was written", Rule: `want "own rollout/zone-a"`,
+	},
+	{
+		Name:  "Lease that was made during a look for it hidden by that",
+		Edits: []Edit{{store, "\t\ts.remember(key, reply{version: before})\n", "\t\t_ = before\n\t\ts.remember(key, reply{version: s.newest(key).version})\n"}},
+		Test:  "internal/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that found no Lease does not hide the one that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
+	},
+	{
+		Name:  "damaged times of downscales that count as none",
+		Edits: []Edit{{store, "cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil {", "cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil && times == nil {"}},
+		Test:  "internal/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
+	},
+	{
+		Name:  "record written over another Lease than it was decided on",
+		Edits: []Edit{{store, "string(current.UID) != record.UID || ", ""}},
+		Test:  "internal/lease TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten", Rule: "want one of class moved",
+	},
+	{
+		Name:  "granted eviction whose time never passes",
+		Edits: []Edit{{"internal/lease/grants.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
+		Test:  "internal/lease TestAGrantIsKnownSinceThisProcessHasSeenItFirst", Rule: "known for 0s, want 1m10s",
+	},
+	{
+		Name:  "granted eviction that is granted again and counts from the first time",
+		Edits: []Edit{{"internal/lease/grants.go", "intents[i].Since.UnixMilli()}", "0}"}},
+		Test:  "internal/lease TestAGrantThatIsGivenAgainIsKnownAnew", Rule: "want 0s",
+	},
+	{
+		Name:  "budgets that become known after they were read",
+		Edits: []Edit{{cachedView, "\ts.Budgets = o.budgetsOf(s.Key.Namespace)\n", "\ts.Budgets = o.budgetsOf(s.Key.Namespace)\n\ts.Unread = !o.BudgetsKnown()\n"}},
+		Test:  "internal/observe TestBudgetsThatBecomeKnownAfterTheyWereReadAreUnread", Rule: "unread: false",
+	},
+	{
+		Name:  "pod of a group that is evicted under the hold of a budget",
+		Edits: []Edit{{"internal/observe/lookup.go", "\t\t\tcontinue\n", ""}},
+		Test:  "internal/observe TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup", Rule: "want the hold of team/store",
+	},
+	{
+		Name:  "live read that does not say how new the list of each zone is",
+		Edits: []Edit{{liveRead, "z.Pods, z.PodsAt = seen.of[z.UID], seen.at", "z.Pods = seen.of[z.UID]"}},
+		Test:  "internal/observe TestALiveReadSaysHowNewTheListOfEachZoneIs", Rule: "are of version 0",
+	},
+	{
+		Name:  "pod that came after a live read counts as gone by it",
+		Edits: []Edit{{freshnessKnown, "if !seen && pod.Version <= at {", "if !seen {"}},
+		Test:  "internal/freshness TestAViewIsBehindUntilItShowsWhatALookHasShown/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
+	},
+	{
+		Name:  "caches that a clock which is set back makes look behind for longer",
+		Edits: []Edit{{"internal/freshness/freshness.go", "if e.since.IsZero() || view.Now.Before(e.since) {", "if e.since.IsZero() {"}},
+		Test:  "internal/freshness TestHowLongViewsHaveBeenBehind", Rule: "once the clock was set back",
+	},
+}

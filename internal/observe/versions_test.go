@@ -1,0 +1,150 @@
+package observe
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// shelves answers lists of pods with versions of their own, by the selector.
+type shelves struct {
+	*library
+	versions map[string]string
+}
+
+func (s shelves) RoundTrip(q *http.Request) (*http.Response, error) {
+	if _, resource, name := parse(q.URL.Path); resource == "pods" && name == "" {
+		if version, known := s.versions[q.URL.Query().Get("labelSelector")]; known {
+			list := map[string]any{"metadata": map[string]string{"resourceVersion": version}, "items": []any{}}
+			return apitest.Answer(http.StatusOK, list), nil
+		}
+	}
+	return s.library.RoundTrip(q)
+}
+
+// inRole lets a StatefulSet select its pods by another label than the others do.
+func inRole(s *appsv1.StatefulSet) {
+	s.Spec.Selector.MatchLabels = map[string]string{"role": s.Name}
+}
+
+// The pods of zones with different selectors are listed one by one. A pod that is missing
+// in an older list is not gone by a newer list of another zone.
+func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		versions map[string]string
+		want     plan.Fate
+	}{
+		"the list of its zone is older than the note, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Open},
+		"the list of its zone is older than the note, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Open},
+		"all lists are newer than the note":                          {map[string]string{"role=zone-a": "12", "set=zone-b": "11"}, plan.Done},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			gone := noted("zone-a", "zone-a-7") // beyond the replicas, noted at version 9
+			server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), tc.versions}
+			s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true, Intents: []plan.Intent{gone}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Fate(gone); got != tc.want {
+				t.Errorf("got %s at %d, want %s", got, s.PodsAt, tc.want)
+			}
+		})
+	}
+}
+
+// What a later list of one zone has shown must not come back in a view that is older than
+// that list, and newer than those of other zones.
+func TestALiveReadSaysHowNewTheListOfEachZoneIs(t *testing.T) {
+	server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), map[string]string{"role=zone-a": "12", "set=zone-b": "8"}}
+	s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []plan.Version{12, 8} {
+		if z := s.Zones[i]; z.PodsAt != want {
+			t.Errorf("the pods of %s are of version %d, want %d", z.Name, z.PodsAt, want)
+		}
+	}
+}
+
+// busy answers after a second; while it lists StatefulSets, somebody makes a pod.
+type busy struct {
+	*library
+	made *corev1.Pod
+	once *sync.Once
+}
+
+func (b busy) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(q.URL.Path, "/statefulsets") {
+		time.Sleep(time.Second)
+		b.once.Do(func() { b.add(b.made) })
+	}
+	return b.library.RoundTrip(q)
+}
+
+// A downscale has ended once no pod is left beyond spec.replicas. A list of pods that is
+// older than the StatefulSet says nothing about that.
+func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zone := newSet("zone-a")
+		server := busy{newLibrary(zone, newPod("zone-a", 0)), newPod("zone-a", 2), new(sync.Once)}
+		o := newObserver(t, apitest.Client(t, server))
+		show(o, zone) // so that it is known by which selector pods can be listed at the same time
+		noted := plan.Decrease{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: plan.Admitted}
+		s, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: noted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, shown := s.Pod("zone-a-2"); !shown {
+			t.Errorf("the pod beyond spec.replicas is not shown: %+v", s.Zones)
+		}
+	})
+}
+
+// hurried lets the caches go on while a snapshot is taken from them.
+type hurried struct {
+	*ledger
+	meanwhile func()
+}
+
+func (h hurried) Scale(namespace string, r plan.Reference) (plan.Scale, bool) {
+	h.meanwhile()
+	return h.ledger.Scale(namespace, r)
+}
+
+// A snapshot that claims to be newer than what it shows takes a pod for gone that it has
+// not seen yet.
+func TestASnapshotFromCachesIsNoNewerThanWhatItShows(t *testing.T) {
+	o := newObserver(t, unreachable)
+	show(o, newSet("zone-a", mirrors("web")))
+	show(o, newSet("zone-b", mirrors("web")))
+	o.scales = hurried{&ledger{}, func() {
+		for _, zone := range []string{"zone-a", "zone-b"} {
+			show(o, newSet(zone, mirrors("web"), func(s *appsv1.StatefulSet) { s.ResourceVersion = "20" }))
+			show(o, newPod(zone, 0, func(p *corev1.Pod) { p.ResourceVersion = "21" }))
+		}
+	}}
+	s := o.Cached(store)
+	pods := 0
+	for _, z := range s.Zones {
+		pods += len(z.Pods)
+		if z.Version < 20 && s.ZonesAt >= 20 {
+			t.Errorf("%s is shown at version %d in a snapshot at version %d", z.Name, z.Version, s.ZonesAt)
+		}
+	}
+	if pods < 2 && s.PodsAt >= 21 {
+		t.Errorf("%d of 2 pods are shown in a snapshot at version %d", pods, s.PodsAt)
+	}
+	if later := o.Cached(store); later.ZonesAt != 20 || later.PodsAt != 21 {
+		t.Errorf("the caches are at versions %d and %d", later.ZonesAt, later.PodsAt)
+	}
+}
