@@ -74,7 +74,7 @@ func TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole(t *testing.T) {
 		return nil
 	})
 	s.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
-	s.awaitEvent("StatefulSet", "ZoneLeftGroup", "zone-b")
+	s.awaitEvent("Warning", "ZoneLeftGroup", "zone-b")
 	apply()
 	s.spares("zone-b serves while zone-a is not whole", 3*time.Second, "zone-b-0", "zone-b-1")
 	s.changeAll(version(3), gateless())
@@ -127,7 +127,7 @@ func TestPodsOfAnOrphanedZoneAreNotEvictedBesideAnotherZone(t *testing.T) {
 	e.refused(e.evict("zone-a-0"), "GroupHeld")
 	apply := e.orphans("zone-a")
 	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
-		e.refused(e.evict(pod), "eviction of "+pod+" in ")
+		e.refused(e.evict(pod), "eviction of "+pod+" in zone-a is refused (")
 	}
 	apply()
 	e.settled()

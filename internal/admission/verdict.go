@@ -95,7 +95,9 @@ func statusOf(why reason.Code) int {
 	switch {
 	case why == reason.PodIsGone:
 		return http.StatusNotFound
-	case entry.Kind == reason.Attention && why != reason.StaleHold: // which somebody may renew yet
+	case why == reason.StaleHold, why == reason.ZoneLeftGroup: // the Lease may be renewed, and the zone be back, any moment
+		return http.StatusTooManyRequests
+	case entry.Kind == reason.Attention:
 		return http.StatusForbidden
 	}
 	return http.StatusTooManyRequests

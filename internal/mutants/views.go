@@ -32,7 +32,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
-		Edits: []Edit{{store, "cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil {", "cmp.Or(noted, times, wrongCall(h.Decrease.Call)); err != nil && times == nil {"}},
+		Edits: []Edit{{store, "wrongSelector(h.Members)); err != nil {", "wrongSelector(h.Members)); err != nil && times == nil {"}},
 		Test:  "internal/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{
@@ -42,12 +42,12 @@ var views = []Mutant{
 	},
 	{
 		Name:  "granted eviction whose time never passes",
-		Edits: []Edit{{"internal/lease/grants.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
+		Edits: []Edit{{"internal/lease/ages.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
 		Test:  "internal/lease TestAGrantIsKnownSinceThisProcessHasSeenItFirst", Rule: "known for 0s, want 1m10s",
 	},
 	{
 		Name:  "granted eviction that is granted again and counts from the first time",
-		Edits: []Edit{{"internal/lease/grants.go", "intents[i].Since.UnixMilli()}", "0}"}},
+		Edits: []Edit{{"internal/lease/ages.go", "intents[i].Since.UnixMilli()}", "0}"}},
 		Test:  "internal/lease TestAGrantThatIsGivenAgainIsKnownAnew", Rule: "want 0s",
 	},
 	{
@@ -57,7 +57,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "pod of a group that is evicted under the hold of a budget",
-		Edits: []Edit{{"internal/observe/lookup.go", "\t\t\tcontinue\n", ""}},
+		Edits: []Edit{{"internal/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "true, set.key()\n"}},
 		Test:  "internal/observe TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup", Rule: "want the hold of team/store",
 	},
 	{

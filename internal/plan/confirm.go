@@ -5,7 +5,8 @@ import "slices"
 // Confirms reports whether a view proposes the takedowns of a plan as well that was made
 // from a live read: reading takes a while, and what broke meanwhile is seen in the
 // caches. An intent or a decrease that the plan ends because of what only a live read shows
-// keeps nobody back: a granted eviction, a note of before a restore. Nor does a Lease that
+// keeps nobody back: a granted eviction, a note of before a restore, a zone that has gone with
+// its pods. Nor does a Lease that
 // the caches do not show, whose label somebody took off: the look has read it.
 func Confirms(view, looked Snapshot, steps []Action) bool {
 	taken := takedowns(steps)
@@ -16,6 +17,7 @@ func Confirms(view, looked Snapshot, steps []Action) bool {
 		view.Hold = looked.Hold
 	}
 	view.Hold = withoutEnded(view.Hold, steps)
+	view.Left = withoutGone(view.Left, steps)
 	proposed := takedowns(Group(view))
 	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
 }
@@ -35,6 +37,14 @@ func withoutEnded(h Hold, steps []Action) Hold {
 		}
 	}
 	return h
+}
+
+// withoutGone returns the zones that left the group without those that a plan forgets.
+func withoutGone(left []LeftZone, steps []Action) []LeftZone {
+	forgotten := Only[NoteZones](steps)
+	return slices.DeleteFunc(slices.Clone(left), func(z LeftZone) bool {
+		return slices.ContainsFunc(forgotten, func(a NoteZones) bool { return slices.Contains(a.Gone, z.Name) })
+	})
 }
 
 // takedowns returns the UIDs of the pods that a plan takes down although they serve.

@@ -26,6 +26,8 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 		"a takedown that a grant was in the way of":                         {lapsed + whole, lapsed + whole, true},
 		"a takedown that a note of before a restore was in the way of":      {restored + whole, restored + whole, true},
 		"a takedown that a downscale of before a restore was in the way of": {shrinking + whole, shrinking + whole, true},
+		"a takedown that a zone which has gone was in the way of":           {"deleted zone-c\n" + whole, "deleted zone-c\n" + whole, true},
+		"not one that a zone which left since is in the way of":             {whole, "orphaned zone-c\n zone-c-0 ready@1\n" + whole, false},
 		"not one that a grant is in the way of since":                       {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
 		"not beside one grant that is over and one that not":                {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
 	} {
