@@ -29,7 +29,7 @@ func (s *scene) orphans(name string) (apply func()) {
 	s.eventually(name+" has gone without its pods", func(present) error {
 		_, err := sets.Get(s.t.Context(), name, getOptions)
 		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("not yet: %v", err)
+			return errors.Join(errors.New("not yet"), err)
 		}
 		return nil
 	})

@@ -29,17 +29,12 @@ func hidden(r plan.Refusal) bool {
 }
 
 // stepsFor returns what the planner makes of a group but for waits for what is hidden
-// from whoever types.
+// from whoever types, and for what is only noted of zones that join.
 func stepsFor(s plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(plan.Group(s), func(step plan.Action) bool {
-		switch a := step.(type) {
-		case plan.Wait:
-			return hidden(a.Because)
-		case plan.NoteZones:
-			return len(a.Gone) == 0 // a Lease of a group at rest is made, which changes nothing for anybody
-		default:
-			return false
-		}
+		w, waits := step.(plan.Wait)
+		zones, notes := step.(plan.NoteZones) // only makes a Lease, unless zones have gone
+		return waits && hidden(w.Because) || notes && len(zones.Gone) == 0
 	})
 }
 

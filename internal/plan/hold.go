@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -109,13 +110,10 @@ func (h Holder) Foreign() bool {
 
 // Newer reports whether the holder is an operation that this version of lockstep does not
 // know, of the kinds that newer versions have. Its intents cannot be judged here.
-func (h Holder) Newer() bool {
-	switch h.Operation() {
-	case "progressive", "statefulcluster", "replicated":
-		return true
-	}
-	return false
-}
+func (h Holder) Newer() bool { return slices.Contains(newerOperations, h.Operation()) }
+
+// newerOperations are those of kinds that newer versions of lockstep have.
+var newerOperations = []Operation{"progressive", "statefulcluster", "replicated"}
 
 // Intent notes a pod that is about to be taken down or on its way back. It is
 // written to the Lease before the deed.

@@ -10,17 +10,17 @@ import (
 // downscale of a zone. It is empty where the predecessor has no such reason, or has one
 // that needs no numbers.
 func (b *board) predecessorReason(zone string, because Refusal) string {
-	switch because.Code {
-	case reason.InvalidPrepareCall:
+	switch code := because.Code; {
+	case code == reason.InvalidPrepareCall:
 		if z, _ := b.standing(zone); z.Call.Missing != "" {
 			return "the " + z.Call.Missing + " is not set or empty"
 		}
-	case reason.DownscaleTooSoon:
+	case code == reason.DownscaleTooSoon:
 		if other, exists := b.standing(because.Zone); exists {
 			last := b.lastDownscale(other.Zone)
 			return fmt.Sprintf("statefulset %s was downscaled at %s and is labelled to wait %s between zone downscales", other.Name, last.UTC(), because.Until.Sub(last))
 		}
-	case reason.OtherZoneNotWhole, reason.GroupHeld, reason.StaleHold:
+	case code == reason.OtherZoneNotWhole, code == reason.GroupHeld, code == reason.StaleHold:
 		if other, exists := b.standing(because.Zone); exists {
 			return b.disturbance(other)
 		}

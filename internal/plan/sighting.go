@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"time"
 )
 
@@ -21,7 +20,7 @@ type Sighting uint32
 // was seen at another time. If clocks differ, nothing is seen before its second begins.
 func SightingOf(second, seen time.Time) Sighting {
 	late := max(seen.Sub(second).Milliseconds(), 0)
-	return Sighting(min(late, math.MaxUint32-1)) + 1
+	return Sighting(min(late, 1<<32-2)) + 1
 }
 
 // Time returns when something was seen that an API object dates to a second: that second
