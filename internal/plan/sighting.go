@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"time"
-)
+import "time"
 
 // Sightings are when a process saw what a pod tells in whole seconds. They are there for
 // people: no decision depends on them.
