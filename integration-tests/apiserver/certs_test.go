@@ -205,6 +205,47 @@ func TestTheCertificateOfTheWebhooksIsSharedInjectedAndRotated(t *testing.T) {
 	calls.end(s)
 }
 
+// The predecessor's own tests give its certificate 45 seconds, and expect another one after that.
+func TestACertificateThatLivesForSecondsIsRenewedUnnoticed(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRole()
+	s.withWebhooks()
+	operators := s.startWithWebhooks(1, "-server-tls.self-signed-cert.expiration=20s")
+	s.wantOneCA(operators)
+	first := s.secret()
+	if n := strings.Count(operators[0].Logs(), "20s is short"); n != 1 {
+		t.Errorf("it warns %d times of the short life", n)
+	}
+	hooks := s.world.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if _, err := hooks.Create(t.Context(), s.callee(operators), createOptions); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hooks.Delete(context.WithoutCancel(t.Context()), s.name, deleteOptions); err != nil {
+			t.Error(err)
+		}
+	})
+	s.eventually("the configuration has a CA that verifies the certificate", func(present) error {
+		counts, err := s.callOnce(t.Context(), 0, webhookAddress(t, operators[0]))
+		if !counts {
+			return errors.New("nobody was asked in time")
+		}
+		return err
+	})
+	calls := s.callAllTheTime(operators, 1)
+	s.eventually("the certificate was renewed twice", func(present) error {
+		if n := strings.Count(operators[0].Logs(), `"webhook certificate is served"`); n < 3 {
+			return fmt.Errorf("%d certificates were served", n)
+		}
+		return nil
+	})
+	calls.end(s)
+	if now := s.secret(); bytes.Equal(now.Data["cert"], first.Data["cert"]) {
+		t.Error("the first certificate is still served")
+	}
+}
+
 // pointToAService makes a configuration that calls a Service, for which the
 // certificate is not valid yet.
 func (s *scene) pointToAService(operators []*operator) {
