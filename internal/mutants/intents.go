@@ -23,6 +23,16 @@ var intents = []Mutant{
 		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "RestIsWhole",
 	},
 	{
+		Name:  "zone that left the group and keeps nobody back, as histories show",
+		Edits: []Edit{{guards, "\tif left := b.leftZone(); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
+		Test:  explore + "a zone is orphaned and applied again while a pod of it crashes", Rule: "RestIsWhole",
+	},
+	{
+		Name:  "zone that is forgotten although it is back",
+		Edits: []Edit{{"internal/observe/left.go", "case err == nil && isBack(key, set):", "case err == nil && isBack(key, set) && false:"}},
+		Test:  "internal/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
+	},
+	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
 		Edits: []Edit{{evict, "case pod.Up():\n\t\treturn EvictionAnswer{Zone: z.Name, Because: b.away(z)}", "case false:"}},
 		Test:  "internal/plan TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
@@ -35,7 +45,7 @@ var intents = []Mutant{
 	{
 		Name:  "zone that is forgotten on caches",
 		Edits: []Edit{{holdDecision, "\t\tif len(step.Gone) > 0 {", "\t\tif false && len(step.Gone) > 0 {"}, {left, "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
-		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "ZonesKept",
+		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 	{
 		Name:  "zone that is not remembered when it joins",

@@ -2,12 +2,15 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -42,6 +45,17 @@ func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 	return left
 }
 
+// isBack reports whether a StatefulSet is one of a group that remembers it. Those that a
+// budget covers may come and go at any time, and are read anew with the next event.
+func isBack(key plan.Key, set *appsv1.StatefulSet) bool {
+	group, grouped := set.Labels[contract.GroupLabel]
+	return key.Rolled() && grouped && group == key.Group
+}
+
+// errZoneIsBack says that a zone which had left is in the group again, so that the group has to
+// be read anew.
+var errZoneIsBack = errors.New("a StatefulSet that left the group is back")
+
 // liveLeft reads the zones that left the group, and their pods, from the API server.
 func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 	for _, m := range absentMembers(s) {
@@ -54,12 +68,16 @@ func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 	return nil
 }
 
+// readLeft lists the pods of a zone after its StatefulSet was found to be outside of the group,
+// or gone: pods that were listed before may have been created since.
 func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
 	set, err := o.client.AppsV1().StatefulSets(key.Namespace).Get(ctx, m.Zone, metav1.GetOptions{})
 	switch {
+	case err == nil && isBack(key, set):
+		return z, errZoneIsBack
 	case err == nil:
 		z.Zone, z.Exists = zoneOf(set), true
 	case !apierrors.IsNotFound(err):

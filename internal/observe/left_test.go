@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -58,6 +61,41 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// returner lets a StatefulSet join the group when it is read by its name for the first time.
+type returner struct{ *library }
+
+func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(q.URL.Path, "/statefulsets/zone-a") && !slices.Contains(s.requests(), "get team/statefulsets zone-a") {
+		s.add(newSet("zone-a"))
+	}
+	return s.library.RoundTrip(q)
+}
+
+func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
+	server := returner{newLibrary(newPod("zone-a", 0))}
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
+	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(live.Left) > 0 || len(live.Zones) != 1 || len(live.Zones[0].Pods) != 1 {
+		t.Errorf("the read shows %d zones that left and the zones %+v, want zone-a with its pod in the group", len(live.Left), live.Zones)
+	}
+}
+
+func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
+	server := newLibrary(orphan(0))
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
+	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held); err != nil {
+		t.Fatal(err)
+	}
+	requests := server.requests()
+	read, listed := slices.Index(requests, "get team/statefulsets zone-a"), slices.Index(requests, "list team/pods set=zone-a")
+	if read < 0 || listed < read {
+		t.Errorf("the requests were %q, want the StatefulSet before its pods", requests)
 	}
 }
 

@@ -55,6 +55,9 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 	defer stop()
 	for range readsUntilConfirmed {
 		s, err := o.readGroup(ctx, key, held)
+		if errors.Is(err, errZoneIsBack) {
+			continue
+		}
 		if err != nil {
 			return plan.Snapshot{}, err
 		}
@@ -66,7 +69,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 			return s, nil
 		}
 	}
-	return plan.Snapshot{}, fmt.Errorf("read %s: spec.replicas of a StatefulSet changed during each of %d reads", key, readsUntilConfirmed)
+	return plan.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
 }
 
 // confirm reports whether StatefulSets that are listed now still do not ask for the noted

@@ -137,7 +137,7 @@ func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
 	}
 
 	_, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: intents})
-	if err == nil || !strings.Contains(err.Error(), "spec.replicas of a StatefulSet changed") {
+	if err == nil || !strings.Contains(err.Error(), "changed spec.replicas") {
 		t.Errorf("got %v, want an error that says that spec.replicas changed", err)
 	}
 }

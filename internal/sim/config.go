@@ -71,6 +71,11 @@ const (
 	Shrink // to Value replicas, through admission
 	Force  // Value replicas, which lockstep sets by itself
 	Evict  // the pod with ordinal Value
+
+	Orphan  // delete the StatefulSet without its pods
+	Apply   // make it again, as it was
+	Unlabel // take the label of the group off
+	Relabel // put it back
 )
 
 // Edit is one change of a zone by a user.
@@ -100,6 +105,14 @@ func (e Edit) String() string {
 		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
 	case Force:
 		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
+	case Orphan:
+		return "delete " + zone + " without its pods"
+	case Apply:
+		return "apply " + zone + " again"
+	case Unlabel:
+		return "take the label of the group off " + zone
+	case Relabel:
+		return "put the label of the group back on " + zone
 	case Evict:
 		return fmt.Sprintf("want %s to leave", podNames[e.Zone*maxPods+e.Value])
 	}
@@ -180,6 +193,13 @@ func (c Config) validate() error {
 		}
 	}
 	return nil
+}
+
+// leaves reports whether zones leave the group and come back.
+func (c Config) leaves() bool {
+	return slices.ContainsFunc(c.Tracks, func(track []Edit) bool {
+		return slices.ContainsFunc(track, func(e Edit) bool { return e.Kind == Orphan || e.Kind == Unlabel })
+	})
 }
 
 // processes is how many there are: operators first, then those that stand by.

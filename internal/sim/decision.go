@@ -41,7 +41,7 @@ func (e *explorer) ponder(v *view) *decision {
 	s := v.snapshot(e.config)
 	actions := plan.Group(s)
 	holdDecision := hold.Decide(s, actions)
-	d := &decision{shown: ^down(&v.pods, &v.zones), notes: plan.Notation(actions)}
+	d := &decision{shown: ^v.hold.downIn(&v.pods, &v.zones), notes: plan.Notation(actions)}
 	if broken := invariant.Check(s, actions, holdDecision); broken != nil {
 		d.rule, d.broken = broken.Name, "the plan breaks it: "+broken.Detail
 		return d

@@ -81,6 +81,11 @@
 // ordinal are down than the budget says, and nothing of other zones by rollouts or
 // downscales.
 //
+// Zones that leave. A StatefulSet may be deleted without its pods and applied again, or lose
+// the label of the group for a while. From the start the Lease remembers all zones. A look that
+// finds one of them away reads it and its pods once more, after all others. A zone that left
+// with all of its pods misses none of them.
+//
 // Symmetry. Equal up to renumbering is equal, and so is equal up to the order
 // of operators. Zones and pods are not interchangeable: the planner takes them
 // in the order of their names. Decisions are remembered by all that planner and

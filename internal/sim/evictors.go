@@ -123,6 +123,12 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 	}
 	for n := range e.config.processes() {
 		o := &w.operators[n]
+		if zone := zoneOf(int(ev.slot)); o.zones[zone].away != present && o.known.members[zone] == 0 {
+			see(&move{next: *w, rule: "Remembered", how: podNames[ev.slot] + " is evicted although its zone is away, and is not remembered", line: func() string {
+				return ev.String() + ": is allowed by " + operatorNames[n] + ", which knows no group of it"
+			}})
+			continue
+		}
 		p := permit{looks: true}
 		if e.rules.Forgetful || !e.misses(o, o.memory) {
 			p = e.permit(plea{view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own}, ev.slot, ev.born})
@@ -165,7 +171,7 @@ func (w *world) busy(n int) bool {
 func (e *explorer) readPods(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	read := *w
-	read.evictors[i].pods, read.evictors[i].joined = w.pods, down(&w.pods, &ev.look)
+	read.evictors[i].pods, read.evictors[i].joined = w.pods, ev.paper.downIn(&w.pods, &ev.look)
 	if ev.paper.deletedAndUnwanted(&w.pods, &ev.look) == 0 {
 		e.judgeLive(&read, i, see)
 		return
@@ -269,7 +275,7 @@ func (e *explorer) permit(p plea) permit {
 	s := p.snapshot(e.config)
 	ask := plan.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
 	answer, holdDecision := plan.Evict(s, ask), hold.Decision{}
-	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^down(&p.pods, &p.zones)}
+	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.leaves = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
 	if answer.Allowed() && answer.NeedsNote() {
 		holdDecision = hold.DecideGrant(s, answer.Note)

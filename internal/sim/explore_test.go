@@ -14,7 +14,7 @@ import (
 func TestExplore(t *testing.T) {
 	full := os.Getenv("LOCKSTEP_EXPLORE") == "full"
 	var visited []*spot
-	for _, w := range slices.Concat(worlds, evictionWorlds, restoredWorlds) {
+	for _, w := range slices.Concat(worlds, leftWorlds, evictionWorlds, restoredWorlds) {
 		if w.wide && !full {
 			continue
 		}

@@ -49,7 +49,7 @@ func (e *explorer) users(w *world, see visit) {
 		case Evict:
 			e.want(w, t, edit, see)
 			continue
-		case Template, Scale, Pause, Resume, RollingUpdate, OnDelete, Force:
+		case Template, Scale, Pause, Resume, RollingUpdate, OnDelete, Force, Orphan, Apply, Unlabel, Relabel:
 		}
 		m := move{next: *w, exercises: one(userEdits), line: func() string { return "user: " + edit.String() }}
 		m.next.tracks[t]++
@@ -75,6 +75,14 @@ func (z *zone) apply(e Edit) {
 		z.rolling, z.observed = false, false
 	case Force:
 		z.forced = uint8(e.Value) + 1
+	case Orphan:
+		z.away = orphaned
+	case Apply:
+		z.away, z.made, z.observed = present, z.made+1, false
+	case Unlabel:
+		z.away = unlabelled
+	case Relabel:
+		z.away = present
 	case Shrink, Evict: // go through admission
 	}
 }
@@ -82,7 +90,7 @@ func (z *zone) apply(e Edit) {
 // controllers: each StatefulSet controller acts on what it has observed.
 func (e *explorer) controllers(w *world, see visit) {
 	for n := range e.config.Zones {
-		if z := w.zones[n]; !z.observed {
+		if z := w.zones[n]; !z.observed && z.away != orphaned {
 			m := move{next: *w, fair: true, line: func() string { return "controller: observes " + zoneNames[n] }}
 			next := &m.next.zones[n]
 			next.version++
@@ -94,6 +102,7 @@ func (e *explorer) controllers(w *world, see visit) {
 		p, z := w.pods[slot], w.zones[zoneOf(slot)]
 		due := ordinalOf(slot) < int(z.seenReplicas)
 		switch {
+		case z.away == orphaned: // it has no controller
 		case due && !p.exists():
 			m := move{next: *w, fair: true, line: func() string {
 				return fmt.Sprintf("controller: creates %s at revision %d", podNames[slot], z.seenRevision)

@@ -23,6 +23,8 @@ func (e *explorer) work(w *world, n int, see visit) {
 		e.readAll(w, n, look{zones: zones, pods: w.pods, down: down(&w.pods, &zones)}, see)
 	case podsRead:
 		e.readAll(w, n, look{zones: w.zones, pods: w.operators[n].look.pods, down: w.operators[n].look.down}, see)
+	case leftRead:
+		e.readLeft(w, n, see)
 	case confirming:
 		e.confirm(w, n, see)
 	case acting:
@@ -62,8 +64,40 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	}
 }
 
-// readAll plans on what was read live, or reads the zones once more before.
+// readAll goes on with what was read live or, if zones have left that are remembered, reads
+// these and their pods before.
 func (e *explorer) readAll(w *world, n int, read look, see visit) {
+	record, _ := w.operators[n].underlying()
+	if !record.remembersAway(&read.zones) {
+		e.readOnce(w, n, read, see)
+		return
+	}
+	m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": has seen both live, and that zones have left" }}
+	next := &m.next.operators[n]
+	next.at, next.look.zones, next.look.pods, next.look.down = leftRead, read.zones, read.pods, read.down
+	see(&m)
+}
+
+// readLeft reads the zones that have left, and then their pods. The look begins anew if one of
+// them is back by now.
+func (e *explorer) readLeft(w *world, n int, see visit) {
+	read := w.operators[n].look
+	for zone := range e.config.Zones {
+		if read.zones[zone].away == present {
+			continue
+		}
+		if read.zones[zone] = w.zones[zone]; read.zones[zone].away == present {
+			e.lookAnew(w, n, "finds a zone back that had left", see)
+			return
+		}
+		copy(read.pods[zone*maxPods:(zone+1)*maxPods], w.pods[zone*maxPods:(zone+1)*maxPods])
+	}
+	read.down = down(&read.pods, &read.zones) & (read.down | down(&w.pods, &w.zones))
+	e.readOnce(w, n, read, see)
+}
+
+// readOnce plans on what was read live, or reads the zones once more before.
+func (e *explorer) readOnce(w *world, n int, read look, see visit) {
 	record, _ := w.operators[n].underlying()
 	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
 		e.finishLook(w, n, read, see)
@@ -84,9 +118,11 @@ func (e *explorer) confirm(w *world, n int, see visit) {
 		e.finishLook(w, n, read, see)
 		return
 	}
-	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string {
-		return operatorNames[n] + ": reads the zones again, which ask for a pod that was deleted"
-	}}
+	e.lookAnew(w, n, "reads the zones again, which ask for a pod that was deleted", see)
+}
+
+func (e *explorer) lookAnew(w *world, n int, since string, see visit) {
+	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string { return operatorNames[n] + ": " + since }}
 	next := &m.next.operators[n]
 	next.at, next.look.zones, next.look.pods, next.look.down = looking, zones{}, pods{}, 0
 	see(&m)
@@ -108,7 +144,7 @@ func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 	e.recall(next)
 	next.rest()
 	if len(d.steps) > 0 {
-		next.resolve(d, read.down, down(&w.pods, &w.zones))
+		next.resolve(d, read.down&record.downIn(&read.pods, &read.zones), down(&w.pods, &w.zones))
 	}
 	see(&m)
 }

@@ -38,14 +38,15 @@ const (
 	looking       // a live look has begun, under the record that is known
 	zonesRead
 	podsRead
+	leftRead   // both are read, and the zones that left will be
 	confirming // both are read, and the zones will be once more
 	acting
 )
 
 // look is the part of a live look that was read first.
 type look struct {
-	zones zones // at zonesRead and confirming
-	pods  pods  // at podsRead and confirming
+	zones zones // at zonesRead, leftRead and confirming
+	pods  pods  // at podsRead, leftRead and confirming
 	down  slots // among these, and ever since
 	over  slots // whose granted evictions nobody could carry out any more before it began
 
@@ -145,7 +146,7 @@ func (o *operator) learn(l lease) {
 
 // knows takes over a record, which it wrote or not.
 func (o *operator) knows(l lease, own bool) {
-	if looks := o.at == looking || o.at == zonesRead || o.at == podsRead || o.at == confirming; looks && !o.look.moved && o.known.version != l.version {
+	if looks := o.at == looking || o.at == zonesRead || o.at == podsRead || o.at == leftRead || o.at == confirming; looks && !o.look.moved && o.known.version != l.version {
 		o.look.moved, o.look.under, o.look.own = true, o.known, o.own
 	}
 	o.known, o.own = l, own

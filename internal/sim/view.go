@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -61,15 +62,31 @@ func (v *view) snapshot(c Config) plan.Snapshot {
 		}
 	}
 	for n := range c.Zones {
-		s.Zones = append(s.Zones, v.zone(n, c))
+		if v.zones[n].away == present {
+			s.Zones = append(s.Zones, v.zone(n, c))
+		} else if v.hold.members[n] > 0 {
+			s.Left = append(s.Left, v.left(n, c))
+		}
 	}
 	return s
 }
 
+// left is a zone that left the group.
+func (v *view) left(n int, c Config) plan.LeftZone {
+	z := v.zone(n, c)
+	if v.zones[n].away == unlabelled {
+		return plan.LeftZone{Zone: z, Exists: true}
+	}
+	return plan.LeftZone{Zone: plan.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
+}
+
+// uidOf returns the UID of a StatefulSet that was made anew so often.
+func uidOf(zone int, made uint8) string { return zoneNames[zone] + strings.Repeat("'", int(made)) }
+
 func (v *view) zone(n int, c Config) plan.Zone {
 	z := v.zones[n]
 	out := plan.Zone{
-		Name: zoneNames[n], UID: zoneNames[n], Version: plan.Version(z.version), Replicas: int(z.replicas),
+		Name: zoneNames[n], UID: uidOf(n, z.made), Version: plan.Version(z.version), Replicas: int(z.replicas),
 		UpdateRevision: numbers[z.seenRevision], CurrentRevision: numbers[z.current], Observed: z.observed,
 		OnDelete: !z.rolling, Paused: z.paused, MaxUnavailable: plan.Budget{Pods: c.Budget},
 	}
@@ -90,7 +107,12 @@ func (v *view) zone(n int, c Config) plan.Zone {
 func (v *view) record(c Config) plan.Hold {
 	h := plan.Hold{Exists: v.hold.version > 0, Own: v.own}
 	for n := range c.Zones {
-		h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: zoneNames[n]})
+		switch made := v.hold.members[n]; {
+		case !c.leaves():
+			h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: zoneNames[n]})
+		case made > 0:
+			h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: uidOf(n, made-1)})
+		}
 	}
 	if !h.Exists {
 		return h
@@ -225,6 +247,10 @@ func (v *view) written(h plan.Hold) lease {
 		if i.Overtook {
 			l.overtook = l.overtook.with(slot)
 		}
+	}
+	for _, m := range h.Members {
+		n := zoneNumber(strings.TrimRight(m.UID, "'"))
+		l.members[n] = uint8(len(m.UID)-len(zoneNames[n])) + 1
 	}
 	l.queue = queueOf(h.Waiting)
 	return l

@@ -64,7 +64,18 @@ type zone struct {
 	current      uint8 // status.currentRevision
 	harmed       bool  // by a decrease that was admitted, until no pod is too many
 	forced       uint8 // the replicas that are forced plus one; zero: none
+	away         absence
+	made         uint8 // how often its StatefulSet was made anew
 }
+
+// absence is how a zone has left the group.
+type absence uint8
+
+const (
+	present    absence = iota
+	orphaned           // its StatefulSet was deleted without its pods
+	unlabelled         // its StatefulSet is outside of the group
+)
 
 type zones [maxZones]zone
 
@@ -75,7 +86,8 @@ type lease struct {
 	operation uint8 // of the holder
 	expired   bool
 	intents   [maxSlots]intent
-	overtook  slots // pods whose intents say so
+	overtook  slots           // pods whose intents say so
+	members   [maxZones]uint8 // zones that are remembered: how often each was made anew, plus one
 	decrease
 	queue
 }
@@ -130,10 +142,26 @@ func ordinalOf(slot int) int { return slot % maxPods }
 // wanted reports whether a zone's users ask for the ordinal.
 func (z *zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
 
+// asked reports whether a zone of the group asks for the ordinal.
+func (z *zones) asked(slot int) bool { return z[zoneOf(slot)].away == present && z.wanted(slot) }
+
+// gone reports whether a zone left with all of its pods: then none of them is missing.
+func (z *zones) gone(zone int, p *pods) bool {
+	if z[zone].away != orphaned {
+		return false
+	}
+	for slot := zone * maxPods; slot < (zone+1)*maxPods; slot++ {
+		if p[slot].exists() {
+			return false
+		}
+	}
+	return true
+}
+
 // anyWanted reports whether users ask for one of some pods.
 func (z *zones) anyWanted(of slots) bool {
 	for slot := range maxSlots {
-		if of.has(slot) && z.wanted(slot) {
+		if of.has(slot) && z.asked(slot) {
 			return true
 		}
 	}
@@ -145,18 +173,40 @@ func (z *zones) anyWanted(of slots) bool {
 func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
 	var set slots
 	for slot, i := range l.intents {
-		if i.born > 0 && !p[slot].exists() && !z.wanted(slot) {
+		if i.born > 0 && !p[slot].exists() && !z.asked(slot) {
 			set = set.with(slot)
 		}
 	}
 	return set
 }
 
+// remembersAway reports whether a zone has left that the hold remembers.
+func (l *lease) remembersAway(z *zones) bool {
+	for n := range z {
+		if z[n].away != present && l.members[n] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// downIn returns the wanted pods that do not serve in a view under a record: who reads it knows
+// of no zone that left unless it is remembered.
+func (l *lease) downIn(p *pods, z *zones) slots {
+	broken := down(p, z)
+	for n := range z {
+		if z[n].away != present && l.members[n] == 0 {
+			broken &^= zoneSlots(n)
+		}
+	}
+	return broken
+}
+
 // down returns the wanted pods that do not serve.
 func down(p *pods, z *zones) slots {
 	var set slots
 	for slot := range p {
-		if z.wanted(slot) && !p[slot].up() {
+		if z.wanted(slot) && !p[slot].up() && !z.gone(zoneOf(slot), p) {
 			set = set.with(slot)
 		}
 	}
@@ -179,13 +229,22 @@ func (c Config) start() world {
 			w.pods[n*maxPods+o] = pod{born: 1, version: 1, revision: at(revisions, o), phase: ready}
 		}
 	}
+	w.lease = c.Restored.lease()
+	if c.leaves() { // what a zone was before it joined is nobody's business here
+		w.lease.version = 1
+		for n := range c.Zones {
+			w.lease.members[n] = 1
+		}
+	}
 	for n := range c.processes() {
 		w.operators[n] = operator{leads: n == 0 || c.Handovers == 0, pods: w.pods, zones: w.zones}
+		if c.leaves() {
+			w.operators[n].known = w.lease
+		}
 		if c.Trickle {
 			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
 		}
 	}
-	w.lease = c.Restored.lease()
 	w.left = accidents{
 		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
 		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance), vetoes: uint8(c.Vetoes),
@@ -229,7 +288,7 @@ func (w *world) reached(c Config) bool {
 // fulfillable reports whether the users ask for something that can be had.
 func (w *world) fulfillable(c Config) bool {
 	for n := range c.Zones {
-		if z := w.zones[n]; z.paused || z.rolling || c.bad(z.revision) {
+		if z := w.zones[n]; z.away != present || z.paused || z.rolling || c.bad(z.revision) {
 			return false
 		}
 	}
