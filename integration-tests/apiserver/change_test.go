@@ -229,7 +229,7 @@ func TestAWholeGroupBornAtOnceIsNotRolled(t *testing.T) {
 	s.settledSoon()
 	s.nothingIsDeleted("of a group that is new")
 	s.wantDeletions()
-	if l := s.witness.now().leases; len(l) > 0 {
-		t.Errorf("a new group has the Lease %q", sortedKeys(l))
+	if err := free(s.witness.now()); err != nil {
+		t.Errorf("a new group: %v", err)
 	}
 }

@@ -81,11 +81,11 @@ var ailments = map[string]struct {
 		},
 		want: func(s *scene) []fact {
 			return []fact{
-				{"scheduler", "default-scheduler", "volume node affinity conflict"},
+				{"scheduler", "default-scheduler", "PersistentVolume's node affinity"},
 				{"claim", "data-zone-a-0", fmt.Sprintf("claim data-zone-a-0 is bound to volume %s, which only nodes with \"kubernetes.io/hostname in (node-of-the-volume)\" can use: there is no such node", s.name)},
 			}
 		},
-		told: "volume node affinity conflict",
+		told: "PersistentVolume's node affinity",
 	},
 	"a crash": {
 		code:  "PodFailing",

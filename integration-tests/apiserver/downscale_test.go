@@ -296,7 +296,7 @@ func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
 		{"zone-a", `{"spec":{"ordinals":{"start":1}}}`, "OrdinalsMoved"},
 	} {
 		_, err := s.world.admin.AppsV1().StatefulSets(s.name).Patch(t.Context(), refused.zone, types.MergePatchType, []byte(refused.change), metav1.PatchOptions{})
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "("+refused.why+" "+refused.zone+")") {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "("+refused.why+" "+refused.zone) {
 			t.Errorf("%s: got %v, want 403 with %s", refused.change, err, refused.why)
 		}
 	}

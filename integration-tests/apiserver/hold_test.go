@@ -17,8 +17,8 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2), zone("zone-c", 2))
-	if leases := s.witness.now().leases; len(leases) > 0 {
-		t.Errorf("before anything is rolled there is %q", sortedKeys(leases))
+	if err := free(s.witness.now()); err != nil {
+		t.Errorf("before anything is rolled: %v", err)
 	}
 	s.changeAll(version(2))
 	s.settledSoon()

@@ -114,8 +114,8 @@ func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
 	if n := len(s.writesOf(s.operator.user, time.Time{})); n > 8 {
 		t.Errorf("it wrote %d times, where there is a status to be told of a group and a budget", n)
 	}
-	if leases := sortedKeys(s.witness.now().leases); len(leases) > 0 {
-		t.Errorf("nothing was to be done, and there is %q", leases)
+	if err := free(s.witness.now()); err != nil {
+		t.Errorf("nothing was to be done: %v", err)
 	}
 	for name, pod := range s.witness.now().pods {
 		if pod.UID != pods[name].UID {

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 	}
 	e.settled()
 	e.grants("zone-a-0")
-	e.awaitDeletion("zone-a-0")
+	e.hasEvicted("zone-a-0")
 	e.eventually("zone-b, which asks on, has a place in the queue", func(now present) error {
 		if err := e.evicts(t.Context(), "zone-b-0", nil); err == nil {
 			t.Fatal("zone-b-0 is evicted while zone-a-0 is away")
@@ -35,7 +36,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 		return nil
 	})
 	e.grants("zone-a-1")
-	e.awaitDeletion("zone-a-1")
+	e.hasEvicted("zone-a-1")
 	e.opens("zone-a-0")
 	e.eventually("zone-a lets the other zone go first", func(present) error {
 		err := e.evicts(t.Context(), "zone-a-2", nil)
@@ -49,8 +50,19 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 	})
 	e.opens("zone-a-1")
 	e.eventually("the turn of zone-b comes", func(present) error { return e.evicts(t.Context(), "zone-b-0", nil) })
-	e.awaitDeletion("zone-b-0")
+	e.hasEvicted("zone-b-0")
 	e.settled()
+}
+
+// hasEvicted waits until a pod that served was evicted.
+func (e *drainable) hasEvicted(pod string) {
+	e.t.Helper()
+	e.eventually(pod+" was evicted", func(present) error {
+		if all := e.evicted(); !slices.Contains(all, pod) {
+			return fmt.Errorf("evicted were %q", all)
+		}
+		return nil
+	})
 }
 
 // grants asks that a pod is evicted as soon as both operators know what went before.

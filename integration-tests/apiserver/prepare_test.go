@@ -309,8 +309,8 @@ func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
 	if all := s.calls(); len(all) > 0 {
 		t.Errorf("pods were asked: %v", all)
 	}
-	if names := sortedKeys(s.witness.now().leases); slices.Contains(names, "lockstep-group-store") {
-		t.Errorf("there is a Lease: %q", names)
+	if err := free(s.witness.now()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -140,7 +139,7 @@ func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 			t.Parallel()
 			s := managed(t)
 			s.create(zone("zone-a", 2), zone("zone-b", 1))
-			s.restoreLease(t.Context(), noted)
+			s.restoreLease(noted)
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "HoldRestored", "zone-a")
 			s.settled()
@@ -148,17 +147,11 @@ func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// restoreLease creates the Lease of the group as it was in another cluster.
-func (s *scene) restoreLease(ctx context.Context, noted string) {
+// restoreLease makes the Lease of the group what it was in another cluster.
+func (s *scene) restoreLease(noted string) {
 	s.t.Helper()
-	_, err := s.world.admin.CoordinationV1().Leases(s.name).Create(ctx, &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "lockstep-group-" + defaultGroup, Labels: map[string]string{holdLabel: "group"},
-			Annotations: map[string]string{groupAnnotation: defaultGroup, intentsAnnotation: noted},
-		},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("rollout/zone-a"), LeaseDurationSeconds: new(int32(60))},
-	}, createOptions)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.lease("lockstep-group-" + defaultGroup)
+	s.editLease(func(l *coordinationv1.Lease) {
+		l.Annotations[intentsAnnotation], l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = noted, new("rollout/zone-a"), new(int32(60))
+	})
 }

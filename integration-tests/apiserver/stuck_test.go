@@ -161,12 +161,14 @@ var notPlights = map[string][]string{
 	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {
 		"CacheBehind", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
-	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":          {"ReportContested", "ReportFailed", "PodNotTold"},
-	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods":  {"TooManyIntents"},
-	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                               {"EmptyGroupName"},
-	"it stands in the way of other zones, which say OtherZoneNotWhole":                {"ZoneDeleting", "ZoneShrinking"},
-	"the API server refuses such an object":                                           {"ReplicasOutOfRange"},
-	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has": {"BudgetsUnread"},
+	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},
+	"TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole and its neighbours have it": {"ZoneLeftGroup"},
+	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotTold"},
+	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods":         {"TooManyIntents"},
+	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                                      {"EmptyGroupName"},
+	"it stands in the way of other zones, which say OtherZoneNotWhole":                       {"ZoneDeleting", "ZoneShrinking"},
+	"the API server refuses such an object":                                                  {"ReplicasOutOfRange"},
+	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":        {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
 }
 

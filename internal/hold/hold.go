@@ -45,7 +45,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	deeds := plan.Only[plan.DeletePod](steps)
 	decrease, changes := nextDecrease(s.Hold, steps)
 	switch {
-	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || forgetsZones(steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || needsReadForZones(s, steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
 		return Decision{Need: Look}
 	case len(deeds) > 0:
 		decision := decideDeletes(s, deeds, decrease)
@@ -71,11 +71,12 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	return Decision{}
 }
 
-// forgetsZones reports whether zones that left the group are forgotten: only a live read
-// shows that none of their pods is left.
-func forgetsZones(steps []plan.Action) bool {
+// needsReadForZones reports whether caches do not suffice to note zones. Only a live read shows
+// that a zone which left has no pods any more, and what a Lease that is made has to say: there
+// may be one that the caches do not show, and the predecessor has kept times of downscales.
+func needsReadForZones(s *plan.Snapshot, steps []plan.Action) bool {
 	for _, step := range plan.Only[plan.NoteZones](steps) {
-		if len(step.Gone) > 0 {
+		if len(step.Gone) > 0 || !s.Hold.Exists {
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ func Confirms(view, looked Snapshot, steps []Action) bool {
 		view.Hold = looked.Hold
 	}
 	view.Hold = withoutEnded(view.Hold, steps)
-	view.Left = withoutGone(view.Left, steps)
+	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)
 	proposed := takedowns(Group(view))
 	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
 }
@@ -39,12 +39,19 @@ func withoutEnded(h Hold, steps []Action) Hold {
 	return h
 }
 
-// withoutGone returns the zones that left the group without those that a plan forgets.
-func withoutGone(left []LeftZone, steps []Action) []LeftZone {
+// withoutGone returns the zones that left the group without those that a plan forgets, whose
+// pods are strays from then on.
+func withoutGone(left []LeftZone, strays []Pod, steps []Action) (kept []LeftZone, with []Pod) {
 	forgotten := Only[NoteZones](steps)
-	return slices.DeleteFunc(slices.Clone(left), func(z LeftZone) bool {
-		return slices.ContainsFunc(forgotten, func(a NoteZones) bool { return slices.Contains(a.Gone, z.Name) })
-	})
+	with = slices.Clone(strays)
+	for _, z := range left {
+		if slices.ContainsFunc(forgotten, func(a NoteZones) bool { return slices.Contains(a.Gone, z.Name) }) {
+			with = append(with, z.Pods...)
+		} else {
+			kept = append(kept, z)
+		}
+	}
+	return kept, with
 }
 
 // takedowns returns the UIDs of the pods that a plan takes down although they serve.

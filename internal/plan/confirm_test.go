@@ -13,6 +13,7 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const whole = outdated + " zone-b-0 ready@2\n"
 	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	const moved = "hold rollout/zone-c\n noted zone-c-0 uid=former version=5\nrelabelled zone-c rev=2\n zone-c-0 ready@2\n"
 	const restored = "hold rollout/zone-b\n noted zone-b-1 uid=former version=999\n"
 	const shrinking = "hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted uid=former version=999 since=1h\n"
 	for sentence, tc := range map[string]struct {
@@ -27,6 +28,7 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 		"a takedown that a note of before a restore was in the way of":      {restored + whole, restored + whole, true},
 		"a takedown that a downscale of before a restore was in the way of": {shrinking + whole, shrinking + whole, true},
 		"a takedown that a zone which has gone was in the way of":           {"deleted zone-c\n" + whole, "deleted zone-c\n" + whole, true},
+		"a takedown that a pod of a zone which moved was in the way of":     {moved + whole, moved + whole, true},
 		"not one that a zone which left since is in the way of":             {whole, "orphaned zone-c\n zone-c-0 ready@1\n" + whole, false},
 		"not one that a grant is in the way of since":                       {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
 		"not beside one grant that is over and one that not":                {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},

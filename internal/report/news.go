@@ -168,8 +168,8 @@ const (
 // patienceFor returns how long a wait must have been reported before it becomes an Event.
 func patienceFor(code reason.Code) time.Duration {
 	switch {
-	case code == reason.InvariantViolated:
-		return 0 // lockstep refused to carry out its plan, and does not try again until something changes
+	case code == reason.InvariantViolated, code == reason.ClusterRestored:
+		return 0 // lockstep does not try again until something changes, or ends
 	case lasting(code):
 		return noticeable
 	}

@@ -15,7 +15,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		"intent written after the delete":                    {Rules{NotedLate: true}, "NotedFirst", 0},
 		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 371},
 		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 92},
-		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "WithinBudget", 381},
+		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "RestIsWhole", 500},
 		"timers that do not ring":                            {Rules{Sleepy: true}, "Progress", 0},
 		"looks without a reason":                             {Rules{Restless: true}, "Rests", 0},
 		"steady clocks that go at three times the true pace": {Rules{HastyClocks: true}, "NotedFirst", 71},
