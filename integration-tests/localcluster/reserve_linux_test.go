@@ -12,16 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
+// reserveAnyPort reserves a free port. As when a cluster starts, it takes another one if a
+// program of another test was faster.
+func reserveAnyPort(t *testing.T) (ports []int, release func()) {
+	t.Helper()
+	for {
+		ports, err := freePorts(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, err := reserve(ports[0])
+		if err == nil {
+			return ports, release
+		}
+		if !portTaken(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
 	t.Parallel()
-	ports, err := freePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	release, err := reserve(ports[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports, release := reserveAnyPort(t)
 	t.Cleanup(release)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	for range 2 { // as a program does that is started again
