@@ -48,17 +48,28 @@ func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision h
 	return a
 }
 
-// podNamed finds a pod in the zones of the group.
+// podNamed finds a pod in the zones of the group, and in those that left it.
 func (v *view) podNamed(name string) (*zone, plan.Pod) {
 	for i := range v.zones {
-		z := &v.zones[i]
-		for j := range z.Pods {
-			if z.Pods[j].Name == name {
-				return z, z.Pods[j]
-			}
+		if p, found := podIn(v.zones[i].Pods, name); found {
+			return &v.zones[i], p
+		}
+	}
+	for i := range v.Left {
+		if p, found := podIn(v.Left[i].Pods, name); found {
+			return &zone{Zone: v.Left[i].Zone}, p
 		}
 	}
 	return &zone{}, plan.Pod{}
+}
+
+func podIn(pods []plan.Pod, name string) (plan.Pod, bool) {
+	for i := range pods {
+		if pods[i].Name == name {
+			return pods[i], true
+		}
+	}
+	return plan.Pod{}, false
 }
 
 // byPartition reports whether partitions count for the pod.

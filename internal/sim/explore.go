@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -55,6 +56,10 @@ func Explore(c Config, r Rules) (Report, error) {
 	return e.report(), nil
 }
 
+// errTooLarge says that a world has more states than were to be visited. Those that were are
+// judged.
+var errTooLarge = errors.New("explore")
+
 type explorer struct {
 	config Config
 	rules  Rules
@@ -98,7 +103,7 @@ func (e *explorer) run() error {
 			now[i] = nil // not needed any more
 		}
 		if e.config.MaxStates > 0 && len(e.index) > e.config.MaxStates {
-			return fmt.Errorf("explore: more than %d states at depth %d", e.config.MaxStates, e.depth)
+			return fmt.Errorf("%w: more than %d states at depth %d", errTooLarge, e.config.MaxStates, e.depth)
 		}
 		if now, next = next, nil; len(now) > 0 {
 			e.depth++

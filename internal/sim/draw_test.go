@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Worlds that were drawn from seeds, as many and as large as the environment says:
+// LOCKSTEP_WORLDS of at most LOCKSTEP_STATES states, from LOCKSTEP_SEED on.
+func TestExploreDrawnWorlds(t *testing.T) {
+	worlds, most, seed := number64(t, "LOCKSTEP_WORLDS", 12), number64(t, "LOCKSTEP_STATES", 20_000), uint64(time.Now().UnixNano())
+	if os.Getenv("LOCKSTEP_EXPLORE") == "full" {
+		worlds, most = number64(t, "LOCKSTEP_WORLDS", 200), number64(t, "LOCKSTEP_STATES", 1_000_000)
+	}
+	seed = number64(t, "LOCKSTEP_SEED", seed%1_000_000)
+	whole, states := 0, 0
+	for n := range worlds {
+		config := Draw(seed + n)
+		config.MaxStates = int(most)
+		report, err := Explore(config, Rules{})
+		states += report.States
+		switch {
+		case err == nil:
+			whole++
+		case !errors.Is(err, errTooLarge):
+			t.Fatalf("LOCKSTEP_SEED=%d: %v: %v", seed+n, config, err)
+		}
+		if report.Broken != nil {
+			t.Fatalf("LOCKSTEP_SEED=%d: %v\n%v", seed+n, config, report.Broken)
+		}
+	}
+	t.Logf("LOCKSTEP_SEED=%d: %d worlds, %d of them whole, %d states", seed, worlds, whole, states)
+}
+
+func number64(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func TestDrawnWorldsAreWithinBounds(t *testing.T) {
+	for seed := range uint64(10_000) {
+		if err := Draw(seed).validate(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
