@@ -54,7 +54,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	}
 	s := newScene(t)
 	s.operate("http://127.0.0.1:1") // where nobody is
-	p := s.scrape()
+	p := s.scrape("")
 	s.settle()
 	s.ail()
 	c := s.caller()

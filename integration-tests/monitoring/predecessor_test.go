@@ -53,7 +53,7 @@ func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
 	asked(t)
 	s := newScene(t)
 	s.operate("http://127.0.0.1:1") // where nobody is
-	p := s.scrape()
+	p := s.scrape(withNative)
 	s.settle()
 	s.ail()
 	s.addGroup(groupIdle, func(int, *appsv1.StatefulSet) {})

@@ -16,14 +16,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// prometheus is a real one that scrapes the operator every second. It has classic histograms, and native ones made
-// of them.
+// prometheus is a real one that scrapes the operator every second.
 type prometheus struct {
 	*scene
 	url string
 }
 
-func (s *scene) scrape() *prometheus {
+// withNative lets Prometheus make native histograms of the classic ones and keep both. The exemplars are then those of
+// the native ones.
+const withNative = `
+    always_scrape_classic_histograms: true
+    convert_classic_histograms_to_nhcb: true`
+
+// scrape runs Prometheus. The settings are further lines of the job that scrapes.
+func (s *scene) scrape(settings string) *prometheus {
 	s.Helper()
 	folder := s.TempDir()
 	writeRules(s.T, filepath.Join(folder, "rules.yaml"), append(rulesOf(s.T, "alerts.yaml"), rulesOf(s.T, "predecessor.yaml")...))
@@ -35,13 +41,11 @@ global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
 scrape_configs:
   - job_name: lockstep
-    honor_labels: true
-    always_scrape_classic_histograms: true
-    convert_classic_histograms_to_nhcb: true
+    honor_labels: true%s
     static_configs:
       - targets: [%q]
         labels: {cluster: here, namespace: %s, pod: lockstep-0}
-`, operator.Host, home))
+`, settings, operator.Host, home))
 	log, err := os.Create(filepath.Join(folder, "log"))
 	s.must(err)
 	s.Cleanup(func() {
