@@ -145,7 +145,7 @@ func (a *admission) attempt() {
 			a.refuse(v.Because)
 			return
 		case v.Note.None() && !v.Dated:
-			a.answer(answer{yes: true, shown: byLook(live)})
+			a.answer(answer{yes: true, shown: byLook(a.g, live)})
 			return
 		}
 		record := hold.Admit(live, v, a.ask.Zone)
@@ -155,7 +155,7 @@ func (a *admission) attempt() {
 			case reason.ClassOf(err) == reason.Moved:
 				a.attempt()
 			default:
-				a.answer(answer{yes: err == nil, shown: byLook(live), since: v.Note.Since})
+				a.answer(answer{yes: err == nil, shown: byLook(a.g, live), since: v.Note.Since})
 			}
 		})
 	})

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -24,8 +25,11 @@ func (w *walk) sync(g *group, n int) {
 // are OnDelete, so it replaces nobody.
 func (w *walk) control(g *group, n int) {
 	z := g.zones[n]
+	if z.away == orphaned {
+		return
+	}
 	if counting := w.counting(g, n); !z.Observed || z.Counting != counting || z.UpdateRevision != z.template {
-		w.putZone(g, n, func(z *zone) { z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting })
+		w.putZone(g, n, func(z *zone) { z.observe(counting) })
 		z = g.zones[n]
 	}
 	for ordinal := mostPods - 1; ordinal >= 0; ordinal-- {
@@ -38,11 +42,18 @@ func (w *walk) control(g *group, n int) {
 	}
 }
 
+// observe writes the status of a zone. The first one says that the pods were of the revision
+// that there is.
+func (z *zone) observe(counting bool) {
+	z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting
+	z.CurrentRevision = cmp.Or(z.CurrentRevision, z.template)
+}
+
 // counting reports whether the status names two revisions and does not say yet that every
 // pod is Ready at the newer one.
 func (w *walk) counting(g *group, n int) bool {
 	z := g.zones[n]
-	if z.CurrentRevision == z.template {
+	if z.CurrentRevision == z.template || z.CurrentRevision == "" {
 		return false
 	}
 	for ordinal := range z.Replicas {

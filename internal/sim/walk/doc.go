@@ -42,13 +42,19 @@
 //   - TooSoon, where all clocks are true: downscales of two zones lie as far apart as they
 //     ask for;
 //   - Progress: when faults have ended, every group gets to its goal and stays there: all
-//     templates rolled out, all wishes of users fulfilled, nothing held;
+//     templates rolled out, all wishes of users fulfilled, nothing held, and every zone
+//     remembered;
 //   - Rests: nobody writes there any more, and no schedule goes on for ever;
 //   - NothingRestored: no note is taken for one of before a restore, however late caches are.
 //
+// Zones leave their group for a while: a StatefulSet is deleted without its pods and applied
+// again, or loses its label. Until it is back, the fall of a pod of it counts as long as the
+// Lease remembers the zone; nobody evicts pods of a zone that is not remembered.
+//
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
-// budgets by partitions, zones that are made, deleted or moved, other update strategies,
-// Leases that cannot be read. The explorer has some of these.
+// budgets by partitions, zones that are new or never come back, pods that a StatefulSet has not
+// adopted yet, other update strategies, Leases that cannot be read. The explorer has some of
+// these.
 //
 // Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock, and lots
 // are drawn from the seed alone.

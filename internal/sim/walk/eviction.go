@@ -52,7 +52,7 @@ type granting struct {
 func (p *process) evict(g *group, b bound, done func(answer)) {
 	e := &granting{process: p, g: g, bound: b, done: done, leave: func() {}}
 	known := p.sights[g.no].pods[b.zone][b.ordinal]
-	if known == nil || known.UID != b.uid {
+	if known == nil || known.UID != b.uid || p.knowsAway(g, b.zone) {
 		e.answer(answer{})
 		return
 	}
@@ -116,7 +116,7 @@ func (e *granting) attempt() {
 		}
 		e.looked(e.g, live)
 		permit, decision := e.decideGrant(live)
-		e.decide(live, permit, decision, byLook(live))
+		e.decide(live, permit, decision, byLook(e.g, live))
 	})
 }
 

@@ -20,6 +20,7 @@ func (w *walk) mend() {
 	}
 	for _, g := range w.groups {
 		w.giveBack(g)
+		w.returns(g)
 		for n := range g.zones {
 			w.repair(g, n)
 			w.resume(g, n)
@@ -73,6 +74,9 @@ func (g *group) unfinished() string {
 		return "somebody still asks"
 	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Decrease.None()):
 		return (*spelled)(g.lease).String()
+	}
+	if !g.remembersAll() {
+		return "not all zones are remembered"
 	}
 	for n, z := range g.zones {
 		switch {

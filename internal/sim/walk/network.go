@@ -148,87 +148,180 @@ func (p *process) look(g *group, withLease bool, done func(plan.Snapshot, error)
 	})
 }
 
-// listed is the answer of a list: at a version, the zones or the pods of one zone.
+// listed is the answer of a list: at a version, the zones of the group or the pods of a zone.
 type listed struct {
 	at    plan.Version
 	zones []plan.Zone
 	pods  []plan.Pod
 }
 
+// lookUnder reads a group under a record of its hold that is known. A look begins anew if it
+// shows a group as it never was, but not for ever.
 func (p *process) lookUnder(g *group, held plan.Hold, done func(plan.Snapshot, error)) {
-	s := plan.Snapshot{Key: g.key, Live: true, Hold: held, Budgets: g.budgets}
-	pods := make([]listed, len(g.zones))
+	reads := 0
+	var read func()
+	read = func() {
+		if reads++; reads > readsAnew {
+			done(plan.Snapshot{}, errLost)
+			return
+		}
+		l := &look{process: p, g: g, done: done, anew: read}
+		l.seen = plan.Snapshot{Key: g.key, Live: true, Hold: held, Budgets: g.budgets}
+		l.readGroup()
+	}
+	read()
+}
+
+// look is a live read of a group.
+type look struct {
+	*process
+	g    *group
+	seen plan.Snapshot
+	done func(plan.Snapshot, error)
+	anew func()
+}
+
+func (l *look) fail(err error) { l.done(plan.Snapshot{}, err) }
+
+// readGroup lists zones and pods in any order unless a decrease is noted.
+func (l *look) readGroup() {
+	pods := make([]listed, len(l.g.zones))
 	var failed error
-	left := len(g.zones) + 1
-	finish := func() {
-		if left--; left > 0 {
-			return
+	left := len(pods) + 1
+	finish := func(err error) {
+		failed = errors.Join(failed, err)
+		switch left--; {
+		case left > 0:
+		case failed != nil:
+			l.fail(failed)
+		default:
+			l.putTogether(pods)
+			l.readLeft(l.schedule.Rules.absent(l.seen))
 		}
-		if failed != nil {
-			done(plan.Snapshot{}, failed)
-			return
-		}
-		for n, l := range pods {
-			s.Zones[n].Pods, s.Zones[n].PodsAt = l.pods, l.at
-			if n == 0 || l.at < s.PodsAt {
-				s.PodsAt = l.at
-			}
-		}
-		s.Now = p.wallNow()
-		p.confirm(g, s, done)
 	}
 	listPods := func() {
-		for n := range g.zones {
-			send(p, func() (listed, error) { return listed{at: p.version, pods: present(g.pods[n])}, nil }, func(l listed, err error) {
-				pods[n], failed = l, errors.Join(failed, err)
-				finish()
+		for n := range pods {
+			l.listPods(n, func(answer listed, err error) {
+				pods[n] = answer
+				finish(err)
 			})
 		}
 	}
-	inOrder := !held.Decrease.None()
+	inOrder := !l.seen.Hold.Decrease.None()
 	if !inOrder {
 		listPods()
 	}
-	send(p, func() (listed, error) { return listed{at: p.version, zones: g.sets()}, nil }, func(l listed, err error) {
-		s.Zones, s.ZonesAt, failed = l.zones, l.at, errors.Join(failed, err)
-		if err != nil {
-			s.Zones = make([]plan.Zone, len(g.zones))
-		}
+	l.listZones(func(answer listed, err error) {
+		l.seen.Zones, l.seen.ZonesAt = answer.zones, answer.at
 		if inOrder {
 			listPods()
 		}
-		finish()
+		finish(err)
+	})
+}
+
+func (l *look) listPods(n int, done func(listed, error)) {
+	send(l.process, func() (listed, error) { return listed{at: l.version, pods: present(l.g.pods[n])}, nil }, done)
+}
+
+func (l *look) listZones(done func(listed, error)) {
+	send(l.process, func() (listed, error) { return listed{at: l.version, zones: l.g.sets()}, nil }, done)
+}
+
+// putTogether gives each zone that was listed its pods.
+func (l *look) putTogether(pods []listed) {
+	for i := range l.seen.Zones {
+		z := &l.seen.Zones[i]
+		of := pods[zoneNumber(z.Name)]
+		z.Pods, z.PodsAt = of.pods, of.at
+		if i == 0 || of.at < l.seen.PodsAt {
+			l.seen.PodsAt = of.at
+		}
+	}
+}
+
+// readLeft reads the zones that left, each before its pods. The look begins anew if one of
+// them is back.
+func (l *look) readLeft(members []plan.Member) {
+	if len(members) == 0 {
+		l.readStrays()
+		return
+	}
+	m := members[0]
+	n := zoneNumber(m.Zone)
+	send(l.process, func() (zone, error) { return *l.g.zones[n], nil }, func(z zone, err error) {
+		switch {
+		case err != nil:
+			l.fail(err)
+			return
+		case z.away == inGroup:
+			l.anew()
+			return
+		}
+		l.listPods(n, func(answer listed, err error) {
+			if err != nil {
+				l.fail(err)
+				return
+			}
+			z.Pods, z.PodsAt = answer.pods, answer.at
+			l.seen.Left = append(l.seen.Left, leftZone(m, z.away, z.Zone))
+			l.readLeft(members[1:])
+		})
+	})
+}
+
+// readStrays reads the noted pods that belong to no zone of the look.
+func (l *look) readStrays() {
+	if len(strays(l.seen, l.g.pod)) == 0 {
+		l.confirm()
+		return
+	}
+	send(l.process, func() ([]plan.Pod, error) { return strays(l.seen, l.g.pod), nil }, func(pods []plan.Pod, err error) {
+		if err != nil {
+			l.fail(err)
+			return
+		}
+		l.seen.Strays = pods
+		l.confirm()
 	})
 }
 
 // confirm lists the zones once more if the look rests on their not asking for a pod that was
 // deleted. The look begins anew if they ask for it by now.
-func (p *process) confirm(g *group, s plan.Snapshot, done func(plan.Snapshot, error)) {
-	deleted := s.DeletedAndUnwanted()
+func (l *look) confirm() {
+	l.seen.Now = l.wallNow()
+	if l.seen.PodsAt == 0 { // no zone was listed; what was read by name is current
+		l.seen.PodsAt = ^plan.Version(0)
+	}
+	deleted := l.seen.DeletedAndUnwanted()
 	if len(deleted) == 0 {
-		done(s, nil)
+		l.done(l.seen, nil)
 		return
 	}
-	send(p, func() (listed, error) { return listed{zones: g.sets()}, nil }, func(l listed, err error) {
-		wanted := slices.ContainsFunc(l.zones, func(z plan.Zone) bool {
+	l.listZones(func(answer listed, err error) {
+		wanted := slices.ContainsFunc(answer.zones, func(z plan.Zone) bool {
 			return slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
 		})
 		switch {
 		case err != nil:
-			done(plan.Snapshot{}, err)
+			l.fail(err)
 		case wanted:
-			p.lookUnder(g, s.Hold, done)
+			l.anew()
 		default:
-			done(s, nil)
+			l.done(l.seen, nil)
 		}
 	})
 }
 
-// sets returns the zones as they are now, without their pods.
+// sets returns the zones of the group as they are now, without their pods.
 func (g *group) sets() []plan.Zone {
-	all := make([]plan.Zone, len(g.zones))
-	for n, z := range g.zones {
-		all[n] = z.Zone
+	var all []plan.Zone
+	for _, z := range g.zones {
+		if z.away == inGroup {
+			all = append(all, z.Zone)
+		}
 	}
 	return all
 }
+
+func (g *group) pod(zone, ordinal int) *plan.Pod { return g.pods[zone][ordinal] }

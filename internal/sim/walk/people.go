@@ -29,6 +29,10 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 		g.asking--
 		return
 	}
+	if z.away != inGroup { // it is no zone of the group that shrinks
+		w.after(w.between(asksAgain, asksAgain+time.Second), func() { w.askToShrink(g, n, to, wish) })
+		return
+	}
 	began := w.now
 	ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
 	w.call(func(p *process, done func(answer)) { p.admit(g, ask, done) }, func(a answer) {

@@ -38,7 +38,8 @@ type watch struct {
 type sight struct {
 	pods   [][]*plan.Pod
 	zones  []plan.Zone // with those pods, or with none since they have changed
-	shown  []plan.Zone // a copy for snapshots; nil since something has changed
+	away   []absence   // of these
+	shown  []plan.Zone // a copy for snapshots, of those in the group; nil since something has changed
 	cached *plan.Hold  // the Lease as its watch shows it
 	known  reply
 	grants map[grant]time.Duration // since when it has known of them, by its steady clock
@@ -70,7 +71,7 @@ func (p *process) begin(shown [kinds]int) {
 	p.sights = p.sights[:0]
 	for _, g := range p.groups {
 		p.sights = append(p.sights, &sight{
-			zones: make([]plan.Zone, len(g.zones)), pods: emptyPods(len(g.zones)),
+			zones: make([]plan.Zone, len(g.zones)), away: make([]absence, len(g.zones)), pods: emptyPods(len(g.zones)),
 			served: nothingServed(g), grants: map[grant]time.Duration{},
 		})
 	}
@@ -143,7 +144,7 @@ func (p *process) follow(k kind, to int) {
 			s.zones[c.zone].Pods, s.shown = nil, nil
 		case ofZones:
 			pods := s.zones[c.zone].Pods
-			s.zones[c.zone], s.shown = *c.set, nil
+			s.zones[c.zone], s.away[c.zone], s.shown = *c.set, c.away, nil
 			s.zones[c.zone].Pods = pods
 		case ofLeases:
 			s.cached = c.lease
@@ -188,10 +189,23 @@ func (s *served) allPods(at plan.Version) {
 // with returns what was shown once a live look was, too.
 func (s served) with(look plan.Snapshot) served {
 	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
-	for n, z := range look.Zones {
-		next.pods[n] = max(next.pods[n], z.PodsAt)
+	for n := range next.pods {
+		next.pods[n] = max(next.pods[n], podsAt(look, n))
 	}
 	return next
+}
+
+// podsAt returns when a look listed the pods of a zone.
+func podsAt(look plan.Snapshot, n int) plan.Version {
+	if z, present := look.Zone(zoneNames[n]); present {
+		return z.PodsAt
+	}
+	for _, z := range look.Left {
+		if z.Name == zoneNames[n] {
+			return z.PodsAt
+		}
+	}
+	return 0
 }
 
 // shown is what the API server has shown this life of a group so far.
@@ -207,8 +221,8 @@ func (p *process) answered(g *group, s served) served {
 }
 
 // byLook is what a live look alone has shown.
-func byLook(look plan.Snapshot) served {
-	return served{answered: make([]plan.Version, len(look.Zones)), pods: make([]plan.Version, len(look.Zones))}.with(look)
+func byLook(g *group, look plan.Snapshot) served {
+	return nothingServed(g).with(look)
 }
 
 // byCaches is what the caches alone have shown.
@@ -228,10 +242,16 @@ func (p *process) looked(g *group, live plan.Snapshot) {
 
 // cached returns a group as the caches show it.
 func (p *process) cached(g *group) plan.Snapshot {
-	return plan.Snapshot{
+	s := plan.Snapshot{
 		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets, Zones: p.sights[g.no].snapshot(),
 		ZonesAt: p.watches[ofZones].version, PodsAt: p.watches[ofPods].version,
 	}
+	for _, m := range p.schedule.Rules.absent(s) {
+		n := zoneNumber(m.Zone)
+		s.Left = append(s.Left, leftZone(m, p.sights[g.no].away[n], p.sights[g.no].zones[n]))
+	}
+	s.Strays = strays(s, func(zone, ordinal int) *plan.Pod { return p.sights[g.no].pods[zone][ordinal] })
+	return s
 }
 
 // snapshot returns the zones as they are known. Whoever plans leaves them as they are,
@@ -245,7 +265,12 @@ func (s *sight) snapshot() []plan.Zone {
 			z.Pods = present(s.pods[n])
 		}
 	}
-	s.shown = slices.Clone(s.zones)
+	s.shown = make([]plan.Zone, 0, len(s.zones))
+	for n, z := range s.zones {
+		if s.away[n] == inGroup {
+			s.shown = append(s.shown, z)
+		}
+	}
 	return s.shown
 }
 

@@ -287,7 +287,7 @@ func (r *round) writeHold(done func(error)) {
 }
 
 func (r *round) touch(i plan.Intent) request {
-	n, ordinal := r.g.place(i.Zone, i.Pod)
+	n, ordinal := place(i.Zone, i.Pod)
 	return func(done func(error)) {
 		r.sendWrite(func() bool { return r.touchPod(r.g, n, ordinal, i) }, func(err error) {
 			if err == nil {
@@ -299,7 +299,7 @@ func (r *round) touch(i plan.Intent) request {
 }
 
 func (r *round) delete(a plan.DeletePod) request {
-	n, ordinal := r.g.place(a.Zone, a.Pod)
+	n, ordinal := place(a.Zone, a.Pod)
 	return func(done func(error)) {
 		asked := takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.knows()}
 		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
@@ -312,7 +312,7 @@ func (r *round) delete(a plan.DeletePod) request {
 }
 
 func (r *round) resize(a plan.SetReplicas) request {
-	n := r.g.zoneNumber(a.Zone)
+	n := zoneNumber(a.Zone)
 	return func(done func(error)) {
 		asked := decrease{by: r.name, version: a.Version, to: a.To, shown: r.knows()}
 		r.write(n, func() bool { return r.setReplicas(r.g, n, asked) })(done)
@@ -324,7 +324,7 @@ func (r *round) resize(a plan.SetReplicas) request {
 func (r *round) knows() served { return r.answered(r.g, r.shown) }
 
 func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
-	n := r.g.zoneNumber(name)
+	n := zoneNumber(name)
 	return r.write(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
 }
 

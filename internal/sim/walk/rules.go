@@ -10,5 +10,6 @@ type Rules struct {
 	Unconfirmed   bool // caches are not asked again after a look
 	Sleepy        bool // no timer rings
 	Restless      bool // whoever has no reason to look again does
+	Blind         bool // zones that left are not looked for
 	HastyClocks   bool // steady clocks go at three times the pace
 }

@@ -58,6 +58,8 @@ const (
 	Force    // Value replicas, or none any more
 	Evict    // the pod with ordinal Value
 	Maintain // the hold is taken by hand
+	Orphan   // the StatefulSet is deleted without its pods, and applied again
+	Unlabel  // the label of the group is taken off, and put back
 	Crash
 	Loss
 	Churn
@@ -75,7 +77,8 @@ const firstFault = Crash
 
 var kindNames = [...]string{
 	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Resize: "resize past admission",
-	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand", Crash: "crash of a pod",
+	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand",
+	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group taken off", Crash: "crash of a pod",
 	Loss: "pod deleted by somebody else", Churn: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
 	Lead: "leadership moves", Stick: "stuck watch", Network: "bad network", Slow: "slow controllers and kubelets", Clock: "clock jumps",
 }
@@ -87,7 +90,7 @@ func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
 func (s Step) what() string {
 	text := kindNames[s.Kind] + momentNames[s.Waits]
 	switch s.Kind {
-	case Template, BadTemplate, Pause, Resize, Shrink, Force, Evict, Crash, Loss, Churn:
+	case Template, BadTemplate, Pause, Resize, Shrink, Force, Evict, Orphan, Unlabel, Crash, Loss, Churn:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
 	case Maintain:
 		text += fmt.Sprintf(" of group %d", s.Group)
@@ -113,7 +116,7 @@ const (
 
 // Draw makes the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	d := drawing{rand.New(rand.NewPCG(seed, 1))}
+	d, absences := drawing{rand.New(rand.NewPCG(seed, 1))}, drawing{rand.New(rand.NewPCG(seed, 3))}
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
 	groups := 2 + d.IntN(4)
 	if seed%crowdedOnce == 0 {
@@ -126,6 +129,7 @@ func Draw(seed uint64) Schedule {
 	for range 2 + d.IntN(3) {
 		at += time.Hour + d.between(0, 20*time.Hour)
 		s.Steps = append(s.Steps, d.burst(&s, at)...)
+		s.Steps = append(s.Steps, absences.leaves(&s, at)...)
 	}
 	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s.Ends = at + longestBurst
@@ -170,6 +174,25 @@ func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	}
 	for range (2 + d.IntN(8)) * (1 + len(s.Groups)/6) {
 		steps = append(steps, d.fault(s, at+d.between(0, wide)))
+	}
+	return steps
+}
+
+// leaves lets zones of some groups leave for a while.
+func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	for g := range s.Groups {
+		for range d.IntN(3) {
+			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Orphan, Unlabel}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones)}
+			step.Lasts = d.between(0, 10*time.Second)
+			if d.IntN(2) == 0 {
+				step.Lasts = d.between(0, 10*time.Minute)
+			}
+			if d.IntN(2) == 0 {
+				step.Waits = 1 + moment(d.IntN(int(moments)-1))
+			}
+			steps = append(steps, step)
+		}
 	}
 	return steps
 }

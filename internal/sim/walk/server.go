@@ -36,6 +36,7 @@ type change struct {
 	ordinal int
 	pod     *plan.Pod  // nil for a pod that is gone
 	set     *plan.Zone // of zones
+	away    absence    // of zones
 	lease   *plan.Hold // nil for a Lease that is gone
 }
 
@@ -61,6 +62,7 @@ type group struct {
 type zone struct {
 	plan.Zone
 	template string
+	away     absence
 }
 
 // mostPods is how many ordinals there are of each zone.
@@ -89,7 +91,7 @@ func (s *server) putZone(g *group, n int, changed func(*zone)) {
 	changed(&z)
 	z.Version = s.next()
 	g.zones[n] = &z
-	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z.Zone})
+	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z.Zone, away: z.away})
 }
 
 // respec is putZone for what changes the spec.
@@ -148,25 +150,31 @@ func (s *server) removeLease(g *group, record plan.Hold) bool {
 	return true
 }
 
-// place returns where a pod of the group is stored.
-func (g *group) place(zone, pod string) (n, ordinal int) {
+// place returns where a pod of a zone is stored.
+func place(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
 	if !ok || ordinal >= mostPods {
 		panic("walk: the planner made up pod " + pod)
 	}
-	return g.zoneNumber(zone), ordinal
+	return zoneNumber(zone), ordinal
 }
 
-func (g *group) zoneNumber(name string) int {
-	n := slices.IndexFunc(g.zones, func(z *zone) bool { return z.Name == name })
+// zoneNames are the names of the zones of every group.
+var zoneNames = []string{"zone-a", "zone-b", "zone-c"}
+
+func zoneNumber(name string) int {
+	n := slices.Index(zoneNames, name)
 	if n < 0 {
 		panic("walk: the planner made up zone " + name)
 	}
 	return n
 }
 
-// wanted reports whether the spec asks for an ordinal.
-func (g *group) wanted(zone, ordinal int) bool { return ordinal < g.zones[zone].Replicas }
+// wanted reports whether the spec asks for an ordinal. What is deleted with all of its pods
+// asks for none.
+func (g *group) wanted(zone, ordinal int) bool {
+	return ordinal < g.zones[zone].Replicas && !g.gone(zone)
+}
 
 // surplus reports whether a zone has pods that its spec does not ask for.
 func (g *group) surplus(zone int) bool {

@@ -84,7 +84,7 @@ func (w *walk) found(no int, s Setting) {
 	g.pods = emptyPods(s.Zones)
 	w.groups = append(w.groups, g)
 	for n := range s.Zones {
-		name := "zone-" + string(rune('a'+n))
+		name := zoneNames[n]
 		z := &zone{template: "r1"}
 		z.Name, z.UID, z.Generation, z.Replicas = name, s.Name+"-"+name, 1, s.Replicas
 		z.UpdateRevision, z.CurrentRevision, z.Observed, z.OnDelete = "r1", "r1", true, true

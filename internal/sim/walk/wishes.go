@@ -35,6 +35,10 @@ func (w *walk) wish(s Step, g *group) {
 		}
 	case Maintain:
 		w.maintain(g, s.Lasts)
+	case Orphan:
+		w.leaves(g, s.Zone, orphaned, s)
+	case Unlabel:
+		w.leaves(g, s.Zone, unlabelled, s)
 	default: // no wish
 	}
 }

@@ -14,10 +14,11 @@ import (
 // server stores, and what it has shown to whom; of the memory of processes it knows
 // nothing.
 type witness struct {
-	falls  [][]fall // by zone and ordinal
-	harmed []bool   // zones that pods leave that served, by a downscale through lockstep
-	shrank []shrunk // the last such downscale of each zone
-	timed  bool     // processes know what time it is
+	falls  [][]fall       // by zone and ordinal
+	harmed []bool         // zones that pods leave that served, by a downscale through lockstep
+	shrank []shrunk       // the last such downscale of each zone
+	back   []plan.Version // since when a zone is in the group that nobody remembered
+	timed  bool           // processes know what time it is
 }
 
 // fall is since when a pod that is asked for is down.
@@ -50,7 +51,7 @@ type shrunk struct {
 }
 
 func newWitness(zones int, timed bool) witness {
-	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones)}
+	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones)}
 	for range zones {
 		w.falls = append(w.falls, make([]fall, mostPods))
 	}
@@ -83,6 +84,23 @@ func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now ti
 		}
 		w.harmed[n] = w.harmed[n] && g.surplus(n)
 	}
+}
+
+// comesBack brings the account up to a zone's return to the group.
+func (w *witness) comesBack(g *group, n int, version plan.Version) {
+	if !g.remembers(n) {
+		w.back[n] = version
+	}
+}
+
+// unheeded reports whether a fall is nothing that anybody of the group could know, since its
+// zone is not in the group and not remembered, or was not until lately.
+func (w *witness) unheeded(g *group, zone int, f fall, shown served) bool {
+	if f.ours || f.former.ours {
+		return false
+	}
+	away := g.zones[zone].away != inGroup && !g.remembers(zone)
+	return away || (f.since < w.back[zone] && w.back[zone] > shown.zone(zone))
 }
 
 // recover ends the falls of those who serve for long enough by now.
@@ -140,7 +158,7 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 				continue
 			}
 			elsewhere = elsewhere || (zone != n && f.byUs(now))
-			counts := !f.excused(t.shown, zone, now) || (zone == n && o == ordinal)
+			counts := !(f.excused(t.shown, zone, now) || w.unheeded(g, zone, f, t.shown)) || (zone == n && o == ordinal)
 			switch {
 			case counts && zone == n && f.evicted && f.noted > own.noted:
 				joined++
@@ -248,7 +266,7 @@ func (w *witness) judgeDecrease(g *group, n int, d decrease, now time.Time) (rul
 		for _, f := range w.falls[zone] {
 			if f.since > 0 {
 				elsewhere = elsewhere || f.byUs(now)
-				if !f.excused(d.shown, zone, now) {
+				if !f.excused(d.shown, zone, now) && !w.unheeded(g, zone, f, d.shown) {
 					rest++
 				}
 			}
