@@ -184,10 +184,7 @@ func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
 	for g := range s.Groups {
 		for range d.IntN(3) {
 			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Orphan, Unlabel}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones)}
-			step.Lasts = d.between(0, 10*time.Second)
-			if d.IntN(2) == 0 {
-				step.Lasts = d.between(0, 10*time.Minute)
-			}
+			step.Lasts = d.between(0, [...]time.Duration{20 * time.Millisecond, 10 * time.Second, 10 * time.Minute}[d.IntN(3)])
 			if d.IntN(2) == 0 {
 				step.Waits = 1 + moment(d.IntN(int(moments)-1))
 			}
