@@ -251,7 +251,7 @@ func (c *court) seePod(f Fact) {
 		return // the end of an earlier pod of this name
 	}
 	c.pods[p.Name] = p
-	if states := c.zones[zone]; len(states) > 0 && c.counted(last(states)) {
+	if states := c.zones[zone]; len(states) > 0 && last(states).counted() {
 		if c.parent(p) != zone {
 			taken = takenDown{}
 		}
@@ -259,10 +259,6 @@ func (c *court) seePod(f Fact) {
 	}
 	c.settle(zone, f.At)
 }
-
-// counted reports whether pods of a zone are counted: there is a StatefulSet, or pods that it
-// left behind.
-func (c *court) counted(z dated) bool { return !z.Gone || len(z.formerly) > 0 }
 
 // surveyZone brings the outages of a zone up to date after it was changed. Those of one whose
 // StatefulSet was deleted go on while its pods exist.

@@ -23,6 +23,10 @@ func (s dated) in(group string) bool { return s.Grouped && !s.Gone && s.Group ==
 // countsFor reports whether a zone is in a group, or left it and is not settled.
 func (s dated) countsFor(group string) bool { return s.in(group) || slices.Contains(s.formerly, group) }
 
+// counted reports whether pods of a zone are counted: it has a StatefulSet, or pods that its
+// StatefulSet left behind.
+func (s dated) counted() bool { return !s.Gone || len(s.formerly) > 0 }
+
 // groups returns the groups that a zone counts for, its own first.
 func (s dated) groups() []string {
 	if s.Grouped && !s.Gone {
@@ -42,29 +46,37 @@ func (c *court) seeZone(f Fact) {
 	}
 	c.nameOf[z.UID] = z.Name
 	c.zones[z.Name] = append(c.zones[z.Name], z)
-	c.surveyZone(z.Zone, f.At)
-	c.settle(z.Name, f.At)
+	if z.counted() {
+		c.surveyZone(z.Zone, f.At)
+		c.settle(z.Name, f.At)
+	} else {
+		c.forgetPlaces(z.Name)
+	}
 }
 
-// settle ends that a zone counts for groups that it left, once it is settled: it has no
-// StatefulSet and no pods, or a StatefulSet outside of these groups and all of its pods.
+// settle ends that a zone counts for groups that it left, once it is settled.
 func (c *court) settle(zone string, now time.Time) {
 	states := c.zones[zone]
-	if len(states) == 0 || !c.settled(last(states), now) {
+	if len(states) == 0 || len(last(states).formerly) == 0 || !c.settled(last(states), now) {
 		return
 	}
 	z := last(states)
+	c.zones[zone] = append(states, dated{from: now, version: z.version, Zone: z.Zone})
 	if z.Gone {
-		maps.DeleteFunc(c.down, func(at place, _ outage) bool { return at.zone == zone })
-	}
-	if len(z.formerly) > 0 {
-		c.zones[zone] = append(states, dated{from: now, version: z.version, Zone: z.Zone})
+		c.forgetPlaces(zone)
 	}
 }
 
+// settled reports whether a zone has no StatefulSet and no pods, or has a StatefulSet and all
+// of its pods.
 func (c *court) settled(z dated, now time.Time) bool {
 	if z.Gone {
-		return !slices.ContainsFunc(slices.Collect(maps.Values(c.pods)), func(p *Pod) bool { return !p.Gone && c.parent(p) == z.Name })
+		for _, p := range c.pods {
+			if !p.Gone && c.parent(p) == z.Name {
+				return false
+			}
+		}
+		return true
 	}
 	for at, out := range c.down {
 		if at.zone == z.Name && !out.over(now) {
@@ -72,6 +84,12 @@ func (c *court) settled(z dated, now time.Time) bool {
 		}
 	}
 	return true
+}
+
+// forgetPlaces forgets the places of a zone that is no more.
+func (c *court) forgetPlaces(zone string) {
+	maps.DeleteFunc(c.down, func(at place, _ outage) bool { return at.zone == zone })
+	maps.DeleteFunc(c.asked, func(at place, _ time.Time) bool { return at.zone == zone })
 }
 
 // parent returns the name of the StatefulSet that controls a pod or, if none does, did so
