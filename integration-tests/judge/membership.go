@@ -68,7 +68,7 @@ func (c *court) settle(zone string, now time.Time) {
 }
 
 // settled reports whether a zone has no StatefulSet and no pods, or has a StatefulSet and all
-// of its pods.
+// of its pods, of which none is noted in the groups that it left.
 func (c *court) settled(z dated, now time.Time) bool {
 	if z.Gone {
 		for _, p := range c.pods {
@@ -83,7 +83,16 @@ func (c *court) settled(z dated, now time.Time) bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(z.formerly, func(group string) bool { return c.notes(group, z.Name) })
+}
+
+// notes reports whether the Lease of a group notes a pod of a zone.
+func (c *court) notes(group, zone string) bool {
+	h := c.holds[group]
+	return h != nil && !h.Gone && slices.ContainsFunc(h.Notes, func(n Note) bool {
+		parent, _, _ := ordinalOf(n.Pod)
+		return parent == zone
+	})
 }
 
 // forgetPlaces forgets the places of a zone that is no more.

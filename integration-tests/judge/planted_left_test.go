@@ -121,11 +121,15 @@ var plantedLeft = map[string]planted{
 		story: rollsHalf().regroups("h").regroups("").regroups("i").regroups("g").rollsNext(),
 		want:  []string{besideTheFirst},
 	},
+	"1: a pod goes while one is down that was noted before its zone lost the label": {
+		story: newStory().note("zone-1", "zone-1-0").regroups("").delete("zone-1-0").left("zone-1-0").rollsNext(),
+		want:  []string{besideTheFirst},
+	},
 	"a pod goes when a zone without its label is whole again": {
 		story: rollsHalf().regroups("").replace("zone-1-0", true).later(3 * time.Second).rollsNext(),
 	},
 	"a pod goes when a zone without its label was whole for a moment": {
-		story: rollsHalf().regroups("").replace("zone-1-0", true).breaks("zone-1-0").later(3 * time.Second).rollsNext(),
+		story: rollsHalf().regroups("").replace("zone-1-0", true).hold("").breaks("zone-1-0").later(3 * time.Second).rollsNext(),
 	},
 	"a zone that left whole is nobody's": {
 		story: newStory().regroups("").breaks("zone-1-0").later(3 * time.Second).rollsNext(),
