@@ -39,43 +39,72 @@ var (
 	inElsewhere = absent{"zone in another group", "is in another group", regroups(elsewhere), regroupsBack}
 )
 
-// leaves lets a zone of a group leave for a while: at a time, or after that as soon as one of
-// its pods is down.
+// departure is a zone that leaves its group for a while.
+type departure struct {
+	absent
+	group group
+	zone  string
+	away  time.Duration
+	lies  bool // in wait until a pod of the zone is down
+}
+
+// leaves lets a zone of a group leave for a while.
 func leaves(random *rand.Rand, g group) fault {
-	way := []absent{orphaned, orphaned, unlabelled, inElsewhere}[random.IntN(4)]
-	zone, away, lies := g.zone(random.IntN(len(g.replicas))), between(random, 300*time.Millisecond, 6*time.Second), random.IntN(3) > 0
+	d := departure{
+		absent: []absent{orphaned, orphaned, unlabelled, inElsewhere}[random.IntN(4)],
+		group:  g, zone: g.zone(random.IntN(len(g.replicas))),
+		away: between(random, 300*time.Millisecond, 6*time.Second), lies: random.IntN(3) > 0,
+	}
 	f := fault{replica: -1, at: between(random, 500*time.Millisecond, 6*time.Second)}
-	f.words = fmt.Sprintf("after %s zone %s leaves: it %s after %s", f.at, zone, way.words, away)
-	if lies {
+	f.words = fmt.Sprintf("after %s zone %s leaves: it %s after %s", f.at, d.zone, d.words, d.away)
+	if d.lies {
 		f.words += ", once a pod of it is down"
 	}
-	if way.kind == inElsewhere.kind {
+	if d.kind == inElsewhere.kind {
 		f.elsewhere = g.name
 	}
-	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		if err := insist(ctx, "wait until the group is known", func(context.Context) error { return t.present.remembered(g, zone) }); err != nil {
-			return err
-		}
-		for until := time.Now().Add(busy); lies && t.present.serves(zone) && time.Now().Before(until); {
-			if !wait(ctx, 10*time.Millisecond) {
-				return context.Cause(ctx)
-			}
-		}
-		beside := !t.present.serves(zone)
-		if err := insist(ctx, "let a zone leave", func(ctx context.Context) error { return way.leave(ctx, t, g, zone) }); err != nil {
-			return err
-		}
-		wait(ctx, away)
-		if err := insist(ctx, "let a zone come back", func(ctx context.Context) error { return way.back(ctx, t, g, zone) }); err != nil {
-			return err
-		}
-		t.count(way.kind)
-		if beside {
-			t.count(leftBeside)
-		}
-		return nil
-	}
+	f.deed = func(ctx context.Context, t *trial, _ *replica) error { return d.happens(ctx, t) }
 	return f
+}
+
+// happens lets the zone leave and come back.
+func (d departure) happens(ctx context.Context, t *trial) error {
+	if err := d.awaitMemory(ctx, t); err != nil {
+		if ctx.Err() == nil {
+			t.failed(time.Now(), "a zone is not remembered after %s: %v", patience, err)
+		}
+		return err
+	}
+	if d.lies {
+		d.awaitOutage(ctx, t)
+	}
+	beside := !t.present.serves(d.zone)
+	if err := insist(ctx, "let a zone leave", func(ctx context.Context) error { return d.leave(ctx, t, d.group, d.zone) }); err != nil {
+		return err
+	}
+	wait(ctx, d.away)
+	if err := insist(ctx, "let a zone come back", func(ctx context.Context) error { return d.back(ctx, t, d.group, d.zone) }); err != nil {
+		return err
+	}
+	t.count(d.kind)
+	if beside {
+		t.count(leftBeside)
+	}
+	return nil
+}
+
+// awaitMemory waits until an operator has seen the zone: before that none can miss it.
+func (d departure) awaitMemory(ctx context.Context, t *trial) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return insist(ctx, "wait until the zone is remembered", func(context.Context) error { return t.present.remembered(d.group, d.zone) })
+}
+
+// awaitOutage waits until a pod of the zone is down, but not for ever.
+func (d departure) awaitOutage(ctx context.Context, t *trial) {
+	for until := time.Now().Add(busy); t.present.serves(d.zone) && time.Now().Before(until) && wait(ctx, 10*time.Millisecond); {
+		continue
+	}
 }
 
 // orphans deletes the StatefulSet of a zone without its pods.
