@@ -100,9 +100,13 @@ func (d departure) awaitMemory(ctx context.Context, t *trial) error {
 	return insist(ctx, "wait until the zone is remembered", func(context.Context) error { return t.present.remembered(d.group, d.zone) })
 }
 
+// lying is for how long a departure waits for a pod to be down: rollouts take one zone after
+// the other.
+const lying = 2 * busy
+
 // awaitOutage waits until a pod of the zone is down, but not for ever.
 func (d departure) awaitOutage(ctx context.Context, t *trial) {
-	for until := time.Now().Add(busy); t.present.serves(d.zone) && time.Now().Before(until) && wait(ctx, 10*time.Millisecond); {
+	for until := time.Now().Add(lying); t.present.serves(d.zone) && time.Now().Before(until) && wait(ctx, 10*time.Millisecond); {
 		continue
 	}
 }
