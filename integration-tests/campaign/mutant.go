@@ -47,7 +47,7 @@ var mutants = []mutant{
 		blind,
 	}},
 	{"forgets-zones-that-left", []edit{
-		{"internal/plan/guards.go", "\tif left := b.leftZone(); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"},
+		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
 		blind, blindToEvictions,
 	}},
 	{"pods-beyond-the-spec-are-free", []edit{
