@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// raisedBeside counts the raises of a zone of whose group a pod was down.
+// raisedBeside counts the raises of a zone of which a pod was down.
 const raisedBeside = "zones raised beside a pod that was down"
 
 // raisable draws a zone that nothing else scales.
@@ -20,8 +20,8 @@ func (g group) raisable(random *rand.Rand) (zone int, can bool) {
 	return zone, !g.follows && g.wanted[zone] == g.replicas[zone]
 }
 
-// raises draws a raise of a zone, as soon as a pod of its group is down, and evictions of
-// the pod that comes of it and of one beside it, as soon as that one is up. Where budgets go
+// raises draws a raise of a zone, as soon as a pod of it is down, and evictions of the pod that
+// comes of it and of one beside it, as soon as that one is up. Where budgets go
 // by partitions, only the latter: of the other zones none has the partition of the former.
 func (g *group) raises(random *rand.Rand, zone int) [][]step {
 	g.wanted[zone]++
@@ -39,10 +39,8 @@ func (g *group) raises(random *rand.Rand, zone int) [][]step {
 	return append(lanes, []step{evictsOnceUp(beside, added, stepBeside, at+between(random, 0, time.Second))})
 }
 
-// soon is for how long a raise waits for a pod to be down.
-const soon = 5 * time.Second
-
-// raise scales a zone up as soon as a pod of its group is down.
+// raise scales a zone up as soon as a pod of it is down, but waits for that no longer than
+// departures do.
 func (g group) raise(zone int, at time.Duration) step {
 	up := scales(g, zone, g.replicas[zone]+1, at)
 	scale := up.until
@@ -53,9 +51,9 @@ func (g group) raise(zone int, at time.Duration) step {
 			if begun.IsZero() {
 				begun = time.Now()
 			}
-			beside := t.present.lacks(g)
-			if !beside && time.Since(begun) < soon {
-				return errors.New("no pod of its group is down")
+			beside := !t.present.serves(g.zone(zone))
+			if !beside && time.Since(begun) < lying {
+				return errors.New("no pod of it is down")
 			}
 			err := attempt(ctx)
 			if beside {
@@ -65,16 +63,6 @@ func (g group) raise(zone int, at time.Duration) step {
 		}
 	}
 	return up
-}
-
-// lacks reports whether a pod of a group is down.
-func (p *present) lacks(g group) bool {
-	for i := range g.replicas {
-		if !p.serves(g.zone(i)) {
-			return true
-		}
-	}
-	return false
 }
 
 // evictsOnceUp asks for a pod to leave, from when on another one is up, or it itself.
