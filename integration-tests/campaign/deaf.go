@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -36,21 +37,28 @@ func ended(at time.Time) time.Time {
 // agent is how audit logs tell one replica's requests from the other's.
 func (r *replica) agent() string { return "(" + ordinals[r.number] + " " }
 
+// judged are the resources by which operators are judged.
+var judged = []string{"pods", "statefulsets"}
+
 // windows are the times in which a replica's caches could not show in time what others
 // did: while it had no watch of pods or StatefulSets, and as far as what watches tell is
 // late. A process begins with what it lists then.
 func (r *replica) windows() []judge.Window {
 	var all []judge.Window
-	late := r.late()
-	if late > 0 {
-		all = append(all, judge.Window{From: r.trial.began, To: time.Now(), Late: late, Agent: r.agent()})
-	}
-	if since := r.lagsSince(); !since.IsZero() {
-		all = append(all, judge.Window{From: since.Add(-lag), To: time.Now(), Late: lag + late, Agent: r.agent()})
+	for _, resource := range judged {
+		w := judge.Window{From: r.trial.began, To: time.Now(), Late: r.late(resource), Agent: r.agent(), Resource: resource}
+		if w.Late > 0 {
+			all = append(all, w)
+		}
+		if since := r.lagsSince(); !since.IsZero() {
+			w.From, w.Late = since.Add(-lag), lag+w.Late
+			all = append(all, w)
+		}
 	}
 	for _, g := range r.proxy.Unheard() {
-		if g.Resource == "pods" || g.Resource == "statefulsets" {
-			all = append(all, r.unheard(judge.Window{From: g.From.Add(-late), To: g.To.Add(late + r.lag(g.To))})...)
+		if slices.Contains(judged, g.Resource) {
+			late := r.late(g.Resource)
+			all = append(all, r.unheard(judge.Window{From: g.From.Add(-late), To: g.To.Add(late + r.lag(g.To)), Resource: g.Resource})...)
 		}
 	}
 	return all
@@ -113,6 +121,10 @@ func verbOf(q faultproxy.Request) string {
 // groupOf is the group that a request is about; empty: that cannot be told.
 func (p plan) groupOf(q faultproxy.Request) string {
 	for _, g := range p.groups {
+		moves := func(f fault) bool { return f.elsewhere == g.name }
+		if slices.ContainsFunc(p.faults, moves) {
+			continue
+		}
 		if strings.Contains(q.Name, g.name) || strings.Contains(q.Selector, g.name) {
 			return g.name
 		}
@@ -120,15 +132,20 @@ func (p plan) groupOf(q faultproxy.Request) string {
 	return ""
 }
 
-// late is how late a replica's watches of what is judged tell.
-func (r *replica) late() time.Duration {
+// late is how late a replica's watches of a resource tell.
+func (r *replica) late(resource string) time.Duration {
 	longest := time.Duration(0)
 	for _, f := range r.trial.plan.faults {
 		if f.befalls(r.number) {
-			longest = max(longest, f.late["pods"], f.late["statefulsets"])
+			longest = max(longest, f.late[resource])
 		}
 	}
 	return longest
+}
+
+// seesAloneLate reports whether a replica sees one resource late by seconds, and no other.
+func (p plan) seesAloneLate(replica int) bool {
+	return slices.ContainsFunc(p.faults, func(f fault) bool { return f.alone && f.befalls(replica) })
 }
 
 // lags notes that from now on caches are filled by the API server that lags.

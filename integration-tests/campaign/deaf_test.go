@@ -53,12 +53,16 @@ func TestAnOperatorIsExcusedByWhatBefellItAlone(t *testing.T) {
 	late := fault{replica: -1, late: map[string]time.Duration{"pods": 2 * time.Second, "leases": 9 * time.Second}}
 	ofTheOther := fault{replica: 1, late: map[string]time.Duration{"pods": 5 * time.Second}}
 	trial, r := onTrial(t, late, ofTheOther)
-	if got := trial.windows(); len(got) != 1 || got[0].Late != 2*time.Second || got[0].Agent != "(first " {
+	if got := trial.windows(); len(got) != 1 || got[0].Late != 2*time.Second || got[0].Agent != "(first " || got[0].Resource != "pods" {
 		t.Fatalf("late watches excuse by %+v", got)
 	}
 	r.lags()
-	if got := trial.windows(); len(got) != 2 || got[1].Late != lag+2*time.Second || got[1].From.Before(trial.began) {
+	got := trial.windows()
+	if len(got) != 3 || got[1].Late != lag+2*time.Second || got[1].Resource != "pods" || got[1].From.Before(trial.began) {
 		t.Fatalf("and an API server that lags by %+v", got)
+	}
+	if got[2].Late != lag || got[2].Resource != "statefulsets" {
+		t.Fatalf("pods that are late excuse what StatefulSets show by %+v", got[2])
 	}
 }
 
@@ -72,11 +76,11 @@ func TestAnAbsenceExcusesUntilCachesHaveHeardAgain(t *testing.T) {
 		t.Errorf("it excuses by %+v", got)
 	}
 	r.stale = at(3)
-	if got := trial.windows(); len(got) != 2 || got[1].To != at(8) {
+	if got := trial.windows(); len(got) != 3 || got[2].To != at(8) {
 		t.Errorf("whose caches are filled by the API server that lags is excused by %+v", got)
 	}
 	trial.ground.gone[0].heardLate = time.Time{}
-	if got := trial.windows(); time.Since(got[1].To) > time.Second {
+	if got := trial.windows(); time.Since(got[2].To) > time.Second {
 		t.Errorf("before it has heard it is excused by %+v", got)
 	}
 }
@@ -106,6 +110,10 @@ func TestARequestIsAboutAGroup(t *testing.T) {
 		if got := p.groupOf(q); got != want {
 			t.Errorf("%+v is about %q, want %q", q, got, want)
 		}
+	}
+	p.faults = []fault{{elsewhere: "store"}}
+	if got := p.groupOf(faultproxy.Request{Name: "store-zone-a-0"}); got != "" {
+		t.Errorf("a pod of a zone that is in two groups is about %q", got)
 	}
 }
 

@@ -16,8 +16,10 @@ import (
 type fault struct {
 	words string // for people
 
-	// late are resources of which a replica's watches tell late.
-	late map[string]time.Duration
+	// late are resources of which a replica's watches tell late, alone if what others tell
+	// has to be known at once.
+	late  map[string]time.Duration
+	alone bool
 	// script meets requests of a replica. One that is early does so from the
 	// operator's start, when its watches begin; others from the first step on.
 	script func(*replica) faultproxy.Script
@@ -26,6 +28,8 @@ type fault struct {
 	lists bool
 	// former lets a replica begin as the operator of a former commit.
 	former bool
+	// elsewhere is the group of which a zone is in another one for a while.
+	elsewhere string
 	// clocks are those that the replicas live by; nil: true ones.
 	clocks *[2]clocks
 	// deed is done once, at a time after the first step began.
@@ -140,6 +144,16 @@ func seenLate(random *rand.Rand) fault {
 	}
 	f := fault{late: late, replica: anyReplica(random), once: "late"}
 	f.words = fmt.Sprintf("%s seen late: %v", whose(f.replica), late)
+	return f
+}
+
+// seenAloneLate lets the watches of pods or of StatefulSets tell late by seconds, while all
+// others tell at once.
+func seenAloneLate(random *rand.Rand) fault {
+	resource := []string{"pods", "statefulsets", "statefulsets"}[random.IntN(3)]
+	d := between(random, 3*time.Second, 8*time.Second)
+	f := fault{late: map[string]time.Duration{resource: d}, alone: true, replica: anyReplica(random), once: "late"}
+	f.words = fmt.Sprintf("%s %s alone are seen late by %s", whose(f.replica), resource, d)
 	return f
 }
 

@@ -28,6 +28,8 @@ const repository = "../"
 
 var blind = edit{"internal/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
 
+var blindToEvictions = edit{"internal/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
+
 var mutants = []mutant{
 	{"deletes-without-preconditions", []edit{
 		{"internal/act/writes.go", "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: nil,"},
@@ -43,6 +45,14 @@ var mutants = []mutant{
 	{"forgets-the-minimum-time", []edit{
 		{"internal/plan/admit.go", "\ttooSoon,", "\t"},
 		blind,
+	}},
+	{"forgets-zones-that-left", []edit{
+		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
+		blind, blindToEvictions,
+	}},
+	{"pods-beyond-the-spec-are-free", []edit{
+		{"internal/plan/evict.go", "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"},
+		blindToEvictions,
 	}},
 	{"budget-off-by-one", []edit{
 		{"internal/plan/guards.go", "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"},

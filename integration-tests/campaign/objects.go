@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -78,7 +79,9 @@ func (g group) disruptionBudget() (*unstructured.Unstructured, error) {
 	return budget, nil
 }
 
-func (g group) partitionRegex() string { return g.name + "-zone-[a-c]-([0-9]+)" }
+func (g group) partitionRegex() string {
+	return strings.TrimSuffix(g.name, elsewhere) + "-zone-[a-c]-([0-9]+)"
+}
 
 // budget is what the judge knows of it.
 func (g group) budget() judge.Budget {

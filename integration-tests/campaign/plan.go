@@ -50,8 +50,28 @@ func newPlan(seed uint64) plan {
 		faults := p.faults
 		p = drawPlan(seed, true)
 		p.faults = faults
+		return p
 	}
+	p.drawMore(rand.New(rand.NewPCG(seed, 1)))
 	return p
+}
+
+// drawMore draws what the former version does not know: zones that leave for a while, and raises
+// beside evictions, where pods are judged that StatefulSets as they are cached do not ask for. It
+// has dice of its own, which leave the rest of a plan as it is.
+func (p *plan) drawMore(random *rand.Rand) {
+	for i := range p.groups {
+		g := &p.groups[i]
+		if random.IntN(2) == 0 {
+			p.faults = append(p.faults, leaves(random, *g))
+		}
+		if zone, can := g.raisable(random); can && random.IntN(2) == 0 {
+			p.lanes = append(p.lanes, g.raises(random, zone)...)
+		}
+	}
+	if f := seenAloneLate(random); random.IntN(3) == 0 && !f.isAgain(p.faults) {
+		p.faults = append(p.faults, f)
+	}
 }
 
 // drawPlan spares the former version what it does too soon: rollouts where partitions

@@ -34,7 +34,7 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 			met[kindOfWords(f.words)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy} {
+	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
 		if asked[kind] < plans/20 {
 			t.Errorf("%d plans ask for a %s %d times", plans, kind, asked[kind])
 		}
@@ -46,6 +46,31 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 	}
 	if len(met) != len(faultWords) {
 		t.Errorf("faults are told as %v", met)
+	}
+}
+
+func TestWhatTheFormerVersionDoesNotKnowIsNotDrawnBesideIt(t *testing.T) {
+	t.Parallel()
+	drawn := 0
+	for seed := range uint64(1000) {
+		p := newPlan(seed)
+		if !slices.ContainsFunc(p.faults, func(f fault) bool { return f.former }) {
+			continue
+		}
+		drawn++
+		for _, f := range p.faults {
+			if f.alone || strings.Contains(f.words, "leaves") {
+				t.Fatalf("%s beside a former version in\n%s", f.words, p)
+			}
+		}
+		for _, s := range p.steps() {
+			if s.kind == stepRaise {
+				t.Fatalf("%s beside a former version in\n%s", s.what, p)
+			}
+		}
+	}
+	if drawn == 0 {
+		t.Error("no plan has a former version")
 	}
 }
 
@@ -90,7 +115,7 @@ func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
 
 // faultWords are what tells the kinds of faults apart.
 var faultWords = []string{
-	"are killed at these writes", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
+	"are killed at these writes", "alone are seen late", "it is orphaned", "it has no group", "it is in another group", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
 	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
 	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed",
 }

@@ -22,16 +22,17 @@ import (
 
 // present is everything in a namespace as the witness heard of it last.
 type present struct {
-	mu     sync.Mutex
-	pods   map[string]*corev1.Pod
-	sets   map[string]*appsv1.StatefulSet
-	leases map[string]*coordinationv1.Lease // of groups
-	leads  string                           // who leads, as far as anybody has said
+	mu      sync.Mutex
+	pods    map[string]*corev1.Pod
+	sets    map[string]*appsv1.StatefulSet
+	deleted map[string]*appsv1.StatefulSet   // as they were when they were gone
+	leases  map[string]*coordinationv1.Lease // of groups
+	leads   string                           // who leads, as far as anybody has said
 }
 
 func newPresent() *present {
 	return &present{
-		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
+		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, deleted: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
 	}
 }
 
@@ -44,6 +45,7 @@ func (p *present) take(event watch.Event) {
 		keep(p.pods, o.Name, o, gone)
 	case *appsv1.StatefulSet:
 		keep(p.sets, o.Name, o, gone)
+		keep(p.deleted, o.Name, o, !gone)
 	case *coordinationv1.Lease:
 		if judge.HoldOf(o) != nil {
 			keep(p.leases, o.Name, o, gone)
@@ -173,6 +175,10 @@ func unlessGone(err error) error {
 func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
 // lateKind names watches that tell late as the table does.
-func lateKind(resource string) string {
-	return strings.NewReplacer("statefulsets", "StatefulSets", "leases", "Leases").Replace(resource) + " seen late"
+func lateKind(resource string, alone bool) string {
+	kind := strings.NewReplacer("statefulsets", "StatefulSets", "leases", "Leases").Replace(resource)
+	if alone {
+		return kind + " alone seen late by seconds"
+	}
+	return kind + " seen late"
 }

@@ -93,9 +93,10 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 	for _, v := range verdict.Violations {
 		r.Violations = append(r.Violations, v.String())
 	}
-	if r.Reached && r.Granted < r.Steps[stepEviction] {
+	wanted := r.Steps[stepEviction] + r.Steps[stepAdded] + r.Steps[stepBeside]
+	if r.Reached && r.Granted < wanted {
 		r.Reached = false
-		r.Missed = fmt.Sprintf("%d evictions were granted by the audit log, %d wanted", r.Granted, r.Steps[stepEviction])
+		r.Missed = fmt.Sprintf("%d evictions were granted by the audit log, %d wanted", r.Granted, wanted)
 	}
 	return r
 }

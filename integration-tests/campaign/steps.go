@@ -20,7 +20,10 @@ const (
 	stepUpscale  = "upscale"
 	stepFollow   = "scaling by follow"
 	stepShrink   = "downscale"
+	stepRaise    = "upscale beside pods that are down"
 	stepEviction = "eviction"
+	stepAdded    = "eviction of a pod that was just added"
+	stepBeside   = "eviction beside a pod that was just added"
 	stepPause    = "pause of a zone"
 	stepStrategy = "other update strategy"
 	stepBack     = "" // takes back what another one asked for

@@ -81,7 +81,7 @@ func (t *trial) rules() judge.Rules {
 		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true, Pinned: true,
 	}
 	for _, g := range t.plan.groups {
-		rules.Budgets = append(rules.Budgets, g.budget())
+		rules.Budgets = append(rules.Budgets, g.budget(), g.elsewhere().budget())
 	}
 	return rules
 }
@@ -105,7 +105,7 @@ func (t *trial) happened() map[string]int {
 			}
 		}
 		for resource := range counts.Late {
-			all[lateKind(resource)]++
+			all[lateKind(resource, t.plan.seesAloneLate(r.number))]++
 		}
 	}
 	if jumped > 0 {

@@ -55,7 +55,9 @@ type court struct {
 	requests   []Request
 	departures map[string][]Request // deletions and evictions of pods that may have had an effect, by the pod's name
 	pods       map[string]*Pod      // by name
-	zones      map[string][]dated   // by UID, all states of each
+	zones      map[string][]dated   // by name, all states of each
+	nameOf     map[string]string    // of StatefulSets, by UID
+	owners     map[string]string    // the StatefulSet that controls a pod, or did so last, by the pod's UID
 	holds      map[string]*Hold     // by group
 	writes     map[uint64]Request   // what operators wrote, by the version that came of it
 	taken      map[string]taken     // by group: since when the hold names whom it names
@@ -64,7 +66,8 @@ type court struct {
 	writers    map[string][]writer  // by group: who wrote its Lease
 	homes      []heard
 	down       map[place]outage
-	shrinking  map[string]*shrinkage // by the zone's UID: its last decrease that took something down
+	asked      map[place]time.Time   // since when a pod is asked for there
+	shrinking  map[string]*shrinkage // by the zone's name: its last decrease that took something down
 	seen       map[string]time.Time  // when pods were told of first, by UID
 	judged     map[string]bool       // UIDs of pods that left, whoever sent them away
 	takedowns  []Takedown
@@ -85,29 +88,29 @@ type writer struct {
 	agent   string
 }
 
-// dated is a state of a zone and when it began.
-type dated struct {
-	from    time.Time
-	version uint64
-	*Zone
-}
-
 // place is where a pod should be.
 type place struct {
-	zone    string // UID
+	zone    string // its name
 	ordinal int
 }
 
 // outage says since when no pod is available in a place, and what began it.
 type outage struct {
 	since time.Time
-	by    deed
+	of    resource // what shows it
+	takenDown
 	until time.Time // when the pod there will have been Ready for long enough; zero: it is not Ready
 	noted uint64    // version of the Lease that began to note the pod that left; 0: none did
 
 	// former is the outage that would have been over by its until, had the pod not fallen
 	// again by itself: who could not know of that is bound by it all the same.
 	former *outage
+}
+
+// takenDown says how a pod was taken down, and in which group.
+type takenDown struct {
+	by    deed
+	group string
 }
 
 // deed is how a pod was taken down.
@@ -134,9 +137,9 @@ func newCourt(namespace string, requests []Request, rules Rules) *court {
 	c := &court{
 		Rules: rules, namespace: namespace, requests: requests,
 		departures: map[string][]Request{},
-		pods:       map[string]*Pod{}, zones: map[string][]dated{}, holds: map[string]*Hold{},
+		pods:       map[string]*Pod{}, zones: map[string][]dated{}, nameOf: map[string]string{}, owners: map[string]string{}, holds: map[string]*Hold{},
 		writes: map[uint64]Request{}, taken: map[string]taken{}, notedAt: map[string]uint64{}, notedIn: map[string]uint64{}, writers: map[string][]writer{},
-		down: map[place]outage{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
+		down: map[place]outage{}, asked: map[place]time.Time{}, shrinking: map[string]*shrinkage{}, seen: map[string]time.Time{}, judged: map[string]bool{},
 	}
 	for _, r := range requests {
 		_, isOurs := c.operator(r.User)
@@ -177,9 +180,7 @@ func (c *court) see(f Fact) {
 	case f.Home != nil:
 		c.homes = append(c.homes, heard{f.At, f.Home})
 	case f.Zone != nil:
-		c.tryDecrease(f)
-		c.zones[f.Zone.UID] = append(c.zones[f.Zone.UID], dated{f.At, f.Version, f.Zone})
-		c.surveyZone(f.Zone, f.At)
+		c.seeZone(f)
 	case f.Pod != nil:
 		c.seePod(f)
 	}
@@ -235,51 +236,53 @@ func (c *court) seePod(f Fact) {
 	if c.seen[p.UID].IsZero() {
 		c.seen[p.UID] = f.At
 	}
-	by := notOurs
+	if c.nameOf[p.Owner] != "" {
+		c.owners[p.UID] = p.Owner
+	}
+	zone, ordinal, _ := ordinalOf(p.Name)
+	c.settle(zone, f.At)
+	taken := takenDown{}
 	if (p.Leaving || p.Gone) && !c.judged[p.UID] {
 		c.judged[p.UID] = true
-		by = c.tryDeparture(f)
+		taken = c.tryDeparture(f)
 	}
 	c.shrunk(p)
 	if known := c.pods[p.Name]; p.Gone && known != nil && known.UID != p.UID {
 		return // the end of an earlier pod of this name
 	}
 	c.pods[p.Name] = p
-	zone, ordinal, _ := ordinalOf(p.Name)
-	for uid, states := range c.zones {
-		if z := last(states); z.Name == zone && !z.Gone {
-			taken := by
-			if p.Owner != uid {
-				taken = notOurs
-			}
-			c.survey(z.Zone, ordinal, f.At, taken)
+	if states := c.zones[zone]; len(states) > 0 && last(states).counted() {
+		if c.parent(p) != zone {
+			taken = takenDown{}
 		}
+		c.survey(last(states).Zone, ordinal, f.At, pods, taken)
 	}
+	c.settle(zone, f.At)
 }
 
-// surveyZone brings the outages of a zone up to date after it was changed.
+// surveyZone brings the outages of a zone up to date after it was changed. Those of one whose
+// StatefulSet was deleted go on while its pods exist.
 func (c *court) surveyZone(z *Zone, now time.Time) {
-	for at := range c.down {
-		if at.zone == z.UID && (z.Gone || at.ordinal < z.Start || at.ordinal >= z.Start+z.Replicas) {
-			delete(c.down, at)
-		}
-	}
-	if z.Gone {
-		return
-	}
+	beyond := func(at place) bool { return at.zone == z.Name && !z.asksFor(at.ordinal) }
+	maps.DeleteFunc(c.down, func(at place, _ outage) bool { return beyond(at) })
+	maps.DeleteFunc(c.asked, func(at place, _ time.Time) bool { return beyond(at) })
 	for n := range z.Replicas {
-		c.survey(z, z.Start+n, now, notOurs)
+		at := place{z.Name, z.Start + n}
+		if _, before := c.asked[at]; !before {
+			c.asked[at] = now
+		}
+		c.survey(z, at.ordinal, now, statefulSets, takenDown{})
 	}
 }
 
-// survey brings the outage of one place up to date. Taken tells how what was there
-// was just taken down.
-func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
-	if ordinal < z.Start || ordinal >= z.Start+z.Replicas {
+// survey brings the outage of one place up to date after something of a resource was told.
+// Taken tells how what was there was just taken down.
+func (c *court) survey(z *Zone, ordinal int, now time.Time, of resource, taken takenDown) {
+	if !z.asksFor(ordinal) {
 		return
 	}
-	at, p := place{z.UID, ordinal}, c.pods[podName(z.Name, ordinal)]
-	if p != nil && p.Owner != z.UID {
+	at, p := place{z.Name, ordinal}, c.pods[podName(z.Name, ordinal)]
+	if p != nil && p.Owner != z.UID && !(z.Gone && c.parent(p) == z.Name) {
 		p = nil
 	}
 	var until time.Time
@@ -292,7 +295,7 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 	}
 	out, known := c.down[at]
 	if before := out; !known || before.over(now) || before.broken(until) {
-		out = outage{since: now, by: taken}
+		out = outage{since: now, of: of, takenDown: taken}
 		if p != nil {
 			out.noted = c.notedAt[p.UID]
 		}
@@ -304,27 +307,20 @@ func (c *court) survey(z *Zone, ordinal int, now time.Time, taken deed) {
 	c.down[at] = out
 }
 
-// counts reports whether an operator had to know of an outage.
-func (c *court) counts(out outage, k knowledge) bool {
+// counts reports whether an operator had to know of an outage, which it does at once of one
+// that somebody was allowed in the same group.
+func (c *court) counts(at place, out outage, k knowledge) bool {
 	switch {
 	case out.over(k.now):
 		return false
-	case out.by != notOurs || c.knew(k, out.since):
+	case out.by != notOurs && out.group == k.group, c.showed(at, out, k):
 		return true
 	}
-	return out.former != nil && c.counts(*out.former, k)
+	return out.former != nil && c.counts(at, *out.former, k)
 }
 
-// lately returns the states of a zone that an operator could take for the present one.
-func (c *court) lately(uid string, k knowledge) []dated {
-	states := c.zones[uid]
-	for i := len(states) - 1; i > 0; i-- {
-		if c.knew(k, states[i].from) {
-			return states[i:]
-		}
-	}
-	return states
+// showed reports whether what an operator had to know shows an outage. No pod shows one in a
+// place for which nobody is known to ask.
+func (c *court) showed(at place, out outage, k knowledge) bool {
+	return c.knew(k, out.since, out.of) && (out.of == statefulSets || c.knew(k, c.asked[at], statefulSets))
 }
-
-// longKnown reports whether an operator had to know of the first of these states.
-func (c *court) longKnown(states []dated, k knowledge) bool { return c.knew(k, states[0].from) }

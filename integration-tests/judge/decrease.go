@@ -28,7 +28,7 @@ func (c *court) tryDecrease(f Fact) {
 		}
 	}
 	if c.Guarded && z.Grouped {
-		k := c.expected(z.UID, f.At, c.decreaser(f), itself("patch", "statefulsets", z.Name), ofHold, ofHold, beforeHold, ofLook)
+		k := c.expected(z.Group, f.At, c.decreaser(f), itself("patch", "statefulsets", z.Name), ofHold, ofHold, beforeHold, ofLook)
 		if len(leaving) > 0 {
 			c.tryOthersOfDecrease(z, k)
 			c.tryPartitions(z, k, fmt.Sprintf("%s shrank to %d", z.Name, z.Replicas))
@@ -36,10 +36,10 @@ func (c *court) tryDecrease(f Fact) {
 		}
 		c.tryTimeOfDecrease(z, k)
 	}
-	if former := c.shrinking[z.UID]; former != nil {
+	if former := c.shrinking[z.Name]; former != nil {
 		maps.Copy(leaving, former.leaving)
 	}
-	c.shrinking[z.UID] = &shrinkage{at: f.At, leaving: leaving}
+	c.shrinking[z.Name] = &shrinkage{at: f.At, leaving: leaving}
 }
 
 // decreaser is the operator that shrank a zone, or those that have noted that somebody
@@ -49,18 +49,14 @@ func (c *court) decreaser(f Fact) string {
 	if r, ours := c.writes[f.Version]; ours {
 		return r.Agent
 	}
-	return c.writersSince(f.Zone.UID, c.notedIn[f.Zone.Group])
+	return c.writersSince(f.Zone.Group, c.notedIn[f.Zone.Group])
 }
 
-// writersSince names all who wrote the Lease of a zone's group since a version; empty
-// where one of them is not known.
-func (c *court) writersSince(zone string, version uint64) string {
-	z := c.former(zone)
-	if z == nil {
-		return ""
-	}
+// writersSince names all who wrote the Lease of a group since a version; empty where one of
+// them is not known.
+func (c *court) writersSince(group string, version uint64) string {
 	all := ""
-	for _, w := range c.writers[z.Group] {
+	for _, w := range c.writers[group] {
 		switch {
 		case w.version < version:
 		case w.agent == "":
@@ -72,25 +68,13 @@ func (c *court) writersSince(zone string, version uint64) string {
 	return all
 }
 
-// former is the last known state of a zone, before the one being told.
-func (c *court) former(uid string) *Zone {
-	if states := c.zones[uid]; len(states) > 0 {
-		return last(states).Zone
-	}
-	return nil
-}
-
 func (c *court) tryOthersOfDecrease(z *Zone, k knowledge) {
-	c.members(z.Group, k, func(uid string, states []dated) {
-		other := last(states)
-		if uid == z.UID {
-			return
+	c.others(z.Group, z.Name, k, func(name string, states []dated) {
+		if c.isShrinking(name) {
+			c.object(1, z, "%s shrank to %d while pods of zone %s were leaving by a decrease", z.Name, z.Replicas, name)
 		}
-		if c.isShrinking(uid) {
-			c.object(1, z, "%s shrank to %d while pods of zone %s were leaving by a decrease", z.Name, z.Replicas, other.Name)
-		}
-		for pod, guarantee := range c.downIn(other.Zone, k) {
-			c.object(guarantee, z, "%s shrank to %d while %s of zone %s was down", z.Name, z.Replicas, pod, other.Name)
+		for what, guarantee := range c.missingFrom(states, k) {
+			c.object(guarantee, z, "%s shrank to %d while %s", z.Name, z.Replicas, what)
 		}
 	})
 }
@@ -104,8 +88,8 @@ func (c *court) tryHoldOfDecrease(z *Zone) {
 		c.object(1, z, "%s shrank to %d while %q had the Lease of its group", z.Name, z.Replicas, h.Holder)
 	case h.Shrinks.Zone != z.Name:
 		c.object(1, z, "%s shrank to %d without a note in the Lease of its group", z.Name, z.Replicas)
-	case h.Shrinks != Shrink{Zone: z.Name, UID: z.UID, Version: last(c.zones[z.UID]).version, To: z.Replicas}:
-		c.object(1, z, "%s shrank to %d from version %d, noted in the Lease of its group is %+v", z.Name, z.Replicas, last(c.zones[z.UID]).version, h.Shrinks)
+	case h.Shrinks != Shrink{Zone: z.Name, UID: z.UID, Version: last(c.zones[z.Name]).version, To: z.Replicas}:
+		c.object(1, z, "%s shrank to %d from version %d, noted in the Lease of its group is %+v", z.Name, z.Replicas, last(c.zones[z.Name]).version, h.Shrinks)
 	}
 }
 
@@ -113,14 +97,13 @@ func (c *court) tryHoldOfDecrease(z *Zone) {
 // was is read live from the Lease, so that nobody can hear of it late; only the judge
 // may have heard of either a moment later.
 func (c *court) tryTimeOfDecrease(z *Zone, k knowledge) {
-	c.members(z.Group, k, func(uid string, states []dated) {
-		other := last(states)
-		earlier := c.shrinking[uid]
-		if uid == z.UID || earlier == nil {
+	c.others(z.Group, z.Name, k, func(name string, states []dated) {
+		earlier := c.shrinking[name]
+		if earlier == nil {
 			return
 		}
-		if apart := max(z.Apart, other.Apart); k.now.Sub(earlier.at) < apart-hearing {
-			c.object(6, z, "%s shrank %s after %s, at least %s wanted", z.Name, k.now.Sub(earlier.at).Round(time.Millisecond), other.Name, apart)
+		if apart := max(z.Apart, last(states).Apart); k.now.Sub(earlier.at) < apart-hearing {
+			c.object(6, z, "%s shrank %s after %s, at least %s wanted", z.Name, k.now.Sub(earlier.at).Round(time.Millisecond), name, apart)
 		}
 	})
 }
@@ -128,19 +111,19 @@ func (c *court) tryTimeOfDecrease(z *Zone, k knowledge) {
 // leavesByDecrease reports whether a decrease has taken a pod down already, which still
 // exists.
 func (c *court) leavesByDecrease(p *Pod) bool {
-	s := c.shrinking[p.Owner]
+	s := c.shrinking[c.parent(p)]
 	return s != nil && s.leaving[p.UID]
 }
 
 // isShrinking reports whether pods that a decrease took down still exist.
-func (c *court) isShrinking(uid string) bool {
-	s := c.shrinking[uid]
+func (c *court) isShrinking(zone string) bool {
+	s := c.shrinking[zone]
 	return s != nil && len(s.leaving) > 0
 }
 
 // takenBack forgets pods that are asked for again before they began to leave.
 func (c *court) takenBack(z *Zone) {
-	s := c.shrinking[z.UID]
+	s := c.shrinking[z.Name]
 	if s == nil {
 		return
 	}
@@ -167,11 +150,11 @@ func (c *court) tryShrinking(t taking) {
 		return
 	}
 	z := t.zone()
-	b, _ := c.budget(z.Group)
+	b, _ := c.budget(t.group)
 	byPartitions := t.by == evicted && b.Partition != nil
-	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
-		if (uid != z.UID || byPartitions) && c.isShrinking(uid) {
-			c.object(1, z, "%s of zone %s was %s while pods of zone %s were leaving by a decrease", t.pod.Name, z.Name, t.by, last(states).Name)
+	c.members(t.group, t.knowledge, func(name string, _ []dated) {
+		if (name != z.Name || byPartitions) && c.isShrinking(name) {
+			c.object(1, z, "%s of zone %s was %s while pods of zone %s were leaving by a decrease", t.pod.Name, z.Name, t.by, name)
 		}
 	})
 }

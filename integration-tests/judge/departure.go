@@ -11,22 +11,24 @@ import (
 const longAgo = 30 * time.Second
 
 // tryDeparture judges how a pod began to leave, and tells what it was.
-func (c *court) tryDeparture(f Fact) deed {
+func (c *court) tryDeparture(f Fact) takenDown {
 	asked, known := c.taker(f)
 	if !known {
 		c.unexplained = append(c.unexplained, fmt.Sprintf("%s: nobody asked for pod %s to leave, which was seen to at version %d", c.namespace, f.Pod.Name, f.Version))
-		return notOurs
+		return takenDown{}
 	}
+	group := c.groupOf(f.Pod)
 	_, byOperator := c.operator(asked.User)
 	switch {
 	case asked.evictsPod() && c.Evicting:
-		c.tryEviction(f, asked)
-		return evicted
+		if c.tryEviction(f, asked, group) {
+			return takenDown{evicted, group}
+		}
 	case asked.deletesPod() && byOperator:
-		c.tryTakedown(f, asked)
-		return deleted
+		c.tryTakedown(f, asked, group)
+		return takenDown{deleted, group}
 	}
-	return notOurs
+	return takenDown{}
 }
 
 // taker returns the request by which a pod began to leave: the one that required

@@ -11,9 +11,13 @@
 // deletion by an operator took down counts at once, and an eviction by anybody where
 // these go through admission; what breaks by itself, or is changed by others, counts
 // when the operator had time to hear of it: a second later, or when it could hear
-// again where a test says that it could not (Rules.Deaf). What the operator had looked
+// again where a test says that it could not (Rules.Deaf), of pods or of StatefulSets. What the operator had looked
 // at live it knew, whatever its caches had heard. Any number of namespaces is judged
 // together, and each of them as if it were alone.
+//
+// A zone that left its group is judged as one of the group until it is settled: its
+// StatefulSet was deleted and its last pod is gone, or all pods of its StatefulSet, which is
+// outside of the group, are available. A StatefulSet that is made anew is the same zone.
 //
 // A request that nobody saw the end of, or that failed without certainly having had
 // no effect, counts as having succeeded where a pod left meanwhile. A departure that

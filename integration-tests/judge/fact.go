@@ -57,6 +57,9 @@ func (z *Zone) stands(now time.Time) bool {
 	return z.Paused && (z.Until.IsZero() || now.Before(z.Until))
 }
 
+// asksFor reports whether a zone asks for a pod of an ordinal.
+func (z *Zone) asksFor(ordinal int) bool { return z.Start <= ordinal && ordinal < z.Start+z.Replicas }
+
 // Pods returns the names of the pods that a zone asks for.
 func (z *Zone) Pods() []string {
 	var names []string

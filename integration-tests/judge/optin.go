@@ -56,7 +56,7 @@ func (c *court) managed(o Operator, k knowledge) bool {
 		return slices.Contains(o.Namespaces, c.namespace)
 	}
 	for i, home := range c.homes {
-		ended := i+1 < len(c.homes) && c.knew(k, c.homes[i+1].at)
+		ended := i+1 < len(c.homes) && c.knew(k, c.homes[i+1].at, anything)
 		begun := home.at.Sub(k.now) <= hearing
 		if begun && !ended && !home.Gone && o.Selector != nil && o.Selector.Matches(labels.Set(home.Labels)) {
 			return true

@@ -501,7 +501,7 @@ var plantedWrites = map[string]planted{
 
 func TestTheJudgeFindsWhatWasPlanted(t *testing.T) {
 	t.Parallel()
-	for _, table := range []map[string]planted{plantedTakedowns, plantedEvictions, plantedWrites, plantedDelays} {
+	for _, table := range []map[string]planted{plantedTakedowns, plantedEvictions, plantedWrites, plantedDelays, plantedLeft} {
 		for name, p := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -534,7 +534,7 @@ func TestEveryGuaranteeHasAPlantedViolation(t *testing.T) {
 	t.Parallel()
 	for _, guarantee := range []string{"1", "2", "3", "4", "5", "6", "8"} {
 		found := false
-		for _, table := range []map[string]planted{plantedTakedowns, plantedEvictions, plantedWrites, plantedDelays} {
+		for _, table := range []map[string]planted{plantedTakedowns, plantedEvictions, plantedWrites, plantedDelays, plantedLeft} {
 			for name, p := range table {
 				if (len(p.want) > 0) != (name[1] == ':') {
 					t.Errorf("%q should begin with the number of the guarantee that it breaks, if it breaks one", name)

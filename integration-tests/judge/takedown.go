@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 )
@@ -20,14 +19,14 @@ func (t taking) zone() *Zone { return last(t.states).Zone }
 
 func (t taking) place() place {
 	_, ordinal, _ := ordinalOf(t.pod.Name)
-	return place{t.pod.Owner, ordinal}
+	return place{t.zone().Name, ordinal}
 }
 
 // tryTakedown judges one deletion by an operator, which the API server was asked
 // for by this request and told of by this fact.
-func (c *court) tryTakedown(f Fact, asked Request) {
-	k := c.expected(f.Pod.Owner, asked.At, asked.Agent, itself("delete", "pods", f.Pod.Name), ofHold, beforeHold, ofLook)
-	t := taking{pod: f.Pod, states: c.lately(f.Pod.Owner, k), knowledge: k, by: deleted}
+func (c *court) tryTakedown(f Fact, asked Request, group string) {
+	k := c.expected(group, asked.At, asked.Agent, itself("delete", "pods", f.Pod.Name), ofHold, beforeHold, ofLook)
+	t := taking{pod: f.Pod, states: c.lately(c.statesOf(f.Pod.Owner), k), knowledge: k, by: deleted}
 	wasUp := c.wasUp(f.Pod)
 	c.record(f, t, wasUp)
 	if len(t.states) == 0 {
@@ -46,13 +45,10 @@ func (c *court) tryTakedown(f Fact, asked Request) {
 	}
 }
 
-// expected is what may be expected of who did something to a zone at a time, on this way.
-func (c *court) expected(zone string, now time.Time, agent string, way ...link) knowledge {
-	k := knowledge{now: now, decided: now, agent: agent}
-	if z := c.former(zone); z != nil {
-		k.decided = c.decided(now, agent, z.Group, way...)
-		k.looked = c.looked(z.Group, k)
-	}
+// expected is what may be expected of who did something in a group at a time, on this way.
+func (c *court) expected(group string, now time.Time, agent string, way ...link) knowledge {
+	k := knowledge{now: now, agent: agent, group: group, decided: c.decided(now, agent, group, way...)}
+	k.looked = c.looked(group, k)
 	return k
 }
 
@@ -81,9 +77,9 @@ func (c *court) tryPod(t taking) {
 		fits      func(dated) bool
 	}{
 		{5, "was left by a deleted StatefulSet", func(z dated) bool { return !z.Gone }},
-		{5, "belongs to no group", func(z dated) bool { return z.Grouped }},
+		{5, "belongs to no group", func(z dated) bool { return z.Gone || z.in(t.group) }},
 		{5, "was not outdated", func(z dated) bool { return z.Revision != "" && z.Revision != p.Revision }},
-		{5, "is beyond spec.replicas", func(z dated) bool { return z.Start <= ordinal && ordinal < z.Start+z.Replicas }},
+		{5, "is beyond spec.replicas", func(z dated) bool { return z.asksFor(ordinal) }},
 		{3, "belongs to a paused zone", func(z dated) bool { return !z.stands(t.now) }},
 	} {
 		if !slices.ContainsFunc(t.states, claim.fits) {
@@ -92,22 +88,10 @@ func (c *court) tryPod(t taking) {
 	}
 }
 
-// members calls for every zone of a group that an operator had to know as one of
-// it, with the states it had lately.
-func (c *court) members(group string, k knowledge, call func(uid string, states []dated)) {
-	for _, uid := range slices.Sorted(maps.Keys(c.zones)) {
-		states := c.lately(uid, k)
-		strange := func(s dated) bool { return s.Gone || !s.Grouped || s.Group != group }
-		if !slices.ContainsFunc(states, strange) {
-			call(uid, states)
-		}
-	}
-}
-
 // tryStrategies asks whether all zones of the group were left to lockstep.
 func (c *court) tryStrategies(t taking) {
-	c.members(t.zone().Group, t.knowledge, func(_ string, states []dated) {
-		onDelete := func(s dated) bool { return s.OnDelete }
+	c.members(t.group, t.knowledge, func(_ string, states []dated) {
+		onDelete := func(s dated) bool { return s.OnDelete || !s.in(t.group) }
 		if c.longKnown(states, t.knowledge) && !slices.ContainsFunc(states, onDelete) {
 			c.object(3, t.zone(), "%s was deleted while zone %s is not OnDelete", t.pod.Name, last(states).Name)
 		}
@@ -117,15 +101,27 @@ func (c *court) tryStrategies(t taking) {
 // tryOthers asks whether the rest of the group was whole.
 func (c *court) tryOthers(t taking) {
 	z := t.zone()
-	c.members(z.Group, t.knowledge, func(uid string, states []dated) {
-		other := last(states)
-		if uid == z.UID {
-			return
-		}
-		for pod, guarantee := range c.downIn(other.Zone, t.knowledge) {
-			c.object(guarantee, z, "%s of zone %s was %s while %s of zone %s was down", t.pod.Name, z.Name, t.by, pod, other.Name)
+	c.others(t.group, z.Name, t.knowledge, func(_ string, states []dated) {
+		for what, guarantee := range c.missingFrom(states, t.knowledge) {
+			c.object(guarantee, z, "%s of zone %s was %s while %s", t.pod.Name, z.Name, t.by, what)
 		}
 	})
+}
+
+// missingFrom says what keeps a zone from being whole, each with the guarantee that keeps
+// other zones whole meanwhile.
+func (c *court) missingFrom(states []dated, k knowledge) iter.Seq2[string, int] {
+	return func(yield func(what string, guarantee int) bool) {
+		z := last(states)
+		for pod, guarantee := range c.downIn(z.Zone, k) {
+			if !yield(fmt.Sprintf("%s of zone %s was down", pod, z.Name), guarantee) {
+				return
+			}
+		}
+		if !slices.ContainsFunc(states, func(s dated) bool { return !s.Gone }) {
+			yield(fmt.Sprintf("zone %s had no StatefulSet", z.Name), 2)
+		}
+	}
 }
 
 // downIn returns the pods of a zone that are down, each with the guarantee that
@@ -133,8 +129,9 @@ func (c *court) tryOthers(t taking) {
 func (c *court) downIn(z *Zone, k knowledge) iter.Seq2[string, int] {
 	return func(yield func(pod string, guarantee int) bool) {
 		for n := range z.Replicas {
-			out, down := c.down[place{z.UID, z.Start + n}]
-			if !down || !c.counts(out, k) {
+			at := place{z.Name, z.Start + n}
+			out, down := c.down[at]
+			if !down || !c.counts(at, out, k) {
 				continue
 			}
 			guarantee := 2
@@ -155,7 +152,7 @@ func (c *court) tryBudget(t taking, allowed, together int) {
 	downAfter, joined, own := 1, 0, c.notedAt[t.pod.UID]
 	for at, out := range c.down {
 		switch {
-		case at.zone != t.pod.Owner || at == t.place() || !c.counts(out, t.knowledge):
+		case at.zone != t.zone().Name || at == t.place() || !c.counts(at, out, t.knowledge):
 		case t.by == deleted && out.by == evicted && own > 0 && out.noted > own:
 			joined++
 		default:
@@ -173,7 +170,7 @@ func (c *court) tryBudget(t taking, allowed, together int) {
 // limitOfDeletions is how many pods of a zone a rollout may have down.
 func (c *court) limitOfDeletions(t taking) int {
 	limit := widest(t.states)
-	if b, found := c.budget(t.zone().Group); found && b.Limit > 0 && b.Partition == nil {
+	if b, found := c.budget(t.group); found && b.Limit > 0 && b.Partition == nil {
 		return min(limit, b.Limit)
 	}
 	return limit
@@ -182,7 +179,7 @@ func (c *court) limitOfDeletions(t taking) int {
 // limitOfEvictions is how many pods of a zone evictions may have down; 0 where they do not
 // go by zones.
 func (c *court) limitOfEvictions(t taking) int {
-	b, found := c.budget(t.zone().Group)
+	b, found := c.budget(t.group)
 	switch {
 	case !found:
 		return widest(t.states)
@@ -195,25 +192,19 @@ func (c *court) limitOfEvictions(t taking) int {
 // tryHold asks whether the group was held for a deletion, and the pod noted, before.
 // What a request without an end required is not known.
 func (c *court) tryHold(t taking, asked Request) {
-	c.tryHeld(t, func(z *Zone) string {
-		note, objection := c.noted(t.pod, z.Group, "rollout/"+z.Name, "downscale/"+z.Name) // which joins
-		if objection == "" && asked.over() && note.Version != asked.RequiredVersion {
-			return fmt.Sprintf("at version %d, noted in the Lease of its group at version %d", asked.RequiredVersion, note.Version)
-		}
-		return objection
-	})
+	zone := t.zone().Name
+	note, objection := c.noted(t.pod, t.group, "rollout/"+zone, "downscale/"+zone) // which joins
+	if objection == "" && asked.over() && note.Version != asked.RequiredVersion {
+		objection = fmt.Sprintf("at version %d, noted in the Lease of its group at version %d", asked.RequiredVersion, note.Version)
+	}
+	c.objectToHold(t, objection)
 }
 
-// tryHeld objects to what is wrong with the Lease of a pod's group, if it is wrong
-// for every state that its zone had lately.
-func (c *court) tryHeld(t taking, wrong func(*Zone) string) {
-	objection := ""
-	for _, s := range t.states {
-		if objection = wrong(s.Zone); objection == "" {
-			return
-		}
+// objectToHold objects to what is wrong with the Lease of a pod's group, if anything is.
+func (c *court) objectToHold(t taking, objection string) {
+	if objection != "" {
+		c.object(1, t.zone(), "%s was %s %s", t.pod.Name, t.by, objection)
 	}
-	c.object(1, t.zone(), "%s was %s %s", t.pod.Name, t.by, objection)
 }
 
 // noted returns what the Lease of a group notes of a pod, or says what is wrong

@@ -16,6 +16,23 @@ type Window struct {
 	// Agent is part of the name by which the operator says who it is that could not
 	// know. Empty, it was every operator.
 	Agent string
+
+	// Resource is what they could not know of: pods or StatefulSets. Empty, it was both.
+	Resource string
+}
+
+// resource is a kind of objects that caches hold.
+type resource string
+
+const (
+	pods         resource = "pods"
+	statefulSets resource = "statefulsets"
+	anything     resource = ""
+)
+
+// about reports whether a window is about a resource.
+func (w Window) about(of resource) bool {
+	return w.Resource == "" || of == anything || w.Resource == string(of)
 }
 
 // known returns when what happened at a time had to be known, as far as this window
@@ -38,19 +55,20 @@ type knowledge struct {
 	now     time.Time // of the deed
 	decided time.Time // when what it rests on was read, at the earliest
 	agent   string    // who did it; empty: not known
+	group   string    // in which it was done
 	looked  time.Time // when the group's hold was taken, after a live look; zero: not known
 }
 
-// knew reports whether an operator had to know of what happened at a time.
-func (c *court) knew(k knowledge, happened time.Time) bool {
-	return k.looked.After(happened.Add(c.Grace)) || k.decided.After(c.known(k.agent, happened))
+// knew reports whether an operator had to know of what happened to a resource at a time.
+func (c *court) knew(k knowledge, happened time.Time, to resource) bool {
+	return k.looked.After(happened.Add(c.Grace)) || k.decided.After(c.known(k.agent, happened, to))
 }
 
 // known is when the caches of an operator had to show what happened at a time.
-func (c *court) known(agent string, happened time.Time) time.Time {
+func (c *court) known(agent string, happened time.Time, to resource) time.Time {
 	known := happened.Add(c.Grace)
 	for _, w := range c.Deaf {
-		if by := w.known(happened, c.Grace); binds(w.Agent, agent) && by.After(known) {
+		if by := w.known(happened, c.Grace); binds(w.Agent, agent) && w.about(to) && by.After(known) {
 			known = by
 		}
 	}
@@ -66,7 +84,7 @@ func (c *court) grace(k knowledge) time.Duration {
 		if late := k.decided.Add(-w.Late - c.Grace); w.Late > 0 && late.After(begins) {
 			begins = late
 		}
-		if begins.Before(since) && !k.decided.After(c.known(k.agent, begins)) {
+		if begins.Before(since) && !k.decided.After(c.known(k.agent, begins, anything)) {
 			since = begins
 		}
 	}
