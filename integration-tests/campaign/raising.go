@@ -21,8 +21,8 @@ func (g group) raisable(random *rand.Rand) (zone int, can bool) {
 }
 
 // raises draws a raise of a zone, as soon as a pod of it is down, and evictions of the pod that
-// comes of it and of one beside it, as soon as that one is up. Where budgets go
-// by partitions, only the latter: of the other zones none has the partition of the former.
+// comes of it and of one beside it, as soon as that one is up. Where budgets go by partitions,
+// only the latter: of the other zones none has the partition of the former.
 func (g *group) raises(random *rand.Rand, zone int) [][]step {
 	g.wanted[zone]++
 	added := fmt.Sprintf("%s-%d", g.zone(zone), g.replicas[zone])
