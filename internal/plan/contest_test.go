@@ -56,11 +56,12 @@ func (c *contestant) contested() bool {
 	return len(remarks) == 1 && remarks[0].Zone == "zone-b" && remarks[0].Because.Code == reason.ReplicasContested
 }
 
-// fight lets another writer set a number whenever lockstep has set another one, for a time.
-func (c *contestant) fight(replicas int, lasts time.Duration) {
+// fight lets another writer set two replicas whenever lockstep has set another number, for
+// a time.
+func (c *contestant) fight(lasts time.Duration) {
 	c.t.Helper()
 	for end := c.at + lasts; c.at < end; {
-		c.follower = replicas
+		c.follower = 2
 		c.plan()
 	}
 }
@@ -75,7 +76,7 @@ func seconds(all []time.Duration) []float64 {
 
 func TestWritesAgainstAnotherWriterAreSpacedOut(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
-	c.fight(2, time.Hour)
+	c.fight(time.Hour)
 	want := []float64{0, 1, 2, 12, 32, 72, 152, 312, 612, 912, 1212, 1512, 1812, 2112, 2412, 2712, 3012, 3312}
 	if diff := cmp.Diff(want, seconds(c.writes)); diff != "" {
 		t.Errorf("lockstep writes at other seconds (-want +got):\n%s", diff)
@@ -88,7 +89,7 @@ func TestWritesAgainstAnotherWriterAreSpacedOut(t *testing.T) {
 func TestAThirdOverwriteIsTold(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	for overwrites := range 4 {
-		c.fight(2, time.Second)
+		c.fight(time.Second)
 		if got, want := c.contested(), overwrites >= 3; got != want {
 			t.Errorf("after %d overwrites: told %t, want %t", overwrites, got, want)
 		}
@@ -97,7 +98,7 @@ func TestAThirdOverwriteIsTold(t *testing.T) {
 
 func TestAContestIsOverOnceNobodyOverwrites(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
-	c.fight(2, time.Minute)
+	c.fight(time.Minute)
 	for end := c.at + 15*time.Minute; c.at < end; {
 		if !c.contested() {
 			t.Fatalf("is over %s after the last overwrite", 15*time.Minute-(end-c.at))
@@ -115,14 +116,14 @@ func TestAContestIsOverOnceNobodyOverwrites(t *testing.T) {
 // An autoscaler changes the leader in the midst of a contest.
 func TestALeaderIsFollowedAtOnceWhileAnotherWriterOverwrites(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
-	c.fight(2, 5*time.Minute)
+	c.fight(5*time.Minute)
 	for _, leader := range []int{5, 6, 4, 2, 4} {
 		c.leader = leader
 		c.plan()
 		if c.follower != leader {
 			t.Errorf("the leader has %d replicas, its follower %d", leader, c.follower)
 		}
-		c.fight(2, 3*time.Second)
+		c.fight(3*time.Second)
 		if !c.contested() {
 			t.Error("the contest is forgotten")
 		}
@@ -173,7 +174,7 @@ func TestAClockThatIsSetBackMakesNoPauseLonger(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, time.Minute, time.Hour, 30 * 365 * 24 * time.Hour} {
 		t.Run(fmt.Sprint(back), func(t *testing.T) {
 			c := &contestant{t: t, leader: 4, follower: 2}
-			c.fight(2, time.Hour)
+			c.fight(time.Hour)
 			c.at, c.follower = c.writes[len(c.writes)-1]-back, 2
 			before := len(c.writes)
 			c.plan()
