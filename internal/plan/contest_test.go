@@ -116,14 +116,14 @@ func TestAContestIsOverOnceNobodyOverwrites(t *testing.T) {
 // An autoscaler changes the leader in the midst of a contest.
 func TestALeaderIsFollowedAtOnceWhileAnotherWriterOverwrites(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
-	c.fight(5*time.Minute)
+	c.fight(5 * time.Minute)
 	for _, leader := range []int{5, 6, 4, 2, 4} {
 		c.leader = leader
 		c.plan()
 		if c.follower != leader {
 			t.Errorf("the leader has %d replicas, its follower %d", leader, c.follower)
 		}
-		c.fight(3*time.Second)
+		c.fight(3 * time.Second)
 		if !c.contested() {
 			t.Error("the contest is forgotten")
 		}
