@@ -90,6 +90,7 @@ var house = map[string]room{
 	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
 	"internal/freshness": {floor: 2},
+	"internal/contest":   {floor: 2},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
 	"internal/plan":       {floor: 1, knows: []string{"internal/reason"}},

@@ -164,6 +164,7 @@ var notPlights = map[string][]string{
 	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},
 	"TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole and its neighbours have it": {"ZoneLeftGroup"},
 	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotTold"},
+	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                     {"ReplicasContested"},
 	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods":         {"TooManyIntents"},
 	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                                      {"EmptyGroupName"},
 	"it stands in the way of other zones, which say OtherZoneNotWhole":                       {"ZoneDeleting", "ZoneShrinking"},

@@ -41,6 +41,9 @@ const (
 	NoDownscaleLabel = "grafana.com/no-downscale"
 )
 
+// FieldManager is as whom lockstep writes, by its user agent: metadata.managedFields names it.
+const FieldManager = "lockstep"
+
 // Names of objects.
 const (
 	// ZoneTrackerName is the ConfigMap in which the predecessor kept when zones shrank.

@@ -18,7 +18,7 @@ const (
 
 // NextLook returns after how long to look at a group again without an event: when a wait
 // ends by time, when the hold has to be renewed or lapses, when pods are told something
-// again, or to tell that a wait lasts. The second result is false where there is nothing
+// again, when a contest over replicas is over, or to tell that a wait lasts. The second result is false where there is nothing
 // to wait for but events.
 //
 // It is counted from when the plan was made: a clock that jumps in between changes
@@ -30,7 +30,7 @@ func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, 
 		record = d.Record
 	}
 	var looks []time.Duration
-	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), plan.NextMessage(s), LapsesAt(record, s.Now)} {
+	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), plan.NextMessage(s), plan.ContestEnds(s), LapsesAt(record, s.Now)} {
 		switch {
 		case at.IsZero():
 		case !at.After(s.Now):

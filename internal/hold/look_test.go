@@ -21,6 +21,7 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	overdue.Renewed = now.Add(-hold.Duration)
 	for sentence, tc := range map[string]struct {
 		hold     plan.Hold
+		contest  plan.Contest
 		steps    []plan.Action
 		decision hold.Decision
 		want     time.Duration // 0: nothing to wait for but events
@@ -34,10 +35,12 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
 		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine}, want: hold.RenewEvery},
 		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
+		"a contest is over":                               {contest: plan.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
+		"one that nobody was told of is over unnoticed":   {contest: plan.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
 		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold}, tc.steps, tc.decision)
+			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold, Zones: []plan.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
 				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
 			}

@@ -16,11 +16,11 @@ import (
 
 var rolloutGroups = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "rolloutgroups"}
 
-// itsOwn is what only the operator knows: what becomes of its requests, what it may
-// read, and what its caches show.
+// itsOwn is what only the operator knows: what becomes of its requests and of what it
+// writes, what it may read, and what its caches show.
 var itsOwn = []reason.Code{
 	reason.RequestFailing, reason.RequestForbidden, reason.CacheBehind, reason.InvariantViolated, reason.ReferenceForbidden,
-	reason.PodNotTold, reason.ReportFailed, reason.ReportContested,
+	reason.PodNotTold, reason.ReportFailed, reason.ReportContested, reason.ReplicasContested,
 }
 
 // notOurs are what keeps whoever looks from seeing a resource, and perhaps nobody else.

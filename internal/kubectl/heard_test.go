@@ -107,6 +107,7 @@ func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
 		want       string
 	}{
 		"its requests fail":                                      {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},
+		"another writer overwrites what it sets":                 {code: "ReplicasContested", generation: 1, want: "zone-a ReplicasContested zone-a-1"},
 		"it may not read the Deployment":                         {code: "ReferenceForbidden", generation: 1, want: forbidden + " zone-a-1"},
 		"who asks may not read the Deployment":                   {code: "PodNotAgreed", generation: 1, hidden: true, want: "zone-a PodNotAgreed zone-a-1"},
 		"who asks may not read it, and nothing is waited for":    {code: "", generation: 1, hidden: true, want: ""},

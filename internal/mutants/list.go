@@ -36,6 +36,7 @@ const (
 	board         = "internal/plan/board.go"
 	budget        = "internal/plan/budget.go"
 	confirm       = "internal/plan/confirm.go"
+	contest       = "internal/plan/contest.go"
 	coverage      = "internal/plan/coverage.go"
 	decrease      = "internal/plan/decrease.go"
 	decreaseState = "internal/plan/decrease_state.go"

@@ -197,4 +197,24 @@ var scaling = []Mutant{
 		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
 		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
 	},
+	{
+		Name:  "two writers of replicas answer each other at once",
+		Edits: []Edit{{contest, "\tif !c.Contested() || !c.Overwritten || c.At.After(now) || !now.Before(until) {", "\tif true || now.After(until) {"}},
+		Test:  scenarios + "a-third-overwrite-of-replicas-is-answered-after-a-pause", Rule: "set zone-b from 2 to 4",
+	},
+	{
+		Name:  "a leader that grows waits for the pause that another writer causes",
+		Edits: []Edit{{contest, "\tcase w.none() || w.asked != c.Replicas:", "\tcase w.none():"}},
+		Test:  scenarios + "a-leader-that-grows-is-followed-at-once-in-a-contest", Rule: "ReplicasContested",
+	},
+	{
+		Name:  "who follows a contested zone shrinks with it",
+		Edits: []Edit{{replicas, "\tif !z.contest.objection(b.Now).None() {\n\t\treturn z.wish.replicas", "\tif false {\n\t\treturn z.wish.replicas"}},
+		Test:  scenarios + "who-follows-a-contested-zone-keeps-its-replicas", Rule: "zone-c",
+	},
+	{
+		Name:  "pause between two writers of replicas grows without end",
+		Edits: []Edit{{contest, "\treturn min(pause, longestPause)", "\treturn pause * 1000"}},
+		Test:  "internal/plan TestWritesAgainstAnotherWriterAreSpacedOut", Rule: "lockstep writes at other seconds",
+	},
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Messages Messages
 	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
 	Preparations Preparations
+	// Contests knows which zones another writer overwrites; nil: nothing is remembered.
+	Contests Contests
 	// Now is what times in API objects are compared with; time.Now.
 	Now func() time.Time
 	// Budgets knows the budgets for evictions; nil: there are none.
@@ -44,6 +46,11 @@ type Options struct {
 
 // Preparations tells a snapshot what its pods were asked about a decrease.
 type Preparations interface {
+	Fill(s *plan.Snapshot)
+}
+
+// Contests tells the zones of a snapshot what is remembered of writers of their replicas.
+type Contests interface {
 	Fill(s *plan.Snapshot)
 }
 
@@ -66,6 +73,7 @@ type Observer struct {
 	wanting      sync.Mutex
 	messages     Messages
 	preparations Preparations
+	contests     Contests
 	budgets      Budgets
 	now          func() time.Time
 }
@@ -92,6 +100,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		only:         opts.Namespace,
 		messages:     opts.Messages,
 		preparations: opts.Preparations,
+		contests:     opts.Contests,
 		budgets:      opts.Budgets,
 		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods, byParent: indexOrphans}), // no index by namespace: it costs, and nobody asks
 		zones:        factory.Apps().V1().StatefulSets().Informer(),

@@ -37,8 +37,8 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// fill adds the budgets of the namespace, what pods were asked about a decrease, and
-// what those of zones with a delay were told.
+// fill adds the budgets of the namespace, what pods were asked about a decrease, what
+// those of zones with a delay were told, and what is remembered of writers of replicas.
 func (o *Observer) fill(s *plan.Snapshot) {
 	s.Unread = !o.BudgetsKnown() // before what it vouches for
 	s.Budgets = o.budgetsOf(s.Key.Namespace)
@@ -47,6 +47,9 @@ func (o *Observer) fill(s *plan.Snapshot) {
 	}
 	if o.preparations != nil {
 		o.preparations.Fill(s)
+	}
+	if o.contests != nil {
+		o.contests.Fill(s)
 	}
 }
 

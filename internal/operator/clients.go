@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 
@@ -49,7 +50,7 @@ func connect(c config.Config, version string, refused *access.Alarm, warnings *t
 	if err != nil {
 		return clients{}, fmt.Errorf("configure Kubernetes client: %w", err)
 	}
-	base.UserAgent = "lockstep/" + version
+	base.UserAgent = contract.FieldManager + "/" + version
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 

@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/budgets"
 	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hook"
@@ -51,6 +52,7 @@ type Operator struct {
 	pods         hook.Zones
 	messages     *hook.Messages
 	preparations *hook.Preparations
+	contests     *contest.Log
 	references   *reference.Book
 	budgets      *budgets.Book
 	observer     *observe.Observer
@@ -111,7 +113,7 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	o.messages, o.preparations = o.tellPods(), o.askPods()
+	o.messages, o.preparations, o.contests = o.tellPods(), o.askPods(), contest.NewLog()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
@@ -119,7 +121,8 @@ func (o *Operator) assemble() error {
 		Client: o.clients.dynamic, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
 	watched := observe.Options{
-		Namespace: only, Selector: selector, Scales: o.references, Messages: o.messages, Preparations: o.preparations, Now: o.clients.clock.Now, Budgets: o.budgets,
+		Namespace: only, Selector: selector, Scales: o.references, Messages: o.messages, Preparations: o.preparations, Contests: o.contests,
+		Now: o.clients.clock.Now, Budgets: o.budgets,
 	}
 	if o.config.ServerTLS.Enabled {
 		watched.Metadata = o.clients.metadata
@@ -147,6 +150,7 @@ func (o *Operator) assemble() error {
 		Preparations: o.preparations,
 		Traces:       o.spans,
 		Fresh:        o.fresh,
+		Contests:     o.contests,
 		Log:          o.log,
 	}
 	if o.config.ServerTLS.Enabled {

@@ -39,6 +39,7 @@ type standing struct {
 	candidates      []candidate
 	wishing         wishing
 	wish            wish    // the replicas it should have
+	contest         Contest // as it is with that wish
 	scaleObjection  Refusal // why it does not get them now
 }
 

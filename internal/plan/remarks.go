@@ -46,6 +46,9 @@ func Remarks(s Snapshot) []Wait {
 				Code: reason.InvalidForceReplicas, Detail: z.Forced.Invalid,
 			}})
 		}
+		if z.Contest.Contested() && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.ReplicasContested, Detail: z.Contest.by()}})
+		}
 		if z.WithoutEffect != "" {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.NoEffect, Detail: z.WithoutEffect}})
 		}

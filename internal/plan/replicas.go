@@ -84,6 +84,7 @@ func (b *board) resolveWish(z *standing) {
 	}
 	z.wishing = onTheWay
 	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
+	z.contest = z.Contest.seen(z.Zone, z.wish, b.Now)
 	_, z.scaleObjection = b.raise(z)
 	z.wishing = settled
 }
@@ -129,8 +130,13 @@ func (b *board) following(z *Zone) wish {
 	return wish{replicas: b.height(leader), because: reason.LeaderFollowed}
 }
 
-// height returns how many replicas a zone asks for once it is raised.
+// height returns how many replicas a zone asks for once it is raised. While lockstep waits
+// before it answers another writer of a zone, those who follow that zone go by what it
+// should have.
 func (b *board) height(z *standing) int {
+	if !z.contest.objection(b.Now).None() {
+		return z.wish.replicas
+	}
 	if a, _ := b.raise(z); a.To > z.Replicas {
 		return a.To
 	}
@@ -138,7 +144,8 @@ func (b *board) height(z *standing) int {
 }
 
 // raise returns what gives a zone more replicas, or why it does not get them
-// now. It needs no hold, and nothing that concerns downscales stands in its way.
+// now. It needs no hold, and nothing that concerns downscales stands in its way. An answer
+// to another writer may have to wait; what the leader asks for anew never does.
 func (b *board) raise(z *standing) (SetReplicas, Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
@@ -148,6 +155,9 @@ func (b *board) raise(z *standing) (SetReplicas, Refusal) {
 		if r := unready(leader, w.replicas); !r.None() {
 			return SetReplicas{}, r
 		}
+	}
+	if r := z.contest.objection(b.Now); !r.None() {
+		return SetReplicas{}, r
 	}
 	return SetReplicas{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: w.replicas, Because: w.because}, Refusal{}
 }
@@ -175,7 +185,7 @@ func (b *board) shrinkingFirst() []*standing {
 // why it does not get them now. It is judged like one that anybody asks for.
 func (b *board) lower(z *standing) (Decrease, Refusal) {
 	d := b.departure(z, DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
-	if r := firstOf(barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
+	if r := firstOf(z.contest.objection(b.Now), barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Decrease{}, r
 	}
 	return b.ours(d), Refusal{}

@@ -114,6 +114,8 @@ type Zone struct {
 	Delay          Delay  // for how long who leaves waits
 	WithoutEffect  string // which of them are written so that nobody hears them
 
+	Contest Contest // what this process remembers of writers of its replicas
+
 	// Its pods.
 
 	Pods   []Pod           // owned by the StatefulSet, by ascending ordinal

@@ -102,6 +102,7 @@ var catalogue = []Entry{
 	{GroupChanged, 244, Attention, "the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it", "Change the label first and spec.replicas afterwards, or the other way round."},
 	{NoEffect, 245, Attention, "a label or an annotation of the zone has no effect in this form, in this place or under this name", "Correct what the message names: write it in the place and with the spelling that count, set a switch to true, or add the other half."},
 	{ZoneLeftGroup, 249, Attention, "a StatefulSet left the group while its pods live on, and not all of them are available; until it is back no pod of another zone is replaced or evicted, and no ready pod of its own is evicted", "Apply the StatefulSet again with the group's label. If it should stay away, delete its pods; or, if they should stay, remove the annotation lockstep.dev/zones from the group's Lease (docs/runbooks/ZoneLeftGroup.md)."},
+	{ReplicasContested, 250, Attention, "another writer overwrites again and again the spec.replicas that lockstep sets, so lockstep sets it less often; leave replicas out of what that writer applies", "Leave spec.replicas out of the manifest that the other writer applies; the Event names its field manager. Let an autoscaler scale the leader alone."},
 	{InvariantViolated, 299, Attention, "a plan broke one of lockstep's own safety rules and was not carried out", "Please report it with the log line: this is a bug in lockstep."},
 }
 

@@ -120,6 +120,7 @@ const (
 	GroupChanged          Code = "GroupChanged"
 	NoEffect              Code = "NoEffect"
 	ZoneLeftGroup         Code = "ZoneLeftGroup"
+	ReplicasContested     Code = "ReplicasContested"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

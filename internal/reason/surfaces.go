@@ -53,6 +53,7 @@ var surfaces = map[Code][]Surface{
 	GroupChanged:          {InRefusals},
 	NoEffect:              {InRemarks},
 	ZoneLeftGroup:         {InWaits, InRemarks, InRefusals},
+	ReplicasContested:     {InWaits, InRemarks},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

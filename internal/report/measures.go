@@ -24,6 +24,17 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
 			metrics.PodDeleted(d.Zone, string(d.Because))
 		}
+		if a, ok := receipt.Step.(plan.SetReplicas); ok && receipt.Err == nil {
+			metrics.ReplicasSet(a.Zone)
+		}
+	}
+}
+
+// ReplicasOverwritten counts that another writer has overwritten the replicas of a zone that
+// lockstep had set.
+func (r *Reporter) ReplicasOverwritten(key plan.Key, zone string) {
+	if key.Rolled() {
+		r.metrics.Group(key.Namespace, key.Group).ReplicasOverwritten(zone)
 	}
 }
 

@@ -123,7 +123,7 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due 
 			waiting[w.Zone] = w.Because
 		}
 	}
-	told, stands := map[string]plan.Refusal{}, map[string]standing{}
+	told, stands, remarked := map[string]plan.Refusal{}, map[string]standing{}, remarksOf(s)
 	for _, z := range s.Zones {
 		why, waits := waiting[z.Name]
 		if !waits {
@@ -132,7 +132,8 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due 
 		stands[z.UID] = m.standing(z.UID, why, s.Now)
 		before, known := m.told[z.UID]
 		lasts, patience := s.Now.Sub(stands[z.UID].since), patienceFor(why.Code)
-		if lasts >= patience && !sameStory(before, why, lasts) {
+		silent := remarked[about{z.Name, why.Code}]
+		if lasts >= patience && !sameStory(before, why, lasts) && !silent {
 			told[z.UID] = why
 			news = append(news, event{
 				zone: z.Name, related: inTheWay(s, why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
@@ -143,12 +144,28 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due 
 		if known {
 			told[z.UID] = before
 		}
-		if lasts < patience && !sameStory(before, why, patience) {
+		if lasts < patience && !sameStory(before, why, patience) && !silent {
 			due = sooner(due, patience-lasts)
 		}
 	}
 	m.told, m.stands = told, stands
 	return news, due
+}
+
+// about is what an Event may be about.
+type about struct {
+	zone string
+	code reason.Code
+}
+
+// remarksOf returns what remarks are about: their Events tell of waits for the same reason
+// as well.
+func remarksOf(s plan.Snapshot) map[about]bool {
+	all := map[about]bool{}
+	for _, r := range plan.Remarks(s) {
+		all[about{r.Zone, r.Because.Code}] = true
+	}
+	return all
 }
 
 func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing {

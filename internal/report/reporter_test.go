@@ -643,3 +643,21 @@ func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
 		}
 	}
 }
+
+// The wait between two writes and the remark are one story.
+func TestReplicasThatAnotherWriterOverwritesAreOneEvent(t *testing.T) {
+	const situation = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a set=2@1s overwritten overwrites=5@1s writer=gitops\n zone-b-0 ready@1\n"
+	r := newRoom()
+	s := fixture.MustParse(situation)
+	var told []string
+	for range 10 {
+		r.Group(s, plan.Group(s), nil)
+		told = append(told, r.told()...)
+		s = fixture.Clone(s)
+		s.Now = s.Now.Add(time.Second)
+	}
+	want := []string{`zone-b Warning ReplicasContested: another writer overwrites again and again the spec.replicas that lockstep sets, so lockstep sets it less often; leave replicas out of what that writer applies (field manager "gitops")`}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -38,6 +38,7 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 	g := m.Group("n", "g")
 	g.Reconciled(t.Context(), "done", true, time.Second)
 	g.PodDeleted("z", "OutdatedRevision")
+	g.ReplicasOverwritten("z")
 	g.PodCalled("prepare", "answered")
 	g.Refused("pod-eviction", "BudgetUsed")
 	g.Stepped(time.Second)

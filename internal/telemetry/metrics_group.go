@@ -47,6 +47,7 @@ type groupDescs struct {
 	duration    histogramDesc
 	lastSuccess *prometheus.Desc
 	deleted     *prometheus.Desc
+	overwrites  *prometheus.Desc
 	refusals    *prometheus.Desc
 	calls       *prometheus.Desc
 	pods        *prometheus.Desc
@@ -80,6 +81,8 @@ func newGroupDescs() groupDescs {
 			"Unix time until which the group was in order: now while its last reconcile succeeded and the caches of pods, StatefulSets, Leases and namespaces advance; else the time at which the first failed reconcile began or the cache stopped; 0 while no reconcile has succeeded."),
 		deleted: groupDesc("lockstep_group_pods_deleted_total",
 			"Pods that lockstep deleted, by zone and reason.", "zone", "reason"),
+		overwrites: groupDesc("lockstep_group_replicas_overwritten_total",
+			"How often another writer has overwritten the spec.replicas of a zone that lockstep had set and that the zone should still have; of zones whose replicas lockstep has set.", "zone"),
 		refusals: groupDesc("lockstep_group_refusals_total",
 			"Evictions and downscales of the group that its hold, budgets and pods did not allow, by webhook and reason; dry runs apart.", "webhook", "reason"),
 		calls: groupDesc("lockstep_group_pod_calls_total",
@@ -112,7 +115,7 @@ func newGroupDescs() groupDescs {
 // Describe implements prometheus.Collector.
 func (d groupDescs) Describe(into chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{
-		d.reconciles, d.duration.Desc, d.lastSuccess, d.deleted, d.refusals, d.calls,
+		d.reconciles, d.duration.Desc, d.lastSuccess, d.deleted, d.overwrites, d.refusals, d.calls,
 		d.pods, d.budget, d.waiting, d.remarks, d.activity, d.activeSince,
 		d.step.Desc, d.zoneRollout.Desc, d.rollout.Desc,
 		d.hold.held, d.hold.acquired, d.hold.expiry, d.hold.changes,

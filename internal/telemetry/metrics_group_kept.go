@@ -20,6 +20,7 @@ type GroupMetrics struct {
 	forgotten   bool
 	reconciles  tallies // by result
 	deleted     tallies // by zone and reason
+	overwrites  tallies // by zone
 	refusals    tallies // by webhook and reason
 	calls       tallies // by purpose and outcome
 	duration    histogram
@@ -98,6 +99,16 @@ func (g *GroupMetrics) PodDeleted(zone, reason string) {
 	g.change(func() { g.deleted.add(1, zone, reason) })
 }
 
+// ReplicasSet lets it be counted how often others overwrite the replicas of a zone, from 0.
+func (g *GroupMetrics) ReplicasSet(zone string) {
+	g.change(func() { g.overwrites.add(0, zone, "") })
+}
+
+// ReplicasOverwritten counts that another writer has overwritten the replicas of a zone.
+func (g *GroupMetrics) ReplicasOverwritten(zone string) {
+	g.change(func() { g.overwrites.add(1, zone, "") })
+}
+
 // Refused counts a downscale or an eviction that was refused, by the code of the reason.
 func (g *GroupMetrics) Refused(webhook, reason string) {
 	g.change(func() { g.refusals.add(1, webhook, reason) })
@@ -156,10 +167,12 @@ func (g *GroupMetrics) activeSince(z ZoneState, at time.Time) time.Time {
 
 // forgetZones drops what was counted of zones that are no more.
 func (g *GroupMetrics) forgetZones() {
-	g.deleted = slices.DeleteFunc(g.deleted, func(t tally) bool {
+	gone := func(t tally) bool {
 		_, still := g.shown.zone(t.a)
 		return !still
-	})
+	}
+	g.deleted = slices.DeleteFunc(g.deleted, gone)
+	g.overwrites = slices.DeleteFunc(g.overwrites, gone)
 }
 
 // begin lets what is counted begin at zero: of what is born at one nobody sees the first.

@@ -21,6 +21,9 @@ func (g *GroupMetrics) collectCounts(s *series) {
 		s.count(g.of.reconciles, t.n, t.a)
 	}
 	s.tallies(g.of.deleted, g.deleted)
+	for _, t := range g.overwrites {
+		s.count(g.of.overwrites, t.n, t.a)
+	}
 	s.tallies(g.of.refusals, g.refusals)
 	s.tallies(g.of.calls, g.calls)
 	s.histogram(g.of.duration, &g.duration)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -32,6 +33,7 @@ type observer interface {
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 	LiveUnder(context.Context, plan.Key, plan.Hold) (plan.Snapshot, error)
 	Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error)
+	WriterOfReplicas(ctx context.Context, namespace, zone, uid string) (string, error)
 }
 
 type executor interface {
@@ -40,6 +42,7 @@ type executor interface {
 
 type reporter interface {
 	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
+	ReplicasOverwritten(key plan.Key, zone string)
 	Forget(plan.Key)
 }
 
@@ -67,6 +70,7 @@ type Controller struct {
 	Preparations told
 	Traces       traces
 	Fresh        *freshness.Log
+	Contests     *contest.Log // which the Observer shows in its snapshots
 	Log          *logrus.Logger
 
 	trouble   trouble
@@ -114,6 +118,7 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
+	c.remember(ctx, t.seen, done)
 	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
 
@@ -249,6 +254,7 @@ func (c *Controller) Resign(key plan.Key) {
 	c.Messages.Forget(key)
 	c.Preparations.Forget(key)
 	c.Traces.Forget(key)
+	c.Contests.Forget(key)
 	c.trouble.forget(key)
 	c.diagnoses.forget(key)
 }

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"pgregory.net/rapid"
 
+	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
@@ -41,6 +42,13 @@ type world struct {
 	runFails     error
 	due          time.Duration // when an Event that is held back becomes due
 
+	contests    *contest.Log // that snapshots are completed by; nil: none
+	done        []plan.Receipt
+	writer      string // who overwrites replicas
+	writerFails error
+	writerReads int
+	overwritten []string // zones
+
 	facts         []diagnosis.Fact // about each pod
 	diagnoseFails error
 	diagnosed     int
@@ -57,7 +65,16 @@ func (w *world) Cached(plan.Key) plan.Snapshot {
 	if w.looks > 0 && w.meanwhile != nil {
 		return *w.meanwhile
 	}
-	return w.cached
+	return w.filled(w.cached)
+}
+
+func (w *world) filled(s plan.Snapshot) plan.Snapshot {
+	if w.contests == nil {
+		return s
+	}
+	s = fixture.Clone(s)
+	w.contests.Fill(&s)
+	return s
 }
 
 func (w *world) Live(context.Context, plan.Key) (plan.Snapshot, error) {
@@ -76,9 +93,18 @@ func (w *world) Diagnose(context.Context, string, plan.Pod) ([]diagnosis.Fact, e
 	return w.facts, w.diagnoseFails
 }
 
+func (w *world) WriterOfReplicas(context.Context, string, string, string) (string, error) {
+	w.writerReads++
+	return w.writer, w.writerFails
+}
+
+func (w *world) ReplicasOverwritten(_ plan.Key, zone string) {
+	w.overwritten = append(w.overwritten, zone)
+}
+
 func (w *world) Run(_ context.Context, _ plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	w.ran = append(w.ran, told(steps)+" ("+fixture.Decision(d)+")")
-	return nil, w.runFails
+	return w.done, w.runFails
 }
 
 func (w *world) Group(_ plan.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
@@ -103,7 +129,7 @@ func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &group.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "told"}, Preparations: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "told"}, Preparations: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Contests: contest.NewLog(), Log: log,
 	}, lines
 }
 
