@@ -99,6 +99,8 @@ type Zone struct {
 
 	// What its labels and annotations ask for.
 
+	Ignored        bool   // lockstep leaves it alone, so it is in no group
+	InvalidGroup   string // what is written instead of the group's name; its label counts
 	Paused         bool
 	PausedUntil    Moment // when the pause is over; none: when somebody ends it
 	MaxUnavailable Budget
