@@ -287,7 +287,8 @@ func index(t *testing.T) string {
 		"Generated from both; `make generate` writes it anew. The pages themselves are written by hand.\n\n" +
 		"Where an alert names a group, start with `kubectl lockstep why GROUP -n NAMESPACE`: it says what is waited for, and what\n" +
 		"to do. Capitals stand for names of yours. Where lockstep runs in another namespace than `lockstep-system`, put that one\n" +
-		"into the commands.\n\n" +
+		"into the commands. `-l rollout-group=GROUP` finds no StatefulSet that an annotation puts into the group; `kubectl lockstep\n" +
+		"status GROUP` names all of them.\n\n" +
 		"Alerts name their runbook by its path in this repository. To make links of them, say where you read it:\n\n" +
 		"```sh\nkustomize build ... | sed \"s|runbook_url: |&$REPOSITORY/|\" | kubectl apply -f -\n```\n\n" +
 		"## Alerts\n\n| alert | severity | what is the case |\n|---|---|---|\n")

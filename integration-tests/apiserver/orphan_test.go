@@ -96,9 +96,18 @@ func TestAZoneOrphanedBesideAPodThatIsDownKeepsTheOthersBack(t *testing.T) {
 	e.settled()
 }
 
-func TestAZoneWithoutItsLabelForAMomentKeepsTheOthersBack(t *testing.T) {
+func regrouped(to string) option {
+	return func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, to) }
+}
+
+func TestAZoneOutOfItsGroupForAMomentKeepsTheOthersBack(t *testing.T) {
 	t.Parallel()
-	for name, to := range map[string]string{"without a group": "", "in another group": "elsewhere"} {
+	for name, moves := range map[string]struct{ there, back option }{
+		"without a group":                   {regrouped(""), regrouped(defaultGroup)},
+		"in another group":                  {regrouped("elsewhere"), regrouped(defaultGroup)},
+		"in another group by an annotation": {named("elsewhere"), named("")},
+		"ignored":                           {ignored(true), ignored(false)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := evictions(t)
@@ -106,9 +115,9 @@ func TestAZoneWithoutItsLabelForAMomentKeepsTheOthersBack(t *testing.T) {
 			e.gate("zone-a-1", corev1.ConditionFalse)
 			e.isBroken("zone-a-1")
 			e.change("zone-b", version(2))
-			e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, to) })
+			e.change("zone-a", moves.there)
 			e.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
-			e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, defaultGroup) })
+			e.change("zone-a", moves.back)
 			e.spares("zone-b serves while zone-a is not whole", aWhile, "zone-b-0", "zone-b-1")
 			e.gate("zone-a-1", corev1.ConditionTrue)
 			e.settled()

@@ -480,8 +480,8 @@ func (s *scene) describe() string {
 	}
 	groups := map[string]bool{}
 	for _, set := range s.witness.now().sets {
-		if group, grouped := set.Labels[groupLabel]; grouped {
-			groups[group] = true
+		if z := judge.ZoneOf(set); z.Grouped {
+			groups[z.Group] = true
 		}
 	}
 	for _, group := range sortedKeys(groups) {

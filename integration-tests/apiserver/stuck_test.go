@@ -145,6 +145,7 @@ var plights = map[string]plight{
 		set(&s.Annotations, "lockstep.dev/paused-until", "2026-01-05T12:00:00Z")
 	})},
 	"InvalidForceReplicas": {zone: "zone-a", remark: true, bring: having(forced("many"))},
+	"InvalidGroup":         {zone: "zone-a", remark: true, bring: having(named("a b"))},
 	"NoEffect":             {zone: "zone-a", remark: true, bring: having(labelled("grafana.com/no-downscale", "yes"))},
 }
 

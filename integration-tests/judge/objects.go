@@ -12,11 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // The words of the contract, as docs/contract.md has them.
 const (
 	groupLabel               = "rollout-group"
+	groupNameAnnotation      = "lockstep.dev/rollout-group"
+	ignoreAnnotation         = "lockstep.dev/ignore"
 	maxUnavailableAnnotation = "rollout-max-unavailable"
 	pausedAnnotation         = "grafana.com/rollout-paused"
 	pausedUntilAnnotation    = "lockstep.dev/paused-until"
@@ -50,7 +53,7 @@ func readiness(p *corev1.Pod) (bool, time.Time) {
 
 // ZoneOf reads a StatefulSet.
 func ZoneOf(s *appsv1.StatefulSet) *Zone {
-	group, grouped := s.Labels[groupLabel]
+	group, grouped := groupOf(s)
 	state := &Zone{
 		Name: s.Name, UID: string(s.UID), Group: group, Grouped: grouped,
 		Replicas: replicasOf(s), Budget: budgetOf(s),
@@ -67,6 +70,18 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 		state.Start = int(s.Spec.Ordinals.Start)
 	}
 	return state
+}
+
+// groupOf reads to which group a StatefulSet belongs, as it is documented.
+func groupOf(s *appsv1.StatefulSet) (name string, grouped bool) {
+	if s.Annotations[ignoreAnnotation] == "true" {
+		return "", false
+	}
+	if name := s.Annotations[groupNameAnnotation]; name != "" && len(validation.IsValidLabelValue(name)) == 0 {
+		return name, true
+	}
+	name, grouped = s.Labels[groupLabel]
+	return name, grouped
 }
 
 func replicasOf(s *appsv1.StatefulSet) int {

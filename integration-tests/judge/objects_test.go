@@ -76,6 +76,31 @@ func TestAZoneIsReadAsWhatItIs(t *testing.T) {
 	}
 }
 
+func TestAGroupIsReadAsItIsDocumented(t *testing.T) {
+	t.Parallel()
+	type texts = map[string]string
+	for sentence, tc := range map[string]struct {
+		labels, annotations texts
+		group               string
+		grouped             bool
+	}{
+		"neither":                 {nil, nil, "", false},
+		"the label":               {texts{"rollout-group": "g"}, nil, "g", true},
+		"a label without a value": {texts{"rollout-group": ""}, nil, "", true},
+		"the annotation":          {nil, texts{"lockstep.dev/rollout-group": "other"}, "other", true},
+		"both":                    {texts{"rollout-group": "g"}, texts{"lockstep.dev/rollout-group": "other"}, "other", true},
+		"no name of a group":      {texts{"rollout-group": "g"}, texts{"lockstep.dev/rollout-group": "a b"}, "g", true},
+		"an empty annotation":     {texts{"rollout-group": "g"}, texts{"lockstep.dev/rollout-group": ""}, "g", true},
+		"ignored":                 {texts{"rollout-group": "g"}, texts{"lockstep.dev/rollout-group": "other", "lockstep.dev/ignore": "true"}, "", false},
+		"not ignored":             {texts{"rollout-group": "g"}, texts{"lockstep.dev/ignore": "yes"}, "g", true},
+	} {
+		z := ZoneOf(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations}})
+		if z.Group != tc.group || z.Grouped != tc.grouped {
+			t.Errorf("%s: got %q, %t; want %q, %t", sentence, z.Group, z.Grouped, tc.group, tc.grouped)
+		}
+	}
+}
+
 func TestABudgetIsReadAsItIsDocumented(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{

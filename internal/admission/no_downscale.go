@@ -50,7 +50,7 @@ func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {
 	if c.Scale() {
 		return n.Parents.NoDownscale(ctx, c)
 	}
-	return contract.NoDownscale(c.Old.Labels), nil
+	return contract.NoDownscale(c.Old.Labels, c.Old.Annotations), nil
 }
 
 // Doubt implements Judge.

@@ -95,6 +95,8 @@ func TestNoDownscale(t *testing.T) {
 		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, reason.NotGuarded},
 		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, reason.NotGuarded},
 		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, reason.NotGuarded},
+		"one that is ignored may shrink":           {update(t, set(3, barred, ignored), set(2, barred, ignored)), "", false, reason.NotGuarded},
+		"not if it is ignored by that update":      {update(t, set(3, barred), set(2, barred, ignored)), denied, false, reason.DownscaleBarred},
 		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, reason.NotShrinking},
 		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, reason.NotShrinking},
 		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, reason.NotShrinking},

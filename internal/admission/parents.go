@@ -48,8 +48,8 @@ func (p ScaleParents) NoDownscale(ctx context.Context, c Change) (bool, error) {
 	if cached, known := p.Cached(c.Resource, c.Namespace, c.Name); known && shows(cached, c.Old) {
 		return cached.NoDownscale, nil
 	}
-	labels, err := p.read(ctx, c)
-	return contract.NoDownscale(labels), err
+	parent, err := p.read(ctx, c)
+	return contract.NoDownscale(parent.Labels, parent.Annotations), err
 }
 
 // shows reports whether the cache has the object in the state that its Scale shows,
@@ -63,17 +63,17 @@ func shows(cached observe.Scaled, scale Object) bool {
 // metadataOnly asks the API server for nothing but an object's metadata.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-func (p ScaleParents) read(ctx context.Context, c Change) (map[string]string, error) {
+func (p ScaleParents) read(ctx context.Context, c Change) (metav1.PartialObjectMetadata, error) {
+	var parent metav1.PartialObjectMetadata
 	text, err := p.Client.AppsV1().RESTClient().Get().
 		Namespace(c.Namespace).Resource(c.Resource).Name(c.Name).
 		SetHeader("Accept", metadataOnly).
 		Do(ctx).Raw()
 	if err != nil {
-		return nil, fmt.Errorf("read metadata of %s/%s: %w", c.Resource, c.Name, err)
+		return parent, fmt.Errorf("read metadata of %s/%s: %w", c.Resource, c.Name, err)
 	}
-	var parent metav1.PartialObjectMetadata
 	if err := json.Unmarshal(text, &parent); err != nil || parent.Name != c.Name {
-		return nil, errors.New("the API server answered with something that is not metadata")
+		return metav1.PartialObjectMetadata{}, errors.New("the API server answered with something that is not metadata")
 	}
-	return parent.Labels, nil
+	return parent, nil
 }

@@ -78,6 +78,13 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !p.Observer.Managed(c.Namespace):
 		return Allow(reason.NotGuarded)
 	}
+	v := p.judgeSet(ctx, c, shrinks)
+	v.Warnings = append(v.Warnings, misread(c)...)
+	return v
+}
+
+// judgeSet decides about a StatefulSet of a managed namespace.
+func (p *PrepareDownscale) judgeSet(ctx context.Context, c Change, shrinks bool) Verdict {
 	set, err := p.set(ctx, c)
 	switch {
 	case err != nil:

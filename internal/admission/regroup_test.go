@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -11,6 +12,43 @@ import (
 
 func in(group string) func(*appsv1.StatefulSet) {
 	return func(s *appsv1.StatefulSet) { s.Labels = map[string]string{"rollout-group": group} }
+}
+
+func annotatedInto(group string) func(*appsv1.StatefulSet) {
+	return annotated("lockstep.dev/rollout-group", group)
+}
+
+func ignored(s *appsv1.StatefulSet) { annotated("lockstep.dev/ignore", "true")(s) }
+
+func annotated(key, value string) func(*appsv1.StatefulSet) {
+	return func(s *appsv1.StatefulSet) {
+		if s.Annotations == nil {
+			s.Annotations = map[string]string{}
+		}
+		s.Annotations[key] = value
+	}
+}
+
+func TestAnAnnotationThatDoesNotCountIsWarnedAbout(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		after any
+		want  []string
+	}{
+		"it names a group":             {set(2, in("store"), annotatedInto("store")), nil},
+		"it names what is no group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: annotation lockstep.dev/rollout-group is "a b", which is no name of a group; the label rollout-group counts`}},
+		"it is neither true nor false": {set(2, in("store"), annotated("lockstep.dev/ignore", "yes")), []string{`lockstep: annotation lockstep.dev/ignore is "yes", and only true has an effect`}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			response := answerTo(t, post(t, preparing(atRest()), preparePath, update(t, set(3, in("store")), tc.after))).Response
+			if diff := cmp.Diff(tc.want, response.Warnings); diff != "" || !response.Allowed {
+				t.Errorf("allowed %t; -want +got:\n%s", response.Allowed, diff)
+			}
+		})
+	}
+	response := answerTo(t, post(t, preparing(atRest()), preparePath, update(t, scale(3), scale(2)))).Response
+	if len(response.Warnings) > 0 {
+		t.Errorf("a Scale, which shows no annotations: %q", response.Warnings)
+	}
 }
 
 // The group that a StatefulSet joins could not object, and the one that it leaves could
@@ -21,12 +59,20 @@ func TestNoUpdateShrinksAZoneAndChangesItsGroup(t *testing.T) {
 		code          int
 		why           reason.Code
 	}{
-		"it joins one":            {set(3), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
-		"it joins one of no name": {set(3), set(2, in("")), http.StatusForbidden, reason.GroupChanged},
-		"it joins another one":    {set(3, in("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
-		"it leaves the only one":  {set(3, in("store")), set(2), http.StatusForbidden, reason.GroupChanged},
-		"it stays":                {set(3, in("store")), set(2, in("store")), http.StatusOK, reason.DownscaleAdmitted},
-		"it joins one and grows":  {set(3), set(4, in("store")), http.StatusOK, reason.NotShrinking},
+		"it joins one":                          {set(3), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
+		"it joins one of no name":               {set(3), set(2, in("")), http.StatusForbidden, reason.GroupChanged},
+		"it joins another one":                  {set(3, in("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
+		"it leaves the only one":                {set(3, in("store")), set(2), http.StatusForbidden, reason.GroupChanged},
+		"it stays":                              {set(3, in("store")), set(2, in("store")), http.StatusOK, reason.DownscaleAdmitted},
+		"an annotation names one":               {set(3), set(2, annotatedInto("store")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation names another one":       {set(3, in("store")), set(2, in("store"), annotatedInto("cache")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation no longer names one":     {set(3, in("cache"), annotatedInto("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
+		"it is ignored":                         {set(3, in("store")), set(2, in("store"), ignored), http.StatusForbidden, reason.GroupChanged},
+		"it is ignored no more":                 {set(3, in("store"), ignored), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation replaces the label":      {set(3, in("store")), set(2, annotatedInto("store")), http.StatusOK, reason.DownscaleAdmitted},
+		"an annotation names what is no group":  {set(3, in("store")), set(2, in("store"), annotatedInto("a b")), http.StatusOK, reason.DownscaleAdmitted},
+		"it is ignored and the annotation goes": {set(3, in("store"), annotatedInto("cache"), ignored), set(3, in("store"), ignored), http.StatusOK, reason.NotShrinking},
+		"it joins one and grows":                {set(3), set(4, in("store")), http.StatusOK, reason.NotShrinking},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)

@@ -9,11 +9,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// NoDownscale reports whether labels forbid to take replicas away.
-func NoDownscale(labels map[string]string) bool { return labels[NoDownscaleLabel] == "true" }
+// NoDownscale reports whether labels forbid to take replicas away from an object that is not
+// ignored.
+func NoDownscale(labels, annotations map[string]string) bool {
+	return labels[NoDownscaleLabel] == "true" && !Ignored(annotations)
+}
 
-// PrepareDownscale reports whether labels ask for pods to be prepared before they leave.
-func PrepareDownscale(labels map[string]string) bool { return labels[PrepareDownscaleLabel] == "true" }
+// PrepareDownscale reports whether labels of a StatefulSet that is not ignored ask for pods to be
+// prepared before they leave.
+func PrepareDownscale(labels, annotations map[string]string) bool {
+	return labels[PrepareDownscaleLabel] == "true" && !Ignored(annotations)
+}
 
 // Call is what a tenant may say about a request to his pods: everything but
 // where it goes. Path and Query are percent-encoded and have been checked.

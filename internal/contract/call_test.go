@@ -99,11 +99,11 @@ func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 func TestLabelsAreExactlyTrue(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "True": false, "1": false, "": false, " true": false} {
 		labels := map[string]string{contract.NoDownscaleLabel: value, contract.PrepareDownscaleLabel: value}
-		if contract.NoDownscale(labels) != want || contract.PrepareDownscale(labels) != want {
-			t.Errorf("%q: got %t and %t, want %t", value, contract.NoDownscale(labels), contract.PrepareDownscale(labels), want)
+		if contract.NoDownscale(labels, nil) != want || contract.PrepareDownscale(labels, nil) != want {
+			t.Errorf("%q: got %t and %t, want %t", value, contract.NoDownscale(labels, nil), contract.PrepareDownscale(labels, nil), want)
 		}
 	}
-	if contract.NoDownscale(nil) || contract.PrepareDownscale(nil) {
+	if contract.NoDownscale(nil, nil) || contract.PrepareDownscale(nil, nil) {
 		t.Error("what has no labels asks for nothing")
 	}
 }

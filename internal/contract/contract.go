@@ -10,6 +10,7 @@ package contract
 // Words on StatefulSets.
 const (
 	GroupLabel               = "rollout-group"
+	RolloutGroupAnnotation   = "lockstep.dev/rollout-group" // counts before the label
 	MaxUnavailableAnnotation = "rollout-max-unavailable"
 	PausedAnnotation         = "grafana.com/rollout-paused"
 	PausedUntilAnnotation    = "lockstep.dev/paused-until"
@@ -39,6 +40,7 @@ const (
 // Words on StatefulSets, Deployments and ReplicaSets.
 const (
 	NoDownscaleLabel = "grafana.com/no-downscale"
+	IgnoreAnnotation = "lockstep.dev/ignore"
 )
 
 // FieldManager is as whom lockstep writes, by its user agent: metadata.managedFields names it.
@@ -143,6 +145,8 @@ const (
 var words = []Word{
 	{"lockstep.dev/enabled", "Namespace", "label", you, "`true` (or whatever `-namespaces.selector` says)", "the namespace is never written to", "like absent"},
 	{GroupLabel, "StatefulSet", "label", you, "name of the group, any value", "not managed", "an empty value forms a group with an empty name, and a Warning Event says so"},
+	{RolloutGroupAnnotation, "StatefulSet", "annotation", you, "name of the group, in place of what the label `rollout-group` says: up to 63 letters, digits, `-`, `_` and `.`, the first and the last a letter or digit", "the label counts", "the label counts, and a Warning Event says so"},
+	{IgnoreAnnotation, "StatefulSet, Deployment, ReplicaSet", "annotation", you, "`true`: lockstep leaves the object alone, as if it had no label and no other annotation of this page", "not ignored", "like absent; a Warning Event says so where it is a StatefulSet of a group"},
 	{MaxUnavailableAnnotation, "StatefulSet", "annotation", you, "a positive whole number, or a percentage `1%` to `100%` of `spec.replicas`, rounded down, at least one pod", "1", "1, and a Warning Event says so"},
 	{PausedAnnotation, "StatefulSet", "annotation", you, "`true`", "not paused", "like absent, and a Warning Event says so"},
 	{PausedUntilAnnotation, "StatefulSet", "annotation", you, "when the pause is over, RFC 3339", "it lasts until `grafana.com/rollout-paused` is removed", "as if it were absent, and a Warning Event says so"},

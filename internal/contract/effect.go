@@ -19,7 +19,7 @@ type Metadata struct {
 // if there are none.
 func WithoutEffect(m Metadata) string {
 	var found []string
-	for _, key := range []string{PausedAnnotation, AfterLeaderAnnotation} {
+	for _, key := range []string{IgnoreAnnotation, PausedAnnotation, AfterLeaderAnnotation} {
 		found = append(found, neitherOnNorOff("annotation", key, m.Annotations[key])...)
 	}
 	for _, key := range []string{NoDownscaleLabel, PrepareDownscaleLabel} {

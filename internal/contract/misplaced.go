@@ -63,8 +63,12 @@ func misplaced(m Metadata) []string {
 // hasEffect reports whether a word has the same value where it counts, or names the group,
 // which pods may have in a label of their own.
 func (m Metadata) hasEffect(w Word, value string) bool {
+	if w.Name == GroupLabel {
+		_, grouped := Group(m.Labels, m.Annotations)
+		return grouped
+	}
 	for _, p := range m.places() {
-		if there, is := p.entries[w.Name]; is && p.counts(w) && (there == value || w.Name == GroupLabel) {
+		if there, is := p.entries[w.Name]; is && p.counts(w) && there == value {
 			return true
 		}
 	}

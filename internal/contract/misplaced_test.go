@@ -65,6 +65,7 @@ func TestAWordThatHasItsEffectIsNotSaidToHaveNone(t *testing.T) {
 		"a label that all objects of a chart have": {Labels: texts{contract.NoDownscaleLabel: "true"}, PodLabels: texts{contract.NoDownscaleLabel: "true"}},
 		"an annotation beside its label":           {Labels: texts{contract.NoDownscaleLabel: "true"}, Annotations: texts{contract.NoDownscaleLabel: "true"}},
 		"pods with a group of their own":           {Labels: texts{contract.GroupLabel: "store"}, PodLabels: texts{contract.GroupLabel: "store-zone"}},
+		"pods of a group that an annotation names": {Annotations: texts{contract.RolloutGroupAnnotation: "store"}, PodLabels: texts{contract.GroupLabel: "chart"}},
 		"a time as label, as it used to be":        {Labels: texts{contract.MinBetweenName: "1h"}},
 		"a switch that is off":                     {Annotations: texts{contract.NoDownscaleLabel: "false", contract.PrepareDownscaleLabel: ""}},
 		"what lockstep writes":                     {Annotations: texts{contract.DownscaledAnnotation: "x", contract.VoidedAnnotation: "x"}, PodLabels: texts{contract.RevisionLabel: "x", contract.ManagedByLabel: "Helm"}},

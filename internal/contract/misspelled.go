@@ -61,15 +61,18 @@ func spellingOf(key string) spelling {
 const (
 	// typos is how many letters of a name may differ, and of a domain.
 	typos = 2
-	// shortest is how long a name must be so that it is no coincidence.
+	// shortest is how long a name must be so that it is no coincidence, in a domain that others
+	// use as well.
 	shortest = 8
+	// ownDomain is used by nobody else.
+	ownDomain = "lockstep.dev"
 )
 
 // near reports whether somebody who wrote s probably meant the other one: the domain is
 // the same and the name nearly so, or the other way round.
 func (s spelling) near(other spelling) bool {
 	if s.domain == other.domain {
-		return len(s.name) >= shortest && (distance(s.name, other.name) <= typos || oneWordApart(s.name, other.name))
+		return (len(s.name) >= shortest || s.domain == ownDomain) && (distance(s.name, other.name) <= typos || oneWordApart(s.name, other.name))
 	}
 	return s.name == other.name && (ours(s.domain) || distance(s.domain, other.domain) <= typos)
 }

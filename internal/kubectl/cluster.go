@@ -68,7 +68,7 @@ type eyes struct {
 func (c *cluster) open(namespace string, scales observe.Scales, known *budgetList) (eyes, error) {
 	holds := lease.NewStore(c.client, namespace, actor)
 	seen, err := observe.New(c.client, holds, observe.Options{
-		Namespace: namespace, Selector: labels.Everything(), Scales: scales, Budgets: known, Now: c.date,
+		Namespace: namespace, Selector: labels.Everything(), Scales: scales, Budgets: known, Now: c.date, Uncached: true,
 	})
 	return eyes{seen, holds}, err
 }

@@ -14,13 +14,15 @@ import (
 
 // groupNames returns the groups of a namespace, in natural order.
 func (c *cluster) groupNames(ctx context.Context, namespace string) ([]string, error) {
-	sets, err := c.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: contract.GroupLabel})
+	sets, err := c.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{}) // no selector finds annotations
 	if err != nil {
 		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", namespace, err))
 	}
 	var names []string
 	for i := range sets.Items {
-		names = append(names, sets.Items[i].Labels[contract.GroupLabel])
+		if name, grouped := contract.Group(sets.Items[i].Labels, sets.Items[i].Annotations); grouped {
+			names = append(names, name)
+		}
 	}
 	slices.SortFunc(names, plan.CompareNatural)
 	return slices.Compact(names), nil
@@ -33,7 +35,7 @@ func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
 		return err
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("there is no group %q in namespace %q, and no other: no StatefulSet there has the label %s", key.Group, key.Namespace, contract.GroupLabel)
+		return fmt.Errorf("there is no group %q in namespace %q, and no other: no StatefulSet there has the label %s or the annotation %s", key.Group, key.Namespace, contract.GroupLabel, contract.RolloutGroupAnnotation)
 	}
 	return fmt.Errorf("there is no group %q in namespace %q; accepted: %s", key.Group, key.Namespace, few(names))
 }

@@ -180,6 +180,7 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 		Barred: z.Barred, Mirror: m.mirror(z.Mirror),
 		Delay:     plan.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
 		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
+		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup),
 	}
 	for _, p := range z.Pods {
 		masked.Pods = append(masked.Pods, m.podOf(p, budgets))

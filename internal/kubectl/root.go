@@ -76,8 +76,8 @@ func (a *app) root() *cobra.Command {
 		Short: "See and steer rollouts of groups of StatefulSets",
 		Long: `See and steer rollouts of groups of StatefulSets, which lockstep rolls zone by zone.
 
-A group is all StatefulSets of a namespace with one value of the label rollout-group;
-each of them is a zone. What is shown is what lockstep's own planner says of what the
+A group is all StatefulSets of a namespace with one value of the label rollout-group or,
+where it is set, of the annotation lockstep.dev/rollout-group; each of them is a zone. What is shown is what lockstep's own planner says of what the
 cluster shows now.
 
 Exit codes: 0 fine; 1 an error; 2 from why: something is waited for, or an eviction

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -94,8 +95,11 @@ func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, e
 	if err != nil {
 		return plan.Snapshot{}, allowed(err)
 	}
-	if set.Held {
+	switch {
+	case set.Held:
 		return c.look(ctx, set.Key)
+	case set.Ignored:
+		return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has the annotation %s, so lockstep has nothing to do with the pod", c.namespace, owner.Name, contract.IgnoreAnnotation)
 	}
 	return c.covering(ctx, name, owner.Name)
 }
@@ -112,7 +116,7 @@ func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot,
 			return s, nil
 		}
 	}
-	return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has no label rollout-group, asks for no preparation, and no budget covers the pod: lockstep has nothing to do with it", c.namespace, set)
+	return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s belongs to no group, asks for no preparation, and no budget covers the pod: lockstep has nothing to do with it", c.namespace, set)
 }
 
 func podViewOf(s plan.Snapshot, name string) podView {

@@ -8,8 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -46,24 +44,35 @@ func (c *cluster) zone(ctx context.Context, name, kind string) (appsv1.StatefulS
 	case err != nil:
 		return appsv1.StatefulSet{}, allowed(fmt.Errorf("read StatefulSet %s/%s: %w", c.namespace, name, err))
 	}
-	if _, grouped := set.Labels[contract.GroupLabel]; !grouped {
-		return appsv1.StatefulSet{}, fmt.Errorf("StatefulSet %q has no label %s, so it is not a zone of a group", name, contract.GroupLabel)
+	if _, grouped := contract.Group(set.Labels, set.Annotations); !grouped {
+		return appsv1.StatefulSet{}, fmt.Errorf("StatefulSet %q is not a zone of a group: %s", name, groupless(set))
 	}
 	return *set, nil
 }
 
+// groupless says why a StatefulSet belongs to no group.
+func groupless(set *appsv1.StatefulSet) string {
+	if contract.Ignored(set.Annotations) {
+		return "its annotation " + contract.IgnoreAnnotation + " is true"
+	}
+	if name := contract.InvalidGroup(set.Annotations); name != "" {
+		return fmt.Sprintf("its annotation %s is %s, which is no name of a group, and it has no label %s", contract.RolloutGroupAnnotation, name, contract.GroupLabel)
+	}
+	return fmt.Sprintf("it has neither the label %s nor the annotation %s", contract.GroupLabel, contract.RolloutGroupAnnotation)
+}
+
 // zonesOf returns the zones of a group in natural order.
 func (c *cluster) zonesOf(ctx context.Context, group string) ([]appsv1.StatefulSet, error) {
-	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{group})
-	if err != nil {
-		return nil, nil //nolint:nilerr // what cannot be the value of a label is no group
-	}
-	sets, err := c.client.AppsV1().StatefulSets(c.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*inGroup).String()})
+	sets, err := c.client.AppsV1().StatefulSets(c.namespace).List(ctx, metav1.ListOptions{}) // no selector finds annotations
 	if err != nil {
 		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", c.namespace, err))
 	}
-	slices.SortFunc(sets.Items, func(a, b appsv1.StatefulSet) int { return plan.CompareNatural(a.Name, b.Name) })
-	return sets.Items, nil
+	zones := slices.DeleteFunc(sets.Items, func(set appsv1.StatefulSet) bool {
+		name, grouped := contract.Group(set.Labels, set.Annotations)
+		return !grouped || name != group
+	})
+	slices.SortFunc(zones, func(a, b appsv1.StatefulSet) int { return plan.CompareNatural(a.Name, b.Name) })
+	return zones, nil
 }
 
 func namesOf(zones []appsv1.StatefulSet) []string {

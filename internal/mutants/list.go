@@ -5,12 +5,13 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, views, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored,
+		budgets, replacements, takedowns, intents, views, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups,
 	)
 }
 
 // Files that mistakes are made in.
 const (
+	groupRule      = "internal/contract/group.go"
 	executor       = "internal/act/executor.go"
 	writes         = "internal/act/writes.go"
 	actHold        = "internal/act/hold.go"

@@ -49,7 +49,7 @@ func (o *Observer) GroupsIn(namespace string) []plan.Key {
 			seen[z.key()] = true
 			keys = append(keys, z.key())
 		}
-		if z.grouped || len(budgets) == 0 {
+		if z.grouped || z.zone.Ignored || len(budgets) == 0 {
 			continue
 		}
 		concerns := concernOf(z.labels, z.podLabels)

@@ -44,7 +44,7 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 		return nil
 	}
 	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, key.Namespace), func(r *zoneRecord) bool {
-		return !concernOf(r.labels, r.podLabels)(budget)
+		return r.zone.Ignored || !concernOf(r.labels, r.podLabels)(budget)
 	})
 }
 
@@ -61,7 +61,7 @@ func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
 // group, as far as one of its pods may be on its way. Where nothing is evicted under a
 // budget, or the namespace is not managed, it reads neither budgets nor labels.
 func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
-	if r.grouped || !o.Managed(r.namespace) {
+	if r.grouped || r.zone.Ignored || !o.Managed(r.namespace) {
 		return nil
 	}
 	busy := o.busyLeases(r.namespace)
@@ -109,10 +109,13 @@ func (o *Observer) drainedLeases(namespace string) []plan.Key {
 // belongs reports whether a StatefulSet as the API server shows it is one of those that
 // a key stands for, of those that were asked for.
 func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
-	_, grouped := set.Labels[contract.GroupLabel]
-	if !key.Covered {
-		return grouped != key.Alone // it may have joined a group meanwhile
+	group, grouped := contract.Group(set.Labels, set.Annotations)
+	switch {
+	case key.Alone:
+		return !grouped // it may have joined a group meanwhile
+	case !key.Covered:
+		return grouped && group == key.Group
 	}
 	budget, exists := o.budget(key)
-	return exists && concernOf(plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))(budget)
+	return exists && !contract.Ignored(set.Annotations) && concernOf(plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))(budget)
 }

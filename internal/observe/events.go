@@ -84,7 +84,7 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 			if !ok || !alsoOK || (was.sameBut(is) && !o.holds.Busy(is.key())) {
 				return
 			}
-			if was.key() != is.key() || was.held() != is.held() {
+			if was.key() != is.key() || was.held() != is.held() || was.zone.Ignored != is.zone.Ignored {
 				concern(before)
 			}
 			concern(after)

@@ -75,7 +75,7 @@ func trimLabelled(object any) (any, error) {
 	case *metav1.PartialObjectMetadata:
 		return &labelledRecord{
 			namespace: o.Namespace, name: o.Name,
-			scaled: Scaled{UID: string(o.UID), Version: versionOf(o), NoDownscale: contract.NoDownscale(o.Labels)},
+			scaled: Scaled{UID: string(o.UID), Version: versionOf(o), NoDownscale: contract.NoDownscale(o.Labels, o.Annotations)},
 		}, nil
 	case *labelledRecord, cache.DeletedFinalStateUnknown:
 		return object, nil

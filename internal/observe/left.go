@@ -7,10 +7,8 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -47,9 +45,8 @@ func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 
 // isBack reports whether a StatefulSet is one of a group that remembers it. Those that a
 // budget covers may come and go at any time, and are read anew with the next event.
-func isBack(key plan.Key, set *appsv1.StatefulSet) bool {
-	group, grouped := set.Labels[contract.GroupLabel]
-	return key.Rolled() && grouped && group == key.Group
+func (o *Observer) isBack(key plan.Key, set *appsv1.StatefulSet) bool {
+	return key.Rolled() && o.belongs(key, set)
 }
 
 // errZoneIsBack says that a zone which had left is in the group again, so that the group has to
@@ -74,14 +71,13 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
-	set, err := o.client.AppsV1().StatefulSets(key.Namespace).Get(ctx, m.Zone, metav1.GetOptions{})
-	switch {
-	case err == nil && isBack(key, set):
+	switch set, err := o.readSet(ctx, key.Namespace, m.Zone); {
+	case err != nil:
+		return z, err
+	case set != nil && o.isBack(key, set):
 		return z, errZoneIsBack
-	case err == nil:
+	case set != nil:
 		z.Zone, z.Exists = zoneOf(set), true
-	case !apierrors.IsNotFound(err):
-		return z, fmt.Errorf("read StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
 	}
 	list, err := o.client.CoreV1().Pods(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: m.Selector})
 	if err != nil {

@@ -64,18 +64,24 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 	}
 }
 
-// returner lets a StatefulSet join the group when it is read by its name for the first time.
-type returner struct{ *library }
+// returner lets a StatefulSet join the group when it is read by its name for the second time: the
+// first is when the zones of the group are read, the second when those are that left it.
+type returner struct {
+	*library
+	reads *int
+}
 
 func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(q.URL.Path, "/statefulsets/zone-a") && !slices.Contains(s.requests(), "get team/statefulsets zone-a") {
-		s.add(newSet("zone-a"))
+	if strings.HasSuffix(q.URL.Path, "/statefulsets/zone-a") {
+		if *s.reads++; *s.reads == 2 {
+			s.add(newSet("zone-a"))
+		}
 	}
 	return s.library.RoundTrip(q)
 }
 
 func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
-	server := returner{newLibrary(newPod("zone-a", 0))}
+	server := returner{newLibrary(newPod("zone-a", 0)), new(int)}
 	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
 	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
 	if err != nil {

@@ -79,7 +79,7 @@ func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) 
 	if len(deleted) == 0 {
 		return true, nil
 	}
-	sets, err := o.liveSets(ctx, s.Key)
+	sets, err := o.liveSets(ctx, s.Key, s.Hold.Members)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +97,7 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 	if !held.Decrease.None() {
 		expected = nil // a decrease has ended when pods that were listed after its zone show it
 	}
-	sets, pods, err := o.liveGroup(ctx, key, expected)
+	sets, pods, err := o.liveGroup(ctx, key, held.Members, expected)
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
@@ -125,12 +125,12 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 
 // liveGroup lists StatefulSets and, by the selectors that are expected, pods at the
 // same time, then the pods of selectors that were not.
-func (o *Observer) liveGroup(ctx context.Context, key plan.Key, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
+func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []plan.Member, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
 	var sets *appsv1.StatefulSetList
 	var pods map[string]podList
 	var ofSets, ofPods error
 	parallel.All(
-		func() { sets, ofSets = o.liveSets(ctx, key) },
+		func() { sets, ofSets = o.liveSets(ctx, key, members) },
 		func() { pods, ofPods = o.livePods(ctx, key, expected) },
 	)
 	if err := errors.Join(ofSets, ofPods); err != nil {
@@ -148,8 +148,32 @@ func (o *Observer) liveGroup(ctx context.Context, key plan.Key, expected []strin
 	return sets, pods, err
 }
 
-func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, error) {
-	options, err := selecting(key)
+// liveSets reads the StatefulSets that a key stands for: those that its selector finds, then by
+// their names those that an annotation may have put into the group.
+func (o *Observer) liveSets(ctx context.Context, key plan.Key, members []plan.Member) (*appsv1.StatefulSetList, error) {
+	list, err := o.listSets(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	names := o.unlabelled(key, members, list.Items)
+	sets, errs := make([]*appsv1.StatefulSet, len(names)), make([]error, len(names))
+	parallel.Each(len(names), readsAtATime, func(i int) {
+		sets[i], errs[i] = o.readSet(ctx, key.Namespace, names[i])
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		if set != nil {
+			list.Items = append(list.Items, *set)
+		}
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool { return !o.belongs(key, &set) })
+	return list, nil
+}
+
+func (o *Observer) listSets(ctx context.Context, key plan.Key) (*appsv1.StatefulSetList, error) {
+	options, err := o.selecting(key)
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +183,48 @@ func (o *Observer) liveSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 	if err != nil {
 		return nil, fmt.Errorf("list StatefulSets of %s: %w", key, err)
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(set appsv1.StatefulSet) bool { return !o.belongs(key, &set) })
 	return list, nil
 }
 
-// selecting asks for the StatefulSets of a group.
-func selecting(key plan.Key) (metav1.ListOptions, error) {
-	if key.Covered {
-		return metav1.ListOptions{}, nil // which of them it is about, labels of their templates say as well
+// unlabelled returns the names of StatefulSets that may be in a group although no label of theirs
+// says so: those that the caches show there by an annotation, and those that the hold remembers.
+func (o *Observer) unlabelled(key plan.Key, members []plan.Member, listed []appsv1.StatefulSet) []string {
+	if !key.Rolled() {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, r := range o.zonesOf(key) {
+		if r.annotated() {
+			names[r.zone.Name] = true
+		}
+	}
+	for _, m := range members {
+		names[m.Zone] = true
+	}
+	for i := range listed {
+		delete(names, listed[i].Name)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// readSet reads a StatefulSet from the API server, and returns nil if there is none.
+func (o *Observer) readSet(ctx context.Context, namespace, name string) (*appsv1.StatefulSet, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	set, err := o.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // a pointer says both
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read StatefulSet %s/%s: %w", namespace, name, err)
+	}
+	return set, nil
+}
+
+// selecting asks for the StatefulSets of a group, as far as labels tell.
+func (o *Observer) selecting(key plan.Key) (metav1.ListOptions, error) {
+	if key.Covered || o.uncached && !key.Alone {
+		return metav1.ListOptions{}, nil // labels of their templates, or annotations, say which of them it is about
 	}
 	if key.Alone {
 		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Group).String()}, nil

@@ -17,6 +17,7 @@ type Set struct {
 	UID         string
 	Version     plan.Version
 	NoDownscale bool // its label forbids it to shrink
+	Ignored     bool // lockstep leaves it alone
 	Held        bool // it shrinks under the hold of Key
 	Key         plan.Key
 }
@@ -51,7 +52,7 @@ func (o *Observer) LiveSet(ctx context.Context, namespace, name string) (Set, er
 }
 
 func setOf(r *zoneRecord) Set {
-	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Held: r.held()}
+	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Ignored: r.zone.Ignored, Held: r.held()}
 	if set.Held {
 		set.Key = r.key()
 	}
@@ -120,7 +121,8 @@ func (o *Observer) Diagnose(ctx context.Context, namespace string, pod plan.Pod)
 }
 
 // place finds out under which hold a pod is taken down: that of its group or, where
-// its StatefulSet has none, of the first budget that covers it. Other pods are nobody's.
+// its StatefulSet has none and is not ignored, of the first budget that covers it. Other pods are
+// nobody's.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
 	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Leaving: view.Phase == plan.Leaving}
@@ -136,6 +138,9 @@ func (o *Observer) place(kept keptPod) Pod {
 		}
 		if keys := o.holds.Remembering(set.namespace, set.zone.Name); len(keys) > 0 {
 			pod.Held, pod.Key = true, keys[0]
+			continue
+		}
+		if set.zone.Ignored {
 			continue
 		}
 		if covering := plan.Covering(o.budgetsOf(set.namespace), view); len(covering) > 0 {

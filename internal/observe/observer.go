@@ -42,6 +42,9 @@ type Options struct {
 	Now func() time.Time
 	// Budgets knows the budgets for evictions; nil: there are none.
 	Budgets Budgets
+	// Uncached says that nothing is watched. A live read of a group then lists every StatefulSet
+	// of the namespace: no cache shows which of them an annotation puts into the group.
+	Uncached bool
 }
 
 // Preparations tells a snapshot what its pods were asked about a decrease.
@@ -76,6 +79,7 @@ type Observer struct {
 	contests     Contests
 	budgets      Budgets
 	now          func() time.Time
+	uncached     bool
 }
 
 // Names of indexes.
@@ -106,6 +110,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		zones:        factory.Apps().V1().StatefulSets().Informer(),
 		scales:       opts.Scales,
 		now:          opts.Now,
+		uncached:     opts.Uncached,
 	}
 	if o.now == nil {
 		o.now = time.Now

@@ -106,7 +106,7 @@ func (r *strangerRecord) controller() string { return "" }
 type zoneRecord struct {
 	namespace string
 	group     string
-	grouped   bool        // the label exists; its value may be empty
+	grouped   bool        // it has a group, whose name may be empty
 	barred    bool        // its label forbids it to shrink
 	labels    plan.Labels // its own
 	podLabels plan.Labels // of its template
@@ -126,6 +126,13 @@ func (r *zoneRecord) key() plan.Key {
 		return plan.Key{Namespace: r.namespace, Group: r.zone.Name, Alone: true}
 	}
 	return plan.Key{Namespace: r.namespace, Group: r.group}
+}
+
+// annotated reports whether an annotation puts the StatefulSet into its group, so that no label
+// selector finds it there.
+func (r *zoneRecord) annotated() bool {
+	label, labelled := r.labels.Map()[contract.GroupLabel]
+	return r.grouped && (!labelled || label != r.group)
 }
 
 // held reports whether the StatefulSet changes under a hold.
@@ -199,9 +206,9 @@ func keep(pod *corev1.Pod) keptPod {
 }
 
 func recordOf(o *appsv1.StatefulSet) *zoneRecord {
-	group, grouped := o.Labels[contract.GroupLabel]
+	group, grouped := contract.Group(o.Labels, o.Annotations)
 	r := &zoneRecord{
-		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels),
+		namespace: o.Namespace, group: group, grouped: grouped, barred: contract.NoDownscale(o.Labels, o.Annotations),
 		labels: plan.LabelsOf(o.Labels), podLabels: plan.LabelsOf(o.Spec.Template.Labels), zone: zoneOf(o),
 	}
 	pack(&r.namespace, &r.group, &r.zone.Selector, &r.zone.Name, &r.zone.UID, &r.zone.UpdateRevision, &r.zone.CurrentRevision, &r.zone.Leader)

@@ -17,8 +17,8 @@ type Member struct {
 const MostMembers = 100
 
 // LeftZone is a zone that the hold remembers and that the group no longer has. Its
-// StatefulSet was deleted without its pods, lost the label of the group or got another
-// one; it may come back any moment.
+// StatefulSet was deleted without its pods, is in another group or in none, or is ignored;
+// it may come back any moment.
 type LeftZone struct {
 	Zone          // as its StatefulSet is now; where there is none, its name and pods alone
 	Exists   bool // there is a StatefulSet of that name outside of the group
@@ -63,11 +63,19 @@ func (b *board) away(z *LeftZone) Refusal {
 	}
 	switch {
 	case z.Exists:
-		r.Pod, r.Detail = b.survey(&z.Zone).notWholeBecause.Pod, "its StatefulSet no longer has the group's label"
+		r.Pod, r.Detail = b.survey(&z.Zone).notWholeBecause.Pod, z.whereabouts()
 	case !z.Orphaned:
 		r.Code, r.Detail = reason.ZoneDeleting, ""
 	}
 	return r
+}
+
+// whereabouts says why a StatefulSet is outside of the group.
+func (z *LeftZone) whereabouts() string {
+	if z.Ignored {
+		return "the annotation lockstep.dev/ignore of its StatefulSet is true"
+	}
+	return "its StatefulSet is no longer in the group"
 }
 
 // noteZones returns the step that brings what the hold remembers of the group's zones up to

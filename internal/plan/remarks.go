@@ -20,6 +20,9 @@ func Remarks(s Snapshot) []Wait {
 		if s.Key.Group == "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})
 		}
+		if z.InvalidGroup != "" && s.Key.Rolled() {
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.InvalidGroup, Detail: z.InvalidGroup}})
+		}
 		if z.MaxUnavailable.Invalid != "" {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{
 				Code: reason.InvalidMaxUnavailable, Detail: z.MaxUnavailable.Invalid,

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Key names a group: the value of the rollout-group label within a namespace.
+// Key names a group within a namespace, as the label or the annotation rollout-group does.
 // The name may be empty and need not be a valid object name. A StatefulSet that
 // belongs to no group and asks for its pods to be prepared is a group of its own,
 // Alone, with the StatefulSet's name: it shrinks under a hold and is never rolled.
@@ -99,6 +99,8 @@ type Zone struct {
 
 	// What its labels and annotations ask for.
 
+	Ignored        bool   // lockstep leaves it alone, so it is in no group
+	InvalidGroup   string // what is written instead of the group's name; its label counts
 	Paused         bool
 	PausedUntil    Moment // when the pause is over; none: when somebody ends it
 	MaxUnavailable Budget

@@ -119,6 +119,7 @@ const (
 	OrdinalsMoved         Code = "OrdinalsMoved"
 	GroupChanged          Code = "GroupChanged"
 	NoEffect              Code = "NoEffect"
+	InvalidGroup          Code = "InvalidGroup"
 	ZoneLeftGroup         Code = "ZoneLeftGroup"
 	ReplicasContested     Code = "ReplicasContested"
 	InvariantViolated     Code = "InvariantViolated"

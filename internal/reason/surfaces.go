@@ -52,6 +52,7 @@ var surfaces = map[Code][]Surface{
 	OrdinalsMoved:         {InRefusals},
 	GroupChanged:          {InRefusals},
 	NoEffect:              {InRemarks},
+	InvalidGroup:          {InRemarks},
 	ZoneLeftGroup:         {InWaits, InRemarks, InRefusals},
 	ReplicasContested:     {InWaits, InRemarks},
 	InvariantViolated:     {InWaits, InRefusals},

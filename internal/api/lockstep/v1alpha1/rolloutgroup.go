@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RolloutGroup shows how a group of StatefulSets with the same label rollout-group
-// stands. lockstep makes, writes and removes it; changing it changes nothing.
+// RolloutGroup shows how a group of StatefulSets stands. lockstep makes, writes and
+// removes it; changing it changes nothing.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=rolloutgroups,singular=rolloutgroup,scope=Namespaced,shortName=rg
@@ -35,8 +35,8 @@ type RolloutGroup struct {
 
 // RolloutGroupSpec says which group it is about.
 type RolloutGroupSpec struct {
-	// Group is the value of the label rollout-group, which not every object can be
-	// named after.
+	// Group is the name of the group, by the label rollout-group or the annotation
+	// lockstep.dev/rollout-group. Not every object can be named after it.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a RolloutGroup stays with its group"
 	Group string `json:"group"`

@@ -1,0 +1,62 @@
+package mutants
+
+// groups are about which group a StatefulSet belongs to.
+var groups = []Mutant{
+	{
+		Name:  "annotation that names no other group than the label",
+		Edits: []Edit{{groupRule, "groupName.MatchString(name) {\n\t\treturn name, true", "false && groupName.MatchString(name) {\n\t\treturn name, true"}},
+		Test:  "internal/contract TestTheAnnotationCountsForTheGroupAndThenTheLabel/both", Rule: `want "loki", true`,
+	},
+	{
+		Name:  "annotation that names no group and takes a zone out of its own",
+		Edits: []Edit{{groupRule, "if name := annotations[RolloutGroupAnnotation]; groupName.MatchString(name) {", "if name, present := annotations[RolloutGroupAnnotation]; present {"}},
+		Test:  "internal/contract TestTheAnnotationCountsForTheGroupAndThenTheLabel/an annotation with a space", Rule: `want "ingester", true`,
+	},
+	{
+		Name:  "ignored StatefulSet that keeps its group",
+		Edits: []Edit{{groupRule, "\tif Ignored(annotations) {\n\t\treturn \"\", false\n\t}\n", ""}},
+		Test:  "internal/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is ignored", Rule: "as zones that left: []",
+	},
+	{
+		Name:  "ignored StatefulSet whose pods are prepared",
+		Edits: []Edit{{"internal/contract/call.go", `labels[PrepareDownscaleLabel] == "true" && !Ignored(annotations)`, `labels[PrepareDownscaleLabel] == "true"`}},
+		Test:  "internal/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although it asks for preparation", Rule: "the StatefulSet:",
+	},
+	{
+		Name:  "ignored StatefulSet whose pods a budget covers",
+		Edits: []Edit{{"internal/observe/lookup.go", "if set.zone.Ignored {", "if false {"}},
+		Test:  "internal/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although a budget selects its pods", Rule: "Held:true",
+	},
+	{
+		Name:  "ignored StatefulSet that counts for a budget",
+		Edits: []Edit{{"internal/observe/covered.go", "return r.zone.Ignored || !concernOf(", "return !concernOf("}},
+		Test:  "internal/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "the caches show",
+	},
+	{
+		Name:  "budget that is not looked at when a StatefulSet is ignored from now on",
+		Edits: []Edit{{"internal/observe/events.go", " || was.zone.Ignored != is.zone.Ignored", ""}},
+		Test:  "internal/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "when one is ignored from now on",
+	},
+	{
+		Name:  "live read by labels alone",
+		Edits: []Edit{{liveRead, "if r.annotated() {", "if false {"}},
+		Test:  "internal/observe TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere", Rule: "the API server show",
+	},
+	{
+		Name:  "live read that leaves out annotated zones which only the hold knows",
+		Edits: []Edit{{liveRead, "\tfor _, m := range members {\n\t\tnames[m.Zone] = true\n\t}\n", ""}},
+		Test:  "internal/observe TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers", Rule: "a StatefulSet joined it",
+	},
+	{
+		Name:  "live read that keeps a labelled zone which an annotation took away",
+		Edits: []Edit{{"internal/observe/covered.go", "return grouped && group == key.Group", "return grouped || group == key.Group"}},
+		Test:  "internal/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is in another group", Rule: "the API server show",
+	},
+	{
+		Name: "downscale that changes the group by annotation as well",
+		Edits: []Edit{
+			{"internal/admission/regroup.go", "contract.Group(c.New.Labels, c.New.Annotations)", "contract.Group(c.New.Labels, c.Old.Annotations)"},
+		},
+		Test: "internal/admission TestNoUpdateShrinksAZoneAndChangesItsGroup/it is ignored", Rule: "want 403 GroupChanged",
+	},
+}
