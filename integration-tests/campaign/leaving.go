@@ -22,8 +22,11 @@ const elsewhere = "-elsewhere"
 // zonesAnnotation is where the Lease of a group remembers its zones.
 const zonesAnnotation = "lockstep.dev/zones"
 
-// leftBeside counts the zones that left while a pod of them was down.
-const leftBeside = "zones that left with a pod down"
+// What counts the zones that left while a pod of them, or of another zone, was down.
+const (
+	leftDown   = "zones that left with a pod down"
+	leftBeside = "zones that left beside a pod of another zone that was down"
+)
 
 // absent is a way in which a zone can leave its group while its pods live on.
 type absent struct {
@@ -45,21 +48,27 @@ type departure struct {
 	group group
 	zone  string
 	away  time.Duration
-	lies  bool // in wait until a pod of the zone is down
+	once  int // what it lies in wait for
 }
+
+// What a departure lies in wait for: nothing, or that a pod is down, of its own zone or of
+// another one.
+const (
+	atOnce = iota
+	onceDown
+	onceAnotherIsDown
+)
 
 // leaves lets a zone of a group leave for a while.
 func leaves(random *rand.Rand, g group) fault {
 	d := departure{
 		absent: []absent{orphaned, orphaned, unlabelled, inElsewhere}[random.IntN(4)],
 		group:  g, zone: g.zone(random.IntN(len(g.replicas))),
-		away: between(random, 300*time.Millisecond, 6*time.Second), lies: random.IntN(3) > 0,
+		away: between(random, 500*time.Millisecond, 8*time.Second), once: random.IntN(3),
 	}
 	f := fault{replica: -1, at: between(random, 500*time.Millisecond, 6*time.Second)}
 	f.words = fmt.Sprintf("after %s zone %s leaves: it %s after %s", f.at, d.zone, d.words, d.away)
-	if d.lies {
-		f.words += ", once a pod of it is down"
-	}
+	f.words += [...]string{"", ", once a pod of it is down", ", once a pod of another zone is down"}[d.once]
 	if d.kind == inElsewhere.kind {
 		f.elsewhere = g.name
 	}
@@ -75,10 +84,8 @@ func (d departure) happens(ctx context.Context, t *trial) error {
 		}
 		return err
 	}
-	if d.lies {
-		d.awaitOutage(ctx, t)
-	}
-	beside := !t.present.serves(d.zone)
+	d.awaitOutage(ctx, t)
+	down, beside := !t.present.serves(d.zone), d.anotherIsDown(t)
 	if err := insist(ctx, "let a zone leave", func(ctx context.Context) error { return d.leave(ctx, t, d.group, d.zone) }); err != nil {
 		return err
 	}
@@ -87,6 +94,9 @@ func (d departure) happens(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.count(d.kind)
+	if down {
+		t.count(leftDown)
+	}
 	if beside {
 		t.count(leftBeside)
 	}
@@ -104,11 +114,30 @@ func (d departure) awaitMemory(ctx context.Context, t *trial) error {
 // the other.
 const lying = 2 * busy
 
-// awaitOutage waits until a pod of the zone is down, but not for ever.
+// awaitOutage waits for what the departure lies in wait for, but not for ever.
 func (d departure) awaitOutage(ctx context.Context, t *trial) {
-	for until := time.Now().Add(lying); t.present.serves(d.zone) && time.Now().Before(until) && wait(ctx, 10*time.Millisecond); {
+	waits := func() bool {
+		switch d.once {
+		case onceDown:
+			return t.present.serves(d.zone)
+		case onceAnotherIsDown:
+			return !d.anotherIsDown(t)
+		}
+		return false
+	}
+	for until := time.Now().Add(lying); waits() && time.Now().Before(until) && wait(ctx, 10*time.Millisecond); {
 		continue
 	}
+}
+
+// anotherIsDown reports whether a pod of another zone is down.
+func (d departure) anotherIsDown(t *trial) bool {
+	for i := range d.group.replicas {
+		if zone := d.group.zone(i); zone != d.zone && !t.present.serves(zone) {
+			return true
+		}
+	}
+	return false
 }
 
 // orphans deletes the StatefulSet of a zone without its pods.

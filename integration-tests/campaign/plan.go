@@ -60,6 +60,7 @@ func newPlan(seed uint64) plan {
 // beside evictions, where pods are judged that StatefulSets as they are cached do not ask for. It
 // has dice of its own, which leave the rest of a plan as it is.
 func (p *plan) drawMore(random *rand.Rand) {
+	oneOf := 3
 	for i := range p.groups {
 		g := &p.groups[i]
 		if random.IntN(2) == 0 {
@@ -67,9 +68,10 @@ func (p *plan) drawMore(random *rand.Rand) {
 		}
 		if zone, can := g.raisable(random); can && random.IntN(2) == 0 {
 			p.lanes = append(p.lanes, g.raises(random, zone)...)
+			oneOf = 2
 		}
 	}
-	if f := seenAloneLate(random); random.IntN(3) == 0 && !f.isAgain(p.faults) {
+	if f := seenAloneLate(random); random.IntN(oneOf) == 0 && !f.isAgain(p.faults) {
 		p.faults = append(p.faults, f)
 	}
 }
