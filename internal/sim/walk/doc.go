@@ -1,6 +1,6 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
-// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant)
-// live through days of invented time. Where internal/sim explores every history of a
+// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant), and
+// the real webhooks (internal/admission) live through days of invented time. Where internal/sim explores every history of a
 // small world, this package takes long walks through large ones: one history for each
 // seed, and the same history each time.
 //
@@ -28,8 +28,14 @@
 // deadline of internal/act, which forbids some of that, is not relied on.
 //
 // A leader's round is that of internal/controller/group, its queue, timers and back-off
-// are those of internal/loop; nothing happens by a tick. Webhooks answer as
-// internal/admission does, at any process.
+// are those of internal/loop; nothing happens by a tick.
+//
+// Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
+// PodEvictionPin and PodEviction, with its GroupLocks. Their code blocks, so each review runs
+// in a goroutine in the bubble (testing/synctest) of its schedule, and either one of these
+// runs or the loop of events. What a process waits for when it dies fails, and its goroutines
+// end. The deadline of a review is not relied on either. Reviews do not share what one of them
+// has counted (admission.PodEviction counts a group once for many).
 //
 // The judge is the witness with the laws that the explorer has, too. It sees what the API
 // server stores, and up to which version it has shown something to whoever decided; never
@@ -47,9 +53,9 @@
 //   - NothingRestored: no note is taken for one of before a restore, however late caches are.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
-// budgets by partitions, zones that are made, deleted or moved, other update strategies,
-// Leases that cannot be read. The explorer has some of these.
+// budgets by partitions, AdmissionReviews as text, zones that are made, deleted or moved,
+// other update strategies, Leases that cannot be read. The explorer has some of these.
 //
-// Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock, and lots
-// are drawn from the seed alone.
+// Beside the house: only tests see it; no I/O, no clock, and lots are drawn from the seed
+// alone.
 package walk

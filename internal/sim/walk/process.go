@@ -24,6 +24,7 @@ type process struct {
 	watches [kinds]watch
 	sights  []*sight
 	fresh   *freshness.Log
+	reviews *reviews
 }
 
 // watch is how far a process has followed the log of one kind.
@@ -44,7 +45,6 @@ type sight struct {
 	grants map[grant]time.Duration // since when it has known of them, by its steady clock
 	served served
 	worker worker
-	turn   turn
 }
 
 // reply is what the API server answered last about a Lease.
@@ -67,6 +67,7 @@ func (p *process) begin(shown [kinds]int) {
 	p.term++
 	p.dead, p.leads = false, false
 	p.fresh = freshness.NewLog()
+	p.reviews = newReviews()
 	p.sights = p.sights[:0]
 	for _, g := range p.groups {
 		p.sights = append(p.sights, &sight{

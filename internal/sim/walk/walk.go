@@ -5,7 +5,11 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -20,6 +24,8 @@ const patience = 3 * time.Hour
 type walk struct {
 	server
 	agenda
+	handover
+	log       *logrus.Logger
 	schedule  Schedule
 	chance    *rand.Rand // of how long things take
 	now       instant
@@ -43,15 +49,22 @@ type line struct {
 	text  string
 }
 
-// Run lets a schedule happen.
-func Run(s Schedule) Report {
-	w := begin(s)
-	w.run()
-	return w.report
+// Run lets a schedule happen, in a bubble in which nothing is left behind.
+func Run(t *testing.T, s Schedule) Report { return live(t, s, false).report }
+
+// live lets a schedule happen, and tells what does if somebody wants to know.
+func live(t *testing.T, s Schedule, telling bool) *walk {
+	var w *walk
+	synctest.Test(t, func(*testing.T) {
+		w = begin(s)
+		w.telling = telling
+		w.run()
+	})
+	return w
 }
 
 func begin(s Schedule) *walk {
-	w := &walk{schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}}
+	w := &walk{schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, log: silent()}
 	w.overwriting = s.Rules.Overwriting
 	for n, setting := range s.Groups {
 		w.found(n, setting)
@@ -117,7 +130,9 @@ func (w *walk) run() {
 			break
 		}
 		e.happen()
+		w.allWait()
 	}
+	w.end()
 	w.report.Schedules = 1
 	if len(w.groups) >= crowd {
 		w.report.Crowded = 1
@@ -126,6 +141,14 @@ func (w *walk) run() {
 	if w.broken != nil {
 		w.report.Broken = append(w.report.Broken, w.broken)
 	}
+}
+
+// end lets everything come to its end that goroutines still wait for.
+func (w *walk) end() {
+	for _, p := range w.processes {
+		w.abandon(p.reviews)
+	}
+	w.allWait()
 }
 
 func (w *walk) after(d time.Duration, do func()) { w.agenda.add(w.now+max(d, 0), do) }
