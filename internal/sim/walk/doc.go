@@ -1,6 +1,7 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
-// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant), and
-// the real webhooks (internal/admission) live through days of invented time. Where internal/sim explores every history of a
+// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant), the
+// real webhooks (internal/admission) and the real store of holds (internal/lease) live
+// through days of invented time. Where internal/sim explores every history of a
 // small world, this package takes long walks through large ones: one history for each
 // seed, and the same history each time.
 //
@@ -31,10 +32,12 @@
 // are those of internal/loop; nothing happens by a tick.
 //
 // Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
-// PodEvictionPin and PodEviction, with its GroupLocks. Their code blocks, so each review runs
-// in a goroutine in the bubble (testing/synctest) of its schedule, and either one of these
-// runs or the loop of events. What a process waits for when it dies fails, and its goroutines
-// end. The deadline of a review is not relied on either. Reviews do not share what one of them
+// PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store, over a
+// client of Leases that the walk plays, and the cache of that Store, which the walk fills: so
+// what a Lease says is written and read as text. All of that code blocks, so each review, and
+// each request about a Lease, is a task, a goroutine in the bubble (testing/synctest) of its
+// schedule, and either one of these runs or the loop of events. What a process waits for when
+// it dies fails, and its goroutines end. The deadline of a review is not relied on either. Reviews do not share what one of them
 // has counted (admission.PodEviction counts a group once for many).
 //
 // The judge is the witness with the laws that the explorer has, too. It sees what the API
@@ -50,7 +53,8 @@
 //   - Progress: when faults have ended, every group gets to its goal and stays there: all
 //     templates rolled out, all wishes of users fulfilled, nothing held;
 //   - Rests: nobody writes there any more, and no schedule goes on for ever;
-//   - NothingRestored: no note is taken for one of before a restore, however late caches are.
+//   - NothingRestored: no note is taken for one of before a restore, and no read for one after
+//     it, however late caches are.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
 // budgets by partitions, AdmissionReviews as text, zones that are made, deleted or moved,

@@ -53,7 +53,7 @@ func pinned(patch []byte) (uid string, version plan.Version) {
 func (p *process) evict(g *group, b bound, done func(answer)) {
 	asks := b.of(g)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PodEviction{Observer: view{r}, Holds: r.holds(), Fresh: recent{r}, Turns: r.reviews.turns, Log: r.log, Clock: r}
+		webhook := &admission.PodEviction{Observer: view{r}, Holds: r.holds(), Fresh: recent{r}, Turns: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, asks)
 	}, func(v admission.Verdict, shown served) {
 		done(answer{yes: v.Allowed, shown: shown})

@@ -14,6 +14,7 @@ const longestStory = 120
 // Retell returns the story of a schedule that breaks a rule, with as few steps as can be
 // found by leaving some out; nil if it breaks none.
 func Retell(t *testing.T, s Schedule) *Story {
+	t.Helper()
 	broken := Run(t, s).Broken
 	if len(broken) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -25,7 +28,9 @@ type walk struct {
 	server
 	agenda
 	handover
+	ctx       context.Context //nolint:containedctx // ends with the bubble of the schedule
 	log       *logrus.Logger
+	people    *lease.Store // of those who take and give holds by hand
 	schedule  Schedule
 	chance    *rand.Rand // of how long things take
 	now       instant
@@ -50,22 +55,28 @@ type line struct {
 }
 
 // Run lets a schedule happen, in a bubble in which nothing is left behind.
-func Run(t *testing.T, s Schedule) Report { return live(t, s, false).report }
+func Run(t *testing.T, s Schedule) Report {
+	t.Helper()
+	return live(t, s, false).report
+}
 
 // live lets a schedule happen, and tells what does if somebody wants to know.
 func live(t *testing.T, s Schedule, telling bool) *walk {
+	t.Helper()
 	var w *walk
-	synctest.Test(t, func(*testing.T) {
-		w = begin(s)
+	synctest.Test(t, func(t *testing.T) {
+		w = begin(t.Context(), s)
 		w.telling = telling
 		w.run()
 	})
 	return w
 }
 
-func begin(s Schedule) *walk {
-	w := &walk{schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, log: silent()}
-	w.overwriting = s.Rules.Overwriting
+func begin(ctx context.Context, s Schedule) *walk {
+	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, log: silent()}
+	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*group{}
+	w.people = lease.NewStore(client{walk: w}, "", "somebody")
+	w.began = time.Now() //nolint:forbidigo // the time of the bubble
 	for n, setting := range s.Groups {
 		w.found(n, setting)
 	}
@@ -96,10 +107,12 @@ func (w *walk) found(no int, s Setting) {
 	}
 	g.pods = emptyPods(s.Zones)
 	w.groups = append(w.groups, g)
+	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {
 		name := "zone-" + string(rune('a'+n))
 		z := &zone{template: "r1"}
 		z.Name, z.UID, z.Generation, z.Replicas = name, s.Name+"-"+name, 1, s.Replicas
+		z.Selector = "zone=" + name
 		z.UpdateRevision, z.CurrentRevision, z.Observed, z.OnDelete = "r1", "r1", true, true
 		z.MaxUnavailable.Pods, z.MinReady, z.MinBetween.Duration = s.Budget, s.MinReady, s.MinBetween
 		if s.Follows && n > 0 {
@@ -146,7 +159,7 @@ func (w *walk) run() {
 // end lets everything come to its end that goroutines still wait for.
 func (w *walk) end() {
 	for _, p := range w.processes {
-		w.abandon(p.reviews)
+		w.abandon(p.living)
 	}
 	w.allWait()
 }

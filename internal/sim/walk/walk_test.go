@@ -53,6 +53,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // walks runs schedules on all processors, until one of them breaks a rule. Of several it
 // tells the first.
 func walks(t *testing.T, first, schedules uint64) Report {
+	t.Helper()
 	var next, done atomic.Uint64
 	var failed atomic.Bool
 	var mu sync.Mutex
