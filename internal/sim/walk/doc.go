@@ -40,6 +40,12 @@
 // it dies fails, and its goroutines end. The deadline of a review is not relied on either. Reviews do not share what one of them
 // has counted (admission.PodEviction counts a group once for many).
 //
+// Copies. What a live read asks for and in which order (process.lookUnder, as
+// observe.Observer.LiveUnder), and what the caches show of a group (process.cached, as
+// observe.Observer.Cached), are written anew here, since observe reads API objects. When a
+// read is relied on, and when it begins anew, is the planner's (plan.Snapshot.DeletedAndUnwanted,
+// plan.WantAgain). No test compares the copies with observe.
+//
 // The judge is the witness with the laws that the explorer has, too. It sees what the API
 // server stores, and up to which version it has shown something to whoever decided; never
 // what a process believes. Who could not know that a pod is down is excused, as in the

@@ -2,7 +2,6 @@ package walk
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -158,13 +157,10 @@ func (p *process) confirm(g *group, s plan.Snapshot, done func(plan.Snapshot, er
 		return
 	}
 	send(p, func() (listed, error) { return listed{zones: g.sets()}, nil }, func(l listed, err error) {
-		wanted := slices.ContainsFunc(l.zones, func(z plan.Zone) bool {
-			return slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
-		})
 		switch {
 		case err != nil:
 			done(plan.Snapshot{}, err)
-		case wanted:
+		case plan.WantAgain(deleted, l.zones):
 			p.lookUnder(g, s.Hold, done)
 		default:
 			done(s, nil)
