@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -145,7 +146,7 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 
 // webhook judges evictions there.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
 // pinned is the eviction of a pod, bound to it as it is shown.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -52,7 +53,7 @@ func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			holds := &ledger{record: tc.group.Hold}
-			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.GroupLocks{}, Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
@@ -68,7 +69,7 @@ func TestANoteThatCameTooLateKeepsWhoWasPreparedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := afterAYes()
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -493,7 +494,7 @@ func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
 			h := admission.New(admission.Options{
 				Log: silent(), Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 				PrepareDownscale: &admission.PrepareDownscale{
-					Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent(),
+					Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				},
 			})
 			h.ServeHTTP(httptest.NewRecorder(), asking(t, preparePath, update(t, set(3), set(2))))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
@@ -132,7 +133,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 				c := tc.cluster
 				c.record = c.shows.Hold
 				webhook := &admission.PrepareDownscale{
-					Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Log: silent(),
+					Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -154,7 +155,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 func TestADownscaleWhoseNamespaceOptsOutWhilePodsAreAskedStaysNotedAsPrepared(t *testing.T) {
 	c := &leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}
 	webhook := &admission.PrepareDownscale{
-		Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Log: silent(),
+		Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)

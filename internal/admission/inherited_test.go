@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -28,7 +29,7 @@ func (s scalable) LiveSet(_ context.Context, namespace, name string) (observe.Se
 // downscale judges the decrease of zone-a from 3 to 2 replicas.
 func (s scalable) downscale(t *testing.T) admission.Verdict {
 	t.Helper()
-	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	return webhook.Judge(t.Context(), shrinking())
 }
 

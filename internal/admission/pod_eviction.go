@@ -9,7 +9,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -27,8 +26,8 @@ type PodEviction struct {
 	Fresh    Freshness
 	Turns    *GroupLocks
 	Log      *logrus.Logger
-	Clock    *clock.Clock // tells for how long a refusal counts
-	DryRun   bool         // every request is judged as if it were a dry run
+	Clock    Clock // tells for how long a refusal counts
+	DryRun   bool  // every request is judged as if it were a dry run
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -21,7 +22,7 @@ const notAllowed = "downscale of statefulsets/zone-a in team from 3 to 2 replica
 // preparedBy serves prepare-downscale for a group whose pods answer as given.
 func preparedBy(observer admission.Observer, pods admission.Pods) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: observer, Holds: kept(forgetful{}), Pods: pods, Turns: &admission.GroupLocks{}, Log: silent(),
+		Observer: observer, Holds: kept(forgetful{}), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 

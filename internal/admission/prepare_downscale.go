@@ -10,7 +10,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/observe"
@@ -27,8 +26,8 @@ type PrepareDownscale struct {
 	Pods     Pods
 	Turns    *GroupLocks
 	Log      *logrus.Logger
-	Clock    *clock.Clock // dates what is noted
-	DryRun   bool         // every request is judged as if it were a dry run
+	Clock    Clock // dates what is noted
+	DryRun   bool  // every request is judged as if it were a dry run
 
 	unawaited sync.WaitGroup // what is written although nobody waits for the answer any more
 }
@@ -46,6 +45,9 @@ type Observer interface {
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
+
+// Clock tells the time by which API objects are dated.
+type Clock interface{ Now() time.Time }
 
 // Pods answer calls. An error says which of them did not.
 type Pods interface {

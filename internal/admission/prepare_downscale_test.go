@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -50,7 +51,7 @@ func shrinking() admission.Change {
 func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds := &slow{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
@@ -68,7 +69,7 @@ func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
 		group := rolling()
 		group.Hold.Exists = true
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		began := time.Now()
 		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
@@ -108,7 +109,7 @@ func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := askingAtRest()
 		holds := &strict{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed {
@@ -159,7 +160,7 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 			later := askingAtRest()
 			tc.change(&later)
 			pods, holds := &changing{onlyGroup: onlyGroup{askingAtRest()}, later: later}, &ledger{}
-			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			v := webhook.Judge(t.Context(), shrinking())
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
@@ -203,7 +204,7 @@ func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
 	shrankJustNow(&later.Zones[1])
 	holds := &ledger{}
 	pods := &overtaken{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
-	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
 	if stage := holds.Cached(plan.Key{}).Decrease.Stage; stage != plan.Undoing {
 		t.Errorf("the hold notes the stage %q", stage)
@@ -233,7 +234,7 @@ func TestWhereAllPodsHaveAgreedNoneIsSaidNotToHaveAnswered(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				webhook := &admission.PrepareDownscale{
-					Observer: onlyGroup{askingAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.GroupLocks{}, Log: silent(),
+					Observer: onlyGroup{askingAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -292,7 +293,7 @@ func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 func TestARefusalDoesNotWaitLongerThanTheRequestUntilItIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		webhook := &admission.PrepareDownscale{
-			Observer: onlyGroup{askingAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Log: silent(),
+			Observer: onlyGroup{askingAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
@@ -308,7 +309,7 @@ func TestARefusalDoesNotWaitLongerThanTheRequestUntilItIsNoted(t *testing.T) {
 // shrinker judges decreases in a group whose hold is the ledger's.
 func shrinker(group plan.Snapshot, holds *ledger) *admission.PrepareDownscale {
 	holds.record = group.Hold
-	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
 func TestOnlyWhatPassesByItselfIsRefusedForNow(t *testing.T) {

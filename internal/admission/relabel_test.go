@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -41,7 +42,7 @@ func TestWhoeverRefusesShowsALeaseThatLostItsLabel(t *testing.T) {
 			group.Hold.Exists, group.Hold.UID, group.Hold.Version = true, "lease", 3
 			asks := shrinking()
 			asks.DryRun = tc.dryRun
-			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), asks); v.Allowed {
 				t.Errorf("got %+v", v)
 			}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -47,7 +48,7 @@ func (s sharing) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
 // replica is the webhook as one process serves it: its turns are its own.
 func (s sharing) replica() http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.GroupLocks{}, Log: silent(),
+		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 

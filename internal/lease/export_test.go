@@ -4,5 +4,5 @@ package lease
 func (s *Store) Remembered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(len(s.written), len(s.ages), len(s.renewals), len(s.rollouts))
+	return max(len(s.written), len(s.ages), len(s.renewals), len(s.records))
 }

@@ -9,30 +9,37 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// remembered is what a Lease remembers of rollouts, which seldom differs from one
-// record to the next.
-type remembered struct {
-	text   string
-	parsed plan.Rollouts
+// decoded is a Lease with what it says: a Lease is read once, however often somebody asks.
+type decoded struct {
+	lease  *coordinationv1.Lease
+	record plan.Hold // snapshots share what it refers to
 }
 
-// remembers reads what a Lease remembers of rollouts, once for each text. Call it locked.
-func (s *Store) remembers(key plan.Key, lease *coordinationv1.Lease) plan.Rollouts {
-	text := ""
-	if lease != nil {
-		text = lease.Annotations[contract.RolloutsAnnotation]
+// decoded returns what a Lease says. Call it locked.
+func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) plan.Hold {
+	if lease == nil {
+		delete(s.records, key)
+		return plan.Hold{}
 	}
-	if text == "" {
-		delete(s.rollouts, key)
+	last := s.records[key]
+	if last.lease != lease {
+		next := decoded{lease, decode(lease)}
+		next.record.Rollouts = last.rollouts(lease.Annotations[contract.RolloutsAnnotation])
+		s.records[key], last = next, next
+	}
+	return last.record
+}
+
+// rollouts reads what the next Lease remembers of rollouts, which seldom differs from one
+// to the next.
+func (d decoded) rollouts(text string) plan.Rollouts {
+	switch {
+	case text == "":
 		return plan.Rollouts{}
+	case d.lease != nil && d.lease.Annotations[contract.RolloutsAnnotation] == text:
+		return d.record.Rollouts
 	}
-	last := s.rollouts[key]
-	if last == nil || last.text != text {
-		last = &remembered{parsed: hold.ParseRollouts(text)}
-		s.rollouts[key] = last
-	}
-	last.text = text // that of the newest Lease, so that it is not kept twice
-	return last.parsed
+	return hold.ParseRollouts(text)
 }
 
 // Forget drops what is remembered of a group beyond the cache.
@@ -46,7 +53,7 @@ func (s *Store) forget(key plan.Key) {
 	delete(s.written, key)
 	delete(s.ages, key)
 	delete(s.renewals, key)
-	delete(s.rollouts, key)
+	delete(s.records, key)
 }
 
 // gone drops what is remembered of a Lease that exists no more, on replicas too that do

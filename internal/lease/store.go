@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +46,7 @@ type Store struct {
 	written  map[plan.Key]reply
 	ages     ages
 	renewals renewals
-	rollouts map[plan.Key]*remembered
+	records  map[plan.Key]decoded
 }
 
 // reply is what the API server last answered about a group's Lease: the Lease,
@@ -69,7 +70,7 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 		written:   map[plan.Key]reply{},
 		ages:      ages{},
 		renewals:  renewals{},
-		rollouts:  map[plan.Key]*remembered{},
+		records:   map[plan.Key]decoded{},
 	}
 	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
 	if err != nil {
@@ -99,12 +100,12 @@ func (s *Store) Cached(key plan.Key) plan.Hold {
 // known returns the record of a Lease. It says for how long this process has known of
 // its intents.
 func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
-	record := decode(lease, own)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	record := s.decoded(key, lease)
+	record.Own, record.Intents = own, slices.Clone(record.Intents)
 	s.ages.date(key, record.Intents, time.Now())
 	s.renewals.date(key, &record, time.Now())
-	record.Rollouts = s.remembers(key, lease)
 	return record
 }
 
@@ -279,7 +280,11 @@ func indexByNotedPod(object any) ([]string, error) {
 		return nil, nil
 	}
 	var pods []string
-	for _, intent := range decode(lease, false).Intents {
+	intents, _, err := hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	if err != nil {
+		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and notes nothing
+	}
+	for _, intent := range intents {
 		pods = append(pods, lease.Namespace+"/"+intent.Pod)
 	}
 	return pods, nil
@@ -311,15 +316,11 @@ func versionOf(lease *coordinationv1.Lease) plan.Version {
 }
 
 // decode returns the record of a Lease but for what it remembers of rollouts.
-func decode(lease *coordinationv1.Lease, own bool) plan.Hold {
-	if lease == nil {
-		return plan.Hold{}
-	}
+func decode(lease *coordinationv1.Lease) plan.Hold {
 	h := plan.Hold{
 		Exists:      true,
 		UID:         string(lease.UID),
 		Version:     versionOf(lease),
-		Own:         own,
 		Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
 		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
 		Transitions: int(deref(lease.Spec.LeaseTransitions)),

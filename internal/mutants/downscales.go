@@ -246,4 +246,9 @@ var downscales = []Mutant{
 		}},
 		Test: "internal/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
 	},
+	{
+		Name:  "downscale allowed whether or not the hold could be written",
+		Edits: []Edit{{downscale, "\t\tcase err != nil:\n\t\t\tif !v.Dated {", "\t\tcase false:\n\t\t\tif !v.Dated {"}},
+		Test:  walk, Rule: "NotedFirst",
+	},
 }

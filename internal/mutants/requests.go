@@ -49,6 +49,11 @@ var requests = []Mutant{
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},
 	{
+		Name:  "Lease written without its intents",
+		Edits: []Edit{{store, "hold.FormatIntents(record.Intents, record.Decrease)", "hold.FormatIntents(nil, record.Decrease)"}},
+		Test:  walk, Rule: "NotedFirst",
+	},
+	{
 		Name:  "Lease written over a record that nobody decided on",
 		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
 		Test:  "internal/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",

@@ -83,13 +83,11 @@ func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+	var listed []plan.Zone
 	for i := range sets.Items {
-		zone := zoneOf(&sets.Items[i])
-		if slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == zone.Name && zone.Wants(i.Pod) }) {
-			return false, nil
-		}
+		listed = append(listed, zoneOf(&sets.Items[i]))
 	}
-	return true, nil
+	return !plan.WantAgain(deleted, listed), nil
 }
 
 func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {

@@ -249,6 +249,14 @@ func (s *Snapshot) fateOfAbsent(i Intent) Fate {
 	return Open
 }
 
+// WantAgain reports whether StatefulSets that were listed later than a snapshot ask for one of
+// these intents' pods, so that the group has to be read anew.
+func WantAgain(deleted []Intent, listed []Zone) bool {
+	return slices.ContainsFunc(listed, func(z Zone) bool {
+		return slices.ContainsFunc(deleted, func(i Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
+	})
+}
+
 // DeletedAndUnwanted returns the intents whose pods the snapshot does not show and whose
 // StatefulSets, as the snapshot shows them, do not ask for them. A live read lists
 // StatefulSets once more before it relies on that.

@@ -30,9 +30,6 @@ func (c clock) wall(now instant) time.Time {
 	return epoch.Add(c.set + c.ahead + time.Duration(c.rate*float64(now-c.set)))
 }
 
-// lasted returns how long something took from the beginning until now.
-func (c clock) lasted(now instant) time.Duration { return time.Duration(c.steady * float64(now)) }
-
 // truly returns how long it is until a duration has passed by the steady clock.
 func (c clock) truly(d time.Duration) time.Duration { return time.Duration(float64(d) / c.steady) }
 

@@ -25,7 +25,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 			for seed := tc.from; seed < tc.from+1000; seed++ {
 				s := Draw(seed)
 				s.Rules = tc.rules
-				broken := Run(s).Broken
+				broken := Run(t, s).Broken
 				if len(broken) == 0 {
 					continue
 				}
@@ -43,7 +43,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 // What failed once can be looked at again.
 func TestASeedIsTheSameHistoryEachTime(t *testing.T) {
 	for seed := range uint64(20) {
-		a, b := Run(Draw(seed)), Run(Draw(seed))
+		a, b := Run(t, Draw(seed)), Run(t, Draw(seed))
 		if a.String() != b.String() || a.Days != b.Days {
 			t.Errorf("seed %d:\n%v\nand then\n%v", seed, &a, &b)
 		}
@@ -54,7 +54,7 @@ func TestAStoryIsShorterThanItsSchedule(t *testing.T) {
 	for seed := range uint64(100) {
 		s := Draw(seed)
 		s.Rules = Rules{NotedLate: true}
-		story := Retell(s)
+		story := Retell(t, s)
 		if story == nil {
 			continue
 		}

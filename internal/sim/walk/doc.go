@@ -1,6 +1,7 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
-// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant)
-// live through days of invented time. Where internal/sim explores every history of a
+// (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant), the
+// real webhooks (internal/admission) and the real store of holds (internal/lease) live
+// through days of invented time. Where internal/sim explores every history of a
 // small world, this package takes long walks through large ones: one history for each
 // seed, and the same history each time.
 //
@@ -28,8 +29,22 @@
 // deadline of internal/act, which forbids some of that, is not relied on.
 //
 // A leader's round is that of internal/controller/group, its queue, timers and back-off
-// are those of internal/loop; nothing happens by a tick. Webhooks answer as
-// internal/admission does, at any process.
+// are those of internal/loop; nothing happens by a tick.
+//
+// Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
+// PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store, over a
+// client of Leases that the walk plays, and the cache of that Store, which the walk fills: so
+// what a Lease says is written and read as text. All of that code blocks, so each review, and
+// each request about a Lease, is a task, a goroutine in the bubble (testing/synctest) of its
+// schedule, and either one of these runs or the loop of events. What a process waits for when
+// it dies fails, and its goroutines end. The deadline of a review is not relied on either. Reviews do not share what one of them
+// has counted (admission.PodEviction counts a group once for many).
+//
+// Copies. What a live read asks for and in which order (process.lookUnder, as
+// observe.Observer.LiveUnder), and what the caches show of a group (process.cached, as
+// observe.Observer.Cached), are written anew here, since observe reads API objects. When a
+// read is relied on, and when it begins anew, is the planner's (plan.Snapshot.DeletedAndUnwanted,
+// plan.WantAgain). No test compares the copies with observe.
 //
 // The judge is the witness with the laws that the explorer has, too. It sees what the API
 // server stores, and up to which version it has shown something to whoever decided; never
@@ -45,17 +60,18 @@
 //     templates rolled out, all wishes of users fulfilled, nothing held, and every zone
 //     remembered;
 //   - Rests: nobody writes there any more, and no schedule goes on for ever;
-//   - NothingRestored: no note is taken for one of before a restore, however late caches are.
+//   - NothingRestored: no note is taken for one of before a restore, and no read for one after
+//     it, however late caches are.
 //
 // Zones leave their group for a while: a StatefulSet is deleted without its pods and applied
 // again, or loses its label. Until it is back, the fall of a pod of it counts as long as the
 // Lease remembers the zone; nobody evicts pods of a zone that is not remembered.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
-// budgets by partitions, zones that are new or never come back, pods that a StatefulSet has not
-// adopted yet, other update strategies, Leases that cannot be read. The explorer has some of
-// these.
+// budgets by partitions, AdmissionReviews as text, zones that are new or never come back, pods
+// that a StatefulSet has not adopted yet, other update strategies, Leases that cannot be read.
+// The explorer has some of these.
 //
-// Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock, and lots
-// are drawn from the seed alone.
+// Beside the house: only tests see it; no I/O, no clock, and lots are drawn from the seed
+// alone.
 package walk

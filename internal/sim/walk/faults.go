@@ -57,6 +57,7 @@ func (w *walk) kill(p *process, lasts time.Duration, how int) {
 	w.report.Faults[processesDie]++
 	p.dead = true
 	p.life++
+	w.abandon(p.living)
 	if p == w.elected {
 		w.elect(p)
 	}

@@ -2,7 +2,6 @@ package walk
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
@@ -77,58 +76,6 @@ func (w *walk) travels() time.Duration {
 		return w.between(0, 4*time.Second)
 	}
 	return w.between(200*time.Microsecond, 5*time.Millisecond)
-}
-
-// readLease reads the record of a group.
-func (p *process) readLease(g *group, done func(plan.Hold, error)) {
-	before := p.sights[g.no].known.version
-	send(p, func() (*plan.Hold, error) { return g.lease, nil }, func(l *plan.Hold, err error) {
-		switch {
-		case err != nil:
-			done(plan.Hold{}, err)
-			return
-		case l == nil:
-			p.learn(g, reply{version: before})
-		default:
-			known := p.sights[g.no].known
-			p.learn(g, reply{l, l.Version, known.own && known.version == l.Version})
-		}
-		if l == nil {
-			done(plan.Hold{}, nil)
-			return
-		}
-		own := p.sights[g.no].known
-		done(p.dated(g, reply{l, l.Version, own.own && own.version == l.Version}), nil)
-	})
-}
-
-// writeLease stores a record by compare-and-swap. After an error the record is read anew.
-func (p *process) writeLease(g *group, record plan.Hold, done func(error)) {
-	if record.UID != "" {
-		if now := p.hold(g); now.UID != record.UID || now.Version != record.Version {
-			p.readLease(g, func(plan.Hold, error) { done(errMoved) })
-			return
-		}
-	}
-	send(p, func() (plan.Hold, error) {
-		stored, ok := p.storeLease(p, g, record)
-		if !ok {
-			return plan.Hold{}, errMoved
-		}
-		return stored, nil
-	}, func(stored plan.Hold, err error) {
-		if err == nil {
-			p.learn(g, reply{&stored, stored.Version, record.Own})
-			done(nil)
-			return
-		}
-		p.readLease(g, func(_ plan.Hold, readErr error) {
-			if readErr != nil {
-				err = errLost
-			}
-			done(err)
-		})
-	})
 }
 
 // look reads a group live: the Lease first where that is wanted, then zones and pods, in
@@ -299,13 +246,10 @@ func (l *look) confirm() {
 		return
 	}
 	l.listZones(func(answer listed, err error) {
-		wanted := slices.ContainsFunc(answer.zones, func(z plan.Zone) bool {
-			return slices.ContainsFunc(deleted, func(i plan.Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
-		})
 		switch {
 		case err != nil:
 			l.fail(err)
-		case wanted:
+		case plan.WantAgain(deleted, answer.zones):
 			l.anew()
 		default:
 			l.done(l.seen, nil)

@@ -47,8 +47,8 @@ func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
 	if !w.setReplicas(g, n, decrease{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
 		return
 	}
-	if !a.since.IsZero() && w.chance.IntN(2) == 0 {
-		w.putZone(g, n, func(z *zone) { z.Downscaled = plan.Moment{Time: a.since.Truncate(time.Second)} })
+	if !a.since.IsZero() {
+		w.putZone(g, n, func(z *zone) { z.Downscaled = plan.Moment{Time: a.since} })
 	}
 }
 

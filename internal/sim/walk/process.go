@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -24,6 +26,10 @@ type process struct {
 	watches [kinds]watch
 	sights  []*sight
 	fresh   *freshness.Log
+	living  *life
+	leases  *lease.Store
+	unshown []change // of Leases, which their cache shows once somebody asks
+	turns   *admission.GroupLocks
 }
 
 // watch is how far a process has followed the log of one kind.
@@ -40,26 +46,8 @@ type sight struct {
 	zones  []plan.Zone // with those pods, or with none since they have changed
 	away   []absence   // of these
 	shown  []plan.Zone // a copy for snapshots, of those in the group; nil since something has changed
-	cached *plan.Hold  // the Lease as its watch shows it
-	known  reply
-	grants map[grant]time.Duration // since when it has known of them, by its steady clock
 	served served
 	worker worker
-	turn   turn
-}
-
-// reply is what the API server answered last about a Lease.
-type reply struct {
-	lease   *plan.Hold
-	version plan.Version
-	own     bool
-}
-
-// grant is one granted eviction.
-type grant struct {
-	pod, uid string
-	version  plan.Version
-	since    time.Time
 }
 
 // begin starts a life with caches that have followed the logs so far.
@@ -68,11 +56,13 @@ func (p *process) begin(shown [kinds]int) {
 	p.term++
 	p.dead, p.leads = false, false
 	p.fresh = freshness.NewLog()
+	p.living, p.leases, p.turns = newLife(p.ctx), p.newLeases(), &admission.GroupLocks{}
+	p.unshown = nil
 	p.sights = p.sights[:0]
 	for _, g := range p.groups {
 		p.sights = append(p.sights, &sight{
 			zones: make([]plan.Zone, len(g.zones)), away: make([]absence, len(g.zones)), pods: emptyPods(len(g.zones)),
-			served: nothingServed(g), grants: map[grant]time.Duration{},
+			served: nothingServed(g),
 		})
 	}
 	for k := range kinds {
@@ -136,6 +126,9 @@ func (p *process) follow(k kind, to int) {
 	if to-q.shown > 1 {
 		p.report.Faults[statesUnobserved]++
 	}
+	if k == ofLeases {
+		p.unshown = append(p.unshown, p.logs[k][q.shown:to]...)
+	}
 	for _, c := range p.logs[k][q.shown:to] {
 		s := p.sights[c.group]
 		switch k {
@@ -146,9 +139,7 @@ func (p *process) follow(k kind, to int) {
 			pods := s.zones[c.zone].Pods
 			s.zones[c.zone], s.away[c.zone], s.shown = *c.set, c.away, nil
 			s.zones[c.zone].Pods = pods
-		case ofLeases:
-			s.cached = c.lease
-		case kinds:
+		case ofLeases, kinds:
 		}
 		p.enqueue(c.group)
 		q.version = c.version
@@ -283,56 +274,6 @@ func present(pods []*plan.Pod) []plan.Pod {
 		}
 	}
 	return all
-}
-
-// hold returns the newest record of a group that the process knows of.
-func (p *process) hold(g *group) plan.Hold {
-	s := p.sights[g.no]
-	newest := s.known
-	switch cached := s.cached; {
-	case cached != nil && cached.Version > newest.version:
-		newest = reply{lease: cached, version: cached.Version}
-	case cached == nil && newest.lease != nil && p.watches[ofLeases].version > newest.version:
-		newest = reply{version: newest.version} // somebody has deleted it
-	}
-	return p.dated(g, newest)
-}
-
-// dated returns a record that says for how long this process has known of its grants.
-func (p *process) dated(g *group, r reply) plan.Hold {
-	if r.lease == nil {
-		return plan.Hold{}
-	}
-	s := p.sights[g.no]
-	h := *r.lease
-	h.Own = r.own
-	if !slices.ContainsFunc(h.Intents, plan.Intent.Granted) {
-		s.grants = nil
-		return h
-	}
-	h.Intents = slices.Clone(h.Intents)
-	known := map[grant]time.Duration{}
-	for n, i := range h.Intents {
-		if !i.Granted() {
-			continue
-		}
-		this := grant{i.Pod, i.UID, i.Version, i.Since}
-		since, before := s.grants[this]
-		if !before {
-			since = p.clock.lasted(p.now)
-		}
-		known[this] = since
-		h.Intents[n].Known = p.clock.lasted(p.now) - since
-	}
-	s.grants = known
-	return h
-}
-
-// learn keeps what the API server answered about a Lease, unless something later is known.
-func (p *process) learn(g *group, r reply) {
-	if s := p.sights[g.no]; r.version >= s.known.version {
-		s.known = r
-	}
 }
 
 // lead makes the process believe that it leads.

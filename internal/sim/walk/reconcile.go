@@ -280,7 +280,7 @@ func (r *round) writeHold(done func(error)) {
 		r.story(r.g, r.name, "writes", (*spelled)(&r.decision.Record))
 		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
-		r.sendWrite(func() bool { return r.dropLease(r.process, r.g, r.seen.Hold) }, then)
+		r.removeLease(r.g, r.seen.Hold, then)
 	case hold.Carry, hold.Look:
 		done(nil)
 	}

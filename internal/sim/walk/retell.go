@@ -1,6 +1,9 @@
 package walk
 
-import "slices"
+import (
+	"slices"
+	"testing"
+)
 
 // mostRetellings is how often a schedule is run at most to make it shorter.
 const mostRetellings = 400
@@ -10,8 +13,9 @@ const longestStory = 120
 
 // Retell returns the story of a schedule that breaks a rule, with as few steps as can be
 // found by leaving some out; nil if it breaks none.
-func Retell(s Schedule) *Story {
-	broken := Run(s).Broken
+func Retell(t *testing.T, s Schedule) *Story {
+	t.Helper()
+	broken := Run(t, s).Broken
 	if len(broken) == 0 {
 		return nil
 	}
@@ -21,7 +25,7 @@ func Retell(s Schedule) *Story {
 		for from := 0; from+size <= len(s.Steps) && left > 0; left-- {
 			next := s
 			next.Steps = slices.Delete(slices.Clone(s.Steps), from, from+size)
-			if again := Run(next).Broken; len(again) > 0 && again[0].Rule == broken[0].Rule {
+			if again := Run(t, next).Broken; len(again) > 0 && again[0].Rule == broken[0].Rule {
 				s, shorter = next, true
 			} else {
 				from += size
@@ -31,10 +35,7 @@ func Retell(s Schedule) *Story {
 			size /= 2
 		}
 	}
-	w := begin(s)
-	w.telling = true
-	w.run()
-	story := w.broken
+	story := live(t, s, true).broken
 	story.Lines = story.Lines[max(0, len(story.Lines)-longestStory):]
 	return story
 }

@@ -1,10 +1,16 @@
 package walk
 
 import (
+	"errors"
 	"slices"
-	"strconv"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -14,6 +20,8 @@ type server struct {
 	version plan.Version
 	logs    [kinds][]change
 	groups  []*group
+
+	leaseNames map[string]*group // by namespace and name of its Lease
 
 	overwriting bool // Rules.Overwriting
 }
@@ -34,20 +42,21 @@ type change struct {
 	group   int
 	zone    int
 	ordinal int
-	pod     *plan.Pod  // nil for a pod that is gone
-	set     *plan.Zone // of zones
-	away    absence    // of zones
-	lease   *plan.Hold // nil for a Lease that is gone
+	pod     *plan.Pod             // nil for a pod that is gone
+	set     *plan.Zone            // of zones
+	away    absence               // of zones
+	lease   *coordinationv1.Lease // nil for a Lease that is gone
 }
 
 // group is what is stored of a group. Pods stand at their ordinals; nil: there is none.
 // What is stored is never changed, only replaced.
 type group struct {
-	no    int
-	key   plan.Key
-	zones []*zone
-	pods  [][]*plan.Pod
-	lease *plan.Hold
+	no     int
+	key    plan.Key
+	zones  []*zone
+	pods   [][]*plan.Pod
+	stored *coordinationv1.Lease
+	lease  *plan.Hold // what that says
 
 	budgets []plan.DisruptionBudget
 	bad     map[string]bool // revisions whose pods never become Ready
@@ -103,51 +112,59 @@ func (s *server) respec(g *group, n int, changed func(*zone)) {
 	})
 }
 
-// putLease stores a record in place of the one that it was decided on. It reports whether
-// that was still there.
-func (s *server) putLease(g *group, record plan.Hold) (plan.Hold, bool) {
-	if now := g.lease; s.overwriting {
-		record = inPlaceOf(now, record)
-	} else if now == nil != (record.UID == "") || now != nil && (now.UID != record.UID || now.Version != record.Version) {
-		return plan.Hold{}, false
+// putLease stores a Lease in place of the one that it was made from.
+func (s *server) putLease(g *group, next *coordinationv1.Lease) error {
+	now := g.stored
+	next = next.DeepCopy()
+	switch {
+	case s.overwriting && now != nil:
+		next.UID = now.UID
+	case s.overwriting:
+		next.UID = ""
+	case now == nil && next.UID != "":
+		return apierrors.NewNotFound(coordinationv1.Resource("leases"), next.Name)
+	case now != nil && next.UID == "":
+		return apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), next.Name)
+	case now != nil && (now.UID != next.UID || now.ResourceVersion != next.ResourceVersion):
+		return movedOn(next.Name)
 	}
-	taken := g.lease == nil || g.lease.Holder != record.Holder
-	record.Version = s.next()
-	if record.UID == "" {
-		record.UID = "lease-" + strconv.Itoa(int(record.Version))
+	version := s.next()
+	next.ResourceVersion = version.String()
+	if next.UID == "" {
+		next.UID = types.UID("lease-" + next.ResourceVersion)
 	}
-	if taken && !record.Holder.Free() {
-		record.Since = record.Renewed
+	if next.Spec.RenewTime != nil {
+		next.Spec.RenewTime = asWritten(next.Spec.RenewTime)
 	}
-	if record.Holder.Free() {
-		record.Since = time.Time{}
+	if next.Spec.AcquireTime != nil {
+		next.Spec.AcquireTime = asWritten(next.Spec.AcquireTime)
 	}
-	record.Exists, record.Own = true, false
-	record.Intents = slices.Clone(record.Intents)
-	for i := range record.Intents {
-		record.Intents[i].Known = 0
-	}
-	g.lease = &record
-	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: record.Version, group: g.no, lease: &record})
-	return record, true
+	g.stored = next
+	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: version, group: g.no, lease: next})
+	return nil
 }
 
-// inPlaceOf returns a record as it would be written whatever there is.
-func inPlaceOf(now *plan.Hold, record plan.Hold) plan.Hold {
-	record.UID, record.Version = "", 0
-	if now != nil {
-		record.UID, record.Version = now.UID, now.Version
-	}
-	return record
+// asWritten returns a time as its text has it.
+func asWritten(t *metav1.MicroTime) *metav1.MicroTime {
+	return &metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
 
-func (s *server) removeLease(g *group, record plan.Hold) bool {
-	if g.lease == nil || g.lease.UID != record.UID || g.lease.Version != record.Version {
-		return false
+func movedOn(name string) error {
+	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("it has moved on"))
+}
+
+// deleteLease removes the Lease with that UID and version.
+func (s *server) deleteLease(g *group, only metav1.Preconditions) error {
+	name := hold.LeaseName(g.key)
+	switch now := g.stored; {
+	case now == nil:
+		return apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
+	case now.UID != *only.UID || now.ResourceVersion != *only.ResourceVersion:
+		return movedOn(name)
 	}
-	g.lease = nil
+	g.stored = nil
 	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: s.next(), group: g.no})
-	return true
+	return nil
 }
 
 // place returns where a pod of a zone is stored.

@@ -3,6 +3,9 @@ package walk
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -40,24 +43,24 @@ func (w *walk) show(k kind) {
 	}
 }
 
-// storeLease stores a record that a process has decided on, or a person where p is nil.
-func (w *walk) storeLease(p *process, g *group, next plan.Hold) (plan.Hold, bool) {
+// storeLease stores a Lease that a process has decided on, or a person where p is nil.
+func (w *walk) storeLease(p *process, g *group, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	former := g.lease
-	stored, ok := w.server.putLease(g, next)
-	if !ok {
-		return plan.Hold{}, false
+	if err := w.server.putLease(g, next); err != nil {
+		return nil, err
 	}
-	g.witness.notes(g, &stored)
+	g.lease = w.recordOf(g)
+	g.witness.notes(g, g.lease)
 	w.show(ofLeases)
 	if p == nil {
-		return stored, true
+		return g.stored, nil
 	}
 	p.wrote()
 	w.comes(aHoldIsWritten, g, p)
-	if former != nil && former.Holder.Foreign() && next.Holder != former.Holder && !former.Lapsed(w.known(next.Renewed)) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*spelled)(&next).String())
+	if former != nil && former.Holder.Foreign() && g.lease.Holder != former.Holder && !former.Lapsed(w.known(g.lease.Renewed)) {
+		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*spelled)(g.lease).String())
 	}
-	return stored, true
+	return g.stored, nil
 }
 
 // known is the time that counts for who has decided at one: that one, where he cannot
@@ -71,11 +74,12 @@ func (w *walk) known(decided time.Time) time.Time {
 
 // dropLease removes the Lease as a process knew it, which may note nothing that is to be
 // respected.
-func (w *walk) dropLease(p *process, g *group, record plan.Hold) bool {
+func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error {
 	former := g.lease
-	if !w.removeLease(g, record) {
-		return false
+	if err := w.deleteLease(g, only); err != nil {
+		return err
 	}
+	g.lease = nil
 	p.wrote()
 	w.show(ofLeases)
 	if former.Holder.Foreign() && !former.Lapsed(w.known(p.wallNow())) {
@@ -84,7 +88,7 @@ func (w *walk) dropLease(p *process, g *group, record plan.Hold) bool {
 	if len(former.Intents) > 0 || !former.Decrease.None() {
 		w.violate(g, "NotedFirst", p.name+" removes the Lease that notes "+(*spelled)(former).String())
 	}
-	return true
+	return nil
 }
 
 // touchPod moves the version of a pod that stands as it was noted.

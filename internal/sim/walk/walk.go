@@ -1,12 +1,19 @@
 package walk
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -20,6 +27,10 @@ const patience = 3 * time.Hour
 type walk struct {
 	server
 	agenda
+	handover
+	ctx       context.Context //nolint:containedctx // ends with the bubble of the schedule
+	log       *logrus.Logger
+	people    *lease.Store // of those who take and give holds by hand
 	schedule  Schedule
 	chance    *rand.Rand // of how long things take
 	now       instant
@@ -43,16 +54,29 @@ type line struct {
 	text  string
 }
 
-// Run lets a schedule happen.
-func Run(s Schedule) Report {
-	w := begin(s)
-	w.run()
-	return w.report
+// Run lets a schedule happen, in a bubble in which nothing is left behind.
+func Run(t *testing.T, s Schedule) Report {
+	t.Helper()
+	return live(t, s, false).report
 }
 
-func begin(s Schedule) *walk {
-	w := &walk{schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}}
-	w.overwriting = s.Rules.Overwriting
+// live lets a schedule happen, and tells what does if somebody wants to know.
+func live(t *testing.T, s Schedule, telling bool) *walk {
+	t.Helper()
+	var w *walk
+	synctest.Test(t, func(t *testing.T) {
+		w = begin(t.Context(), s)
+		w.telling = telling
+		w.run()
+	})
+	return w
+}
+
+func begin(ctx context.Context, s Schedule) *walk {
+	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, log: silent()}
+	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*group{}
+	w.people = lease.NewStore(client{walk: w}, "", "somebody")
+	w.began = time.Now() //nolint:forbidigo // the time of the bubble
 	for n, setting := range s.Groups {
 		w.found(n, setting)
 	}
@@ -83,10 +107,12 @@ func (w *walk) found(no int, s Setting) {
 	}
 	g.pods = emptyPods(s.Zones)
 	w.groups = append(w.groups, g)
+	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {
 		name := zoneNames[n]
 		z := &zone{template: "r1"}
 		z.Name, z.UID, z.Generation, z.Replicas = name, s.Name+"-"+name, 1, s.Replicas
+		z.Selector = "zone=" + name
 		z.UpdateRevision, z.CurrentRevision, z.Observed, z.OnDelete = "r1", "r1", true, true
 		z.MaxUnavailable.Pods, z.MinReady, z.MinBetween.Duration = s.Budget, s.MinReady, s.MinBetween
 		if s.Follows && n > 0 {
@@ -117,7 +143,9 @@ func (w *walk) run() {
 			break
 		}
 		e.happen()
+		w.allWait()
 	}
+	w.end()
 	w.report.Schedules = 1
 	if len(w.groups) >= crowd {
 		w.report.Crowded = 1
@@ -126,6 +154,14 @@ func (w *walk) run() {
 	if w.broken != nil {
 		w.report.Broken = append(w.report.Broken, w.broken)
 	}
+}
+
+// end lets everything come to its end that goroutines still wait for.
+func (w *walk) end() {
+	for _, p := range w.processes {
+		w.abandon(p.living)
+	}
+	w.allWait()
 }
 
 func (w *walk) after(d time.Duration, do func()) { w.agenda.add(w.now+max(d, 0), do) }

@@ -24,7 +24,7 @@ func TestWalk(t *testing.T) {
 	first, schedules := number(t, "LOCKSTEP_SEED", 1), number(t, "LOCKSTEP_SCHEDULES", few)
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	began := time.Now()
-	report := walks(first, schedules)
+	report := walks(t, first, schedules)
 	fmt.Fprintf(os.Stdout, "seeds %d to %d, %d at a time, %.0f s\n%v", first, first+schedules-1, runtime.GOMAXPROCS(0), time.Since(began).Seconds(), &report)
 	for _, broken := range report.Broken {
 		t.Errorf("\n%v", broken)
@@ -52,7 +52,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 
 // walks runs schedules on all processors, until one of them breaks a rule. Of several it
 // tells the first.
-func walks(first, schedules uint64) Report {
+func walks(t *testing.T, first, schedules uint64) Report {
+	t.Helper()
 	var next, done atomic.Uint64
 	var failed atomic.Bool
 	var mu sync.Mutex
@@ -68,7 +69,7 @@ func walks(first, schedules uint64) Report {
 				if n >= schedules {
 					break
 				}
-				report := Run(Draw(first + n))
+				report := Run(t, Draw(first+n))
 				mine.Add(report)
 				if n := done.Add(1); n%10_000 == 0 {
 					fmt.Fprintf(os.Stdout, "%d of %d schedules\n", n, schedules)
@@ -86,7 +87,7 @@ func walks(first, schedules uint64) Report {
 	}
 	all.Wait()
 	if len(broken) > 0 {
-		sum.Broken = []*Story{Retell(Draw(slices.Min(broken)))}
+		sum.Broken = []*Story{Retell(t, Draw(slices.Min(broken)))}
 	}
 	return sum
 }
@@ -94,7 +95,7 @@ func walks(first, schedules uint64) Report {
 // In this history a delete arrives long after it was sent. By then its sender has raised the
 // zone, and has heard that it did.
 func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
-	for _, broken := range Run(Draw(986602)).Broken {
+	for _, broken := range Run(t, Draw(986602)).Broken {
 		t.Errorf("\n%v", broken)
 	}
 }

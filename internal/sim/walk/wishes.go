@@ -109,15 +109,18 @@ func (w *walk) maintain(g *group, lasts time.Duration) {
 		record = *g.lease
 	}
 	next, because := hold.Take(record, "manual/maintenance", w.wall(), lasts, false)
-	if !because.None() {
-		return
-	}
-	if _, ok := w.storeLease(nil, g, next); ok {
+	if because.None() && w.byHand(g, next) {
 		w.story(g, "somebody takes the hold by hand")
 		if w.chance.IntN(2) == 0 {
 			w.after(w.between(0, lasts), func() { w.giveBack(g) })
 		}
 	}
+}
+
+// byHand lets somebody write the hold, as lockstepctl does. It reports whether that was
+// stored.
+func (w *walk) byHand(g *group, next plan.Hold) bool {
+	return w.people.Write(w.ctx, g.key, next) == nil
 }
 
 func (w *walk) giveBack(g *group) {
@@ -126,6 +129,6 @@ func (w *walk) giveBack(g *group) {
 	}
 	if next, ok := hold.GiveBack(*g.lease, true); ok {
 		w.story(g, "somebody gives the hold back")
-		w.storeLease(nil, g, next)
+		w.byHand(g, next)
 	}
 }

@@ -1,0 +1,230 @@
+package walk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// client is as much of a client of the API server as a lease.Store asks for.
+type client struct {
+	kubernetes.Interface
+
+	*walk
+	by *process // nil: a person, whom the API server answers at once
+}
+
+// CoordinationV1 implements kubernetes.Interface.
+func (c client) CoordinationV1() coordinationclient.CoordinationV1Interface {
+	return coordination{c: c}
+}
+
+// CoreV1 implements kubernetes.Interface.
+func (c client) CoreV1() coreclient.CoreV1Interface { return core{c: c} }
+
+type coordination struct {
+	coordinationclient.CoordinationV1Interface
+
+	c client
+}
+
+// Leases implements coordinationclient.CoordinationV1Interface.
+func (c coordination) Leases(namespace string) coordinationclient.LeaseInterface {
+	return leases{c: c.c, namespace: namespace}
+}
+
+type core struct {
+	coreclient.CoreV1Interface
+
+	c client
+}
+
+// ConfigMaps implements coreclient.CoreV1Interface.
+func (c core) ConfigMaps(string) coreclient.ConfigMapInterface { return configMaps{c: c.c} }
+
+// configMaps are those of a cluster in which the predecessor has never run.
+type configMaps struct {
+	coreclient.ConfigMapInterface
+
+	c client
+}
+
+// Get implements coreclient.ConfigMapInterface.
+func (m configMaps) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ConfigMap, error) {
+	return carried(ctx, m.c, func() (*corev1.ConfigMap, error) {
+		return nil, apierrors.NewNotFound(corev1.Resource("configmaps"), name)
+	})
+}
+
+type leases struct {
+	coordinationclient.LeaseInterface
+
+	c         client
+	namespace string
+}
+
+// carried carries a request out at the API server, for the task of a process as slowly and
+// as badly as any other one.
+func carried[T any](ctx context.Context, c client, carry func() (T, error)) (T, error) {
+	if c.by == nil {
+		return carry()
+	}
+	t, is := ctx.Value(taskKey{}).(*task)
+	if !is {
+		panic("walk: a request of no task")
+	}
+	return await(t, func(answer func(T, error)) { send(c.by, carry, answer) })
+}
+
+// Get implements coordinationclient.LeaseInterface.
+func (l leases) Get(ctx context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
+	g := l.c.leaseNames[l.namespace+"/"+name]
+	return carried(ctx, l.c, func() (*coordinationv1.Lease, error) {
+		if g.stored == nil {
+			return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
+		}
+		return g.stored, nil
+	})
+}
+
+// Create implements coordinationclient.LeaseInterface.
+func (l leases) Create(ctx context.Context, next *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return l.put(ctx, next)
+}
+
+// Update implements coordinationclient.LeaseInterface.
+func (l leases) Update(ctx context.Context, next *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	return l.put(ctx, next)
+}
+
+func (l leases) put(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	g := l.c.leaseNames[l.namespace+"/"+next.Name]
+	return carried(ctx, l.c, func() (*coordinationv1.Lease, error) { return l.c.storeLease(l.c.by, g, next) })
+}
+
+// Delete implements coordinationclient.LeaseInterface.
+func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	g := l.c.leaseNames[l.namespace+"/"+name]
+	_, err := carried(ctx, l.c, func() (nothing, error) { return nothing{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
+	return err
+}
+
+// recordOf returns what the Lease of a group says, as lockstep reads it; nil without one.
+func (w *walk) recordOf(g *group) *plan.Hold {
+	record, err := w.people.Read(w.ctx, g.key)
+	switch {
+	case err != nil:
+		panic(fmt.Sprintf("walk: the Lease of %s: %v", g.key, err))
+	case record.Unreadable != "":
+		panic(fmt.Sprintf("walk: lockstep cannot read what it wrote in the Lease of %s: %s", g.key, record.Unreadable))
+	case !record.Exists:
+		return nil
+	}
+	record.Own = false
+	for i := range record.Intents {
+		record.Intents[i].Known = 0
+	}
+	return &record
+}
+
+// newLeases returns what a process that begins to live knows of Leases.
+func (p *process) newLeases() *lease.Store {
+	return lease.NewStore(client{walk: p.walk, by: p}, "", p.name)
+}
+
+// catchUp brings the cache of Leases up to its watch, and the time of the bubble to that of
+// the walk, before lockstep's own code goes on. What comes of the same Lease later is all that
+// is seen of it.
+func (p *process) catchUp() {
+	p.pass()
+	shown := p.leases.Informer().GetIndexer()
+	if len(p.unshown) == 0 {
+		return
+	}
+	last := map[int]int{}
+	for n, c := range p.unshown {
+		last[c.group] = n
+	}
+	for n, c := range p.unshown {
+		if last[c.group] == n {
+			p.showLease(shown, c)
+		}
+	}
+	p.unshown = nil
+}
+
+func (p *process) showLease(shown cache.Indexer, c change) {
+	g := p.groups[c.group]
+	var err error
+	if c.lease != nil {
+		err = shown.Update(c.lease)
+	} else {
+		err = shown.Delete(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: hold.LeaseName(g.key)}})
+	}
+	if err != nil {
+		panic(fmt.Sprintf("walk: the cache of Leases: %v", err))
+	}
+	shown.Bookmark(c.version.String())
+}
+
+// hold returns the newest record of a group that the process knows of.
+func (p *process) hold(g *group) plan.Hold {
+	p.catchUp()
+	return p.dated(p.leases.Cached(g.key))
+}
+
+// dated returns a record with what a process has measured by its steady clock, whose pace is
+// not that of the bubble.
+func (p *process) dated(h plan.Hold) plan.Hold {
+	pace := func(d time.Duration) time.Duration { return time.Duration(p.clock.steady * float64(d)) }
+	for i := range h.Intents {
+		h.Intents[i].Known = pace(h.Intents[i].Known)
+	}
+	h.Unrenewed = pace(h.Unrenewed)
+	return h
+}
+
+// readLease reads the record of a group, in a task.
+func (t *task) readLease(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	record, err := t.leases.Read(ctx, key)
+	if restored, is := errors.AsType[*lease.RestoredError](err); is {
+		at(t, func() nothing {
+			t.violate(t.g, "NothingRestored", restored.Error())
+			return nothing{}
+		})
+	}
+	return t.dated(record), err
+}
+
+// readLease reads the record of a group.
+func (p *process) readLease(g *group, done func(plan.Hold, error)) {
+	var record plan.Hold
+	var err error
+	p.run(g, func(ctx context.Context, t *task) { record, err = t.readLease(ctx, g.key) }, func() { done(record, err) })
+}
+
+// writeLease stores a record by compare-and-swap.
+func (p *process) writeLease(g *group, record plan.Hold, done func(error)) {
+	var err error
+	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Write(ctx, g.key, record) }, func() { done(err) })
+}
+
+// removeLease removes the Lease that a record was read from.
+func (p *process) removeLease(g *group, record plan.Hold, done func(error)) {
+	var err error
+	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Remove(ctx, g.key, record) }, func() { done(err) })
+}

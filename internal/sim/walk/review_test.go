@@ -1,0 +1,31 @@
+package walk
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// A goroutine that is left behind fails the bubble that it is in.
+func TestReviewsEndWithTheirProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t.Context(), Draw(1))
+		p, g := w.processes[0], w.groups[0]
+		z := g.zones[0]
+		ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
+		for range 2 { // of which one has the turn of its group, and the other one waits for it
+			p.admit(g, ask, func(answer) { t.Error("a process that has died answers") })
+			w.allWait()
+		}
+		if got := len(p.living.waiting); got != 1 {
+			t.Fatalf("%d reviews wait for the API server, want the one that has the turn of the group", got)
+		}
+		w.kill(p, time.Minute, 1)
+		w.allWait()
+		if got := len(p.living.waiting); got != 0 {
+			t.Errorf("%d reviews still wait for the API server", got)
+		}
+	})
+}
