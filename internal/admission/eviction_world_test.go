@@ -29,6 +29,8 @@ type evictable struct {
 	unsynced, unmanaged, unbudgeted bool
 	deaf                            error // why the API server does not answer
 	looks, podLooks                 int
+	remembered                      map[string]bool // pods whose StatefulSet a hold remembers
+	unshown                         error           // why the API server does not show holds
 }
 
 // cluster is one whose caches show the group as it is.
@@ -72,6 +74,11 @@ func (c *evictable) Pod(_, name string) (observe.Pod, bool) {
 	}
 	pod, exists := c.group.Pod(name)
 	return observe.Pod{UID: pod.UID, Version: pod.Version, Up: pod.Up(), Held: true, Key: c.group.Key}, exists
+}
+
+// Remembered implements PodObserver.
+func (c *evictable) Remembered(_ context.Context, _, pod string) (bool, error) {
+	return c.remembered[pod], c.unshown
 }
 
 func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {

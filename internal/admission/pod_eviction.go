@@ -53,6 +53,7 @@ type PodObserver interface {
 	BudgetsKnown() bool
 	Pod(namespace, name string) (observe.Pod, bool)
 	LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error)
+	Remembered(ctx context.Context, namespace, pod string) (bool, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
@@ -74,6 +75,8 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 		return p.unseen(ctx, e)
 	case pod.Unplaced:
 		return p.refused(e, objection(reason.CacheBehind))
+	case pod.Unclaimed:
+		return p.unclaimed(ctx, e)
 	case !pod.Held:
 		return Allow(reason.NotGuarded)
 	}
@@ -94,10 +97,25 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 		return p.unknown(e, "the API server did not show the pod", err)
 	case !exists:
 		return p.refused(e, objection(reason.PodIsGone))
+	case pod.Unclaimed:
+		return p.unclaimed(ctx, e)
 	case !pod.Held && !pod.Unplaced:
 		return Allow(reason.NotGuarded)
 	}
 	return p.refused(e, objection(reason.CacheBehind)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
+}
+
+// unclaimed decides about a pod of a StatefulSet that no hold covers as far as the caches show.
+// They may be late, or a hold may be one that they do not show.
+func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
+	remembered, err := p.Observer.Remembered(ctx, e.Namespace, e.Pod)
+	switch {
+	case err != nil:
+		return p.unknown(e, "the API server did not show the holds of groups", err)
+	case remembered:
+		return p.refused(e, objection(reason.CacheBehind))
+	}
+	return Allow(reason.NotGuarded)
 }
 
 // judge decides on caches alone. Only what they allow and the hold has to say waits

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -55,6 +57,9 @@ func ParseMembers(text string) ([]plan.Member, error) {
 	for n, m := range doc.Zones {
 		if m.Zone == "" || m.UID == "" || m.Selector == "" {
 			return nil, fmt.Errorf("read zones: entry %d needs zone, uid and selector", n)
+		}
+		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
+			return nil, fmt.Errorf("read zones: entry %d: %q is no name of a StatefulSet: %s", n, m.Zone, wrong[0])
 		}
 		zones = append(zones, plan.Member(m))
 	}

@@ -230,9 +230,43 @@ func (s *Store) Noting(namespace, pod string) []plan.Key {
 	return s.having(byNotedPod, namespace+"/"+pod)
 }
 
-// Remembering returns the groups of a namespace whose hold remembers a zone of that name.
+// Remembering returns the groups of a namespace whose hold remembers a zone of that name. Those
+// that have zones of their own come before what a budget covers.
 func (s *Store) Remembering(namespace, zone string) []plan.Key {
-	return s.having(byMember, namespace+"/"+zone)
+	keys := s.having(byMember, namespace+"/"+zone)
+	slices.SortFunc(keys, func(a, b plan.Key) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Group, b.Group))
+	})
+	return keys
+}
+
+// rank orders groups by what they know of a zone.
+func rank(key plan.Key) int {
+	if key.Rolled() {
+		return 0
+	}
+	return 1
+}
+
+// Remembers reports whether the hold of any group remembers a zone of that name, by what the API
+// server shows. A hold that cannot be read may remember any, and one without its label counts.
+func (s *Store) Remembers(ctx context.Context, namespace, zone string) (bool, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, fmt.Errorf("list Leases of %s: %w", namespace, err)
+	}
+	for i := range leases.Items {
+		if _, ofGroup := KeyOf(&leases.Items[i]); !ofGroup {
+			continue
+		}
+		zones, err := hold.ParseMembers(leases.Items[i].Annotations[contract.ZonesAnnotation])
+		if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (s *Store) having(index, value string) []plan.Key {

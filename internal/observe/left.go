@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -68,8 +71,6 @@ func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 // readLeft lists the pods of a zone after its StatefulSet was found to be outside of the group,
 // or gone: pods that were listed before may have been created since.
 func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
-	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
-	defer stop()
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
 	switch set, err := o.readSet(ctx, key.Namespace, m.Zone); {
 	case err != nil:
@@ -79,24 +80,45 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 	case set != nil:
 		z.Zone, z.Exists = zoneOf(set), true
 	}
-	list, err := o.client.CoreV1().Pods(key.Namespace).List(ctx, metav1.ListOptions{LabelSelector: m.Selector})
-	if err != nil {
+	if err := o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
-	}
-	for i := range list.Items {
-		pod := &list.Items[i]
-		owner, ordinal, owned := memberOf(pod)
-		if orphan, orphaned := orphanOf(pod); orphaned {
-			parent, _, _ := plan.ParentOf(pod.Name)
-			z.Orphaned = z.Orphaned || parent == m.Zone
-			owned, ordinal = parent == m.Zone && !z.Exists, orphan
-		} else {
-			owned = owned && owner == z.UID
-		}
-		if owned {
-			z.Pods = append(z.Pods, podOf(pod, ordinal))
-		}
 	}
 	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
 	return z, nil
+}
+
+// candidates selects the pods among which those of a zone are that left. If its StatefulSet is
+// gone, they may be from before it was given another selector.
+func candidates(z *plan.LeftZone) string {
+	if z.Exists {
+		return z.Selector
+	}
+	return podNameLabel
+}
+
+// take adds a pod to a zone that left, if it is one of its own. If the StatefulSet is gone, that
+// is any pod which a StatefulSet of that name has made.
+func take(z *plan.LeftZone, pod *corev1.Pod) {
+	parent, ordinal, made := plan.ParentOf(pod.Name)
+	made = made && parent == z.Name && pod.Labels[podNameLabel] == pod.Name
+	owner, _, owned := memberOf(pod)
+	z.Orphaned = z.Orphaned || made && !owned
+	if z.Exists && owned && owner == z.UID || !z.Exists && made {
+		z.Pods = append(z.Pods, podOf(pod, ordinal))
+	}
+}
+
+// eachPod lists pods in pages, since there may be many.
+func (o *Observer) eachPod(ctx context.Context, namespace, selector string, do func(*corev1.Pod)) error {
+	list := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
+		ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+		defer stop()
+		return o.client.CoreV1().Pods(namespace).List(ctx, options)
+	}))
+	return list.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(object runtime.Object) error {
+		if pod, is := object.(*corev1.Pod); is {
+			do(pod)
+		}
+		return nil
+	})
 }

@@ -26,11 +26,11 @@ func remembering() *coordinationv1.Lease {
 
 // orphan is a pod of zone-a that nothing controls any more.
 func orphan(ordinal int) *corev1.Pod {
-	return newPod("zone-a", ordinal, func(p *corev1.Pod) {
-		p.OwnerReferences = nil
-		p.Labels[podNameLabel] = p.Name
-	})
+	return newPod("zone-a", ordinal, made, func(p *corev1.Pod) { p.OwnerReferences = nil })
 }
+
+// made gives a pod the label that a StatefulSet gives each pod.
+func made(p *corev1.Pod) { p.Labels[podNameLabel] = p.Name }
 
 func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 	for sentence, tc := range map[string]struct {
@@ -39,7 +39,7 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 		pods             []string
 	}{
 		"its StatefulSet was deleted without its pods": {[]runtime.Object{orphan(0), orphan(2)}, false, true, []string{"zone-a-0", "zone-a-2"}},
-		"its StatefulSet was deleted with its pods":    {[]runtime.Object{newPod("zone-a", 1)}, false, false, []string{"zone-a-1"}},
+		"its StatefulSet was deleted with its pods":    {[]runtime.Object{newPod("zone-a", 1, made)}, false, false, []string{"zone-a-1"}},
 		"its StatefulSet lost the label of the group":  {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
 		"its StatefulSet moved to another group":       {[]runtime.Object{newSet("zone-a", inGroup("other")), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
 		"it has gone with all of its pods":             {nil, false, false, nil},
@@ -99,7 +99,7 @@ func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	requests := server.requests()
-	read, listed := slices.Index(requests, "get team/statefulsets zone-a"), slices.Index(requests, "list team/pods set=zone-a")
+	read, listed := slices.Index(requests, "get team/statefulsets zone-a"), slices.Index(requests, "list team/pods "+podNameLabel)
 	if read < 0 || listed < read {
 		t.Errorf("the requests were %q, want the StatefulSet before its pods", requests)
 	}

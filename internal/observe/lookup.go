@@ -69,6 +69,16 @@ type Pod struct {
 	Unplaced bool // its StatefulSet is not in the cache, not yet or no more, so nobody can tell whether it is held
 	Held     bool // it is taken down under the hold of Key
 	Key      plan.Key
+	// Unclaimed says that a StatefulSet made it and that it is under no hold as far as the caches
+	// show, so that only a live read of the holds tells (see Remembered).
+	Unclaimed bool
+}
+
+// Remembered reports whether the hold of a group remembers the StatefulSet that made a pod, by
+// what the API server shows. One that cannot be read may remember any.
+func (o *Observer) Remembered(ctx context.Context, namespace, pod string) (bool, error) {
+	set, _, _ := plan.ParentOf(pod)
+	return o.holds.Remembers(ctx, namespace, set)
 }
 
 // Pod returns a pod from the cache. It makes no request.
@@ -107,6 +117,7 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	if keys := o.holds.Remembering(namespace, parent); len(keys) > 0 {
 		pod.Held, pod.Key = true, keys[0]
 	}
+	pod.Unclaimed = !pod.Held
 	return pod
 }
 
@@ -147,5 +158,6 @@ func (o *Observer) place(kept keptPod) Pod {
 			pod.Held, pod.Key = true, plan.Key{Namespace: set.namespace, Group: covering[0].Name, Covered: true}
 		}
 	}
+	pod.Unclaimed = len(sets) > 0 && !pod.Held
 	return pod
 }

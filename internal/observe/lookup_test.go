@@ -62,8 +62,8 @@ var thePods = map[string]struct {
 	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
 	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Leaving: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
 	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9, Up: true}},
-	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true}},
-	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true}},
+	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true, Unclaimed: true}},
+	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true, Unclaimed: true}},
 	"unseen-0":   {newPod("unseen", 0), Pod{UID: "uid-of-unseen-0", Version: 9, Up: true, Unplaced: true}},
 	"renewed-0":  {newPod("renewed", 0), Pod{UID: "uid-of-renewed-0", Version: 9, Up: true, Unplaced: true}},
 }

@@ -26,11 +26,11 @@ func (b *board) shrankByHold(zone string) time.Time {
 // tooSoon holds for every zone that shrank, against the larger of the two
 // zones' minimum times. A time that is just over has passed.
 func tooSoon(b *board, d departure) Refusal {
-	for _, z := range b.standings {
+	for _, z := range b.zonesAnywhere() {
 		if z.Name == d.Zone {
 			continue
 		}
-		last, between := b.lastDownscale(z.Zone), max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
+		last, between := b.lastDownscale(z), max(d.zone.MinBetween.Duration, z.MinBetween.Duration)
 		if last.IsZero() || between == 0 {
 			continue
 		}
@@ -39,6 +39,20 @@ func tooSoon(b *board, d departure) Refusal {
 		}
 	}
 	return firstOf(b.tooSoonAfterGone(d), b.unreadableTimes(d.zone))
+}
+
+// zonesAnywhere returns the zones of the group and those whose StatefulSets left it and exist.
+func (b *board) zonesAnywhere() []*Zone {
+	var zones []*Zone
+	for _, z := range b.standings {
+		zones = append(zones, z.Zone)
+	}
+	for i := range b.Left {
+		if z := &b.Left[i]; z.Exists {
+			zones = append(zones, &z.Zone)
+		}
+	}
+	return zones
 }
 
 // tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
@@ -71,7 +85,7 @@ func (b *board) unreadableTimes(shrinks *standing) Refusal {
 
 // keepsTime reports whether zones of the group ask for time between their downscales.
 func (b *board) keepsTime() bool {
-	return slices.ContainsFunc(b.standings, func(z *standing) bool { return z.MinBetween != Span{} })
+	return slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} })
 }
 
 // shrinksElsewhere objects while another zone may shrink at any moment: when that will

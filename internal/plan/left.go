@@ -63,7 +63,8 @@ func (b *board) away(z *LeftZone) Refusal {
 	}
 	switch {
 	case z.Exists:
-		r.Pod, r.Detail = b.survey(&z.Zone).notWholeBecause.Pod, z.whereabouts()
+		because := b.survey(&z.Zone).notWholeBecause
+		r.Pod, r.Detail, r.Until = because.Pod, z.whereabouts(), because.Until
 	case !z.Orphaned:
 		r.Code, r.Detail = reason.ZoneDeleting, ""
 	}
@@ -109,26 +110,48 @@ func (b *board) remembers(z *Zone) bool {
 }
 
 // Remembered returns which zones the hold must remember once it is written. The zone of a
-// StatefulSet without a group has no other zones to be protected from.
+// StatefulSet without a group has no other zones to be protected from. Where there are too
+// many, those that left come first, and then those that were remembered before.
 func Remembered(s Snapshot) []Member {
 	if s.Key.Alone {
 		return nil
 	}
-	var members []Member
-	for _, z := range s.Zones {
-		if !z.Elsewhere {
-			members = append(members, Member{Zone: z.Name, UID: z.UID, Selector: z.Selector})
-		}
-	}
 	b := newBoard(s)
-	for _, z := range b.unsettled() {
-		i := slices.IndexFunc(s.Hold.Members, func(m Member) bool { return m.Zone == z.Name })
-		if i >= 0 {
-			members = append(members, s.Hold.Members[i])
+	members, joined := b.unsettledMembers(), []Member(nil)
+	for _, z := range s.Zones {
+		m := Member{Zone: z.Name, UID: z.UID, Selector: z.Selector}
+		switch {
+		case z.Elsewhere:
+		case b.member(z.Name) != nil:
+			members = append(members, m)
+		default:
+			joined = append(joined, m)
 		}
 	}
+	members = append(members, joined...)
+	members = members[:min(len(members), MostMembers)]
 	slices.SortFunc(members, func(a, b Member) int { return CompareNatural(a.Zone, b.Zone) })
-	return members[:min(len(members), MostMembers)]
+	return members
+}
+
+// unsettledMembers returns what the hold remembers of zones that left and are not settled.
+func (b *board) unsettledMembers() []Member {
+	var members []Member
+	for _, z := range b.unsettled() {
+		if m := b.member(z.Name); m != nil {
+			members = append(members, *m)
+		}
+	}
+	return members
+}
+
+// member returns what the hold remembers of a zone, or nil.
+func (b *board) member(zone string) *Member {
+	i := slices.IndexFunc(b.Hold.Members, func(m Member) bool { return m.Zone == zone })
+	if i < 0 {
+		return nil
+	}
+	return &b.Hold.Members[i]
 }
 
 // leftPod returns a pod of a zone that left the group.

@@ -92,6 +92,14 @@ func (v view) LivePod(_ context.Context, _, name string) (observe.Pod, bool, err
 	return v.pod(pod), pod != nil, err
 }
 
+// Remembered implements admission.PodObserver.
+func (v view) Remembered(_ context.Context, _, pod string) (bool, error) {
+	set, _, _ := plan.ParentOf(pod)
+	return await(v.task, func(answer func(bool, error)) {
+		send(v.process, func() (bool, error) { return v.g.remembers(zoneNumber(set)), nil }, answer)
+	})
+}
+
 // podOf returns the pod of that name, or nil.
 func (v view) podOf(pods [][]*plan.Pod, name string) *plan.Pod {
 	zone, ordinal, _ := plan.ParentOf(name)

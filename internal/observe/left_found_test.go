@@ -1,0 +1,149 @@
+package observe
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// The StatefulSet was orphaned, applied with another selector, and deleted again: the
+// caches show its orphans by name, the live read looks for them with the last selector alone,
+// finds none and forgets the zone although its orphans are there.
+func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
+	l := remembering()
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-the-second", Selector: "set=typo"}})
+	cached, live := both(t, store, []runtime.Object{orphan(0), orphan(1), l}...)
+	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+		if len(s.Left) != 1 || len(s.Left[0].Pods) != 2 {
+			t.Errorf("%s show %+v, want zone-a with two orphans", from, s.Left)
+		}
+		for _, step := range plan.Only[plan.NoteZones](plan.Group(s)) {
+			t.Errorf("%s: the plan forgets %q, whose orphans exist", from, step.Gone)
+		}
+	}
+}
+
+// What the Lease remembers cannot be read here, since it is of a newer version or garbage: it may
+// remember any zone.
+func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
+	for text, want := range map[string]bool{
+		"garbage": true,
+		`{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"set=zone-a"}]}`:         true,
+		hold.FormatMembers([]plan.Member{{Zone: "zone-b", UID: "u", Selector: "set=zone-b"}}): false,
+		hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u", Selector: "set=zone-a"}}): true,
+	} {
+		l := remembering()
+		l.Annotations[contract.ZonesAnnotation] = text
+		delete(l.Labels, contract.HoldLabel) // no watch shows it
+		o := newObserver(t, newLibrary(l).client(t))
+		show(o, orphan(0))
+		if pod, known := o.Pod("team", "zone-a-0"); !known || !pod.Unclaimed {
+			t.Errorf("zones %q: known %t: %+v", text, known, pod)
+		}
+		if got, err := o.Remembered(t.Context(), "team", "zone-a-0"); got != want || err != nil {
+			t.Errorf("zones %q: remembered %t, %v, want %t", text, got, err, want)
+		}
+	}
+}
+
+// The zone was covered by a budget before it joined its group, so two Leases remember it.
+// Without its label it is placed under either of them, by chance.
+func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
+	o := newObserver(t, newLibrary().client(t))
+	covered := plan.Key{Namespace: "team", Group: "cache", Covered: true}
+	showHold(o, remembering())
+	showHold(o, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: hold.LeaseName(covered), UID: "uid-of-another-hold", ResourceVersion: "8",
+		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
+		Annotations: map[string]string{
+			contract.CoveredAnnotation: "cache",
+			contract.ZonesAnnotation:   hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}),
+		},
+	}})
+	show(o, newSet("zone-a", func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }))
+	show(o, newPod("zone-a", 0))
+	keys := map[plan.Key]int{}
+	for range 200 {
+		pod, _ := o.Pod("team", "zone-a-0")
+		keys[pod.Key]++
+	}
+	if keys[store] != 200 {
+		t.Errorf("of 200 times the pod was placed under %v", keys)
+	}
+}
+
+// A member whose name no object can have: every live read of the group fails for ever,
+// and nothing says that the Lease is to blame.
+func TestAMemberWithANameOfNoObject(t *testing.T) {
+	for _, name := range []string{"a/b", "..", "%"} {
+		held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: name, UID: "u", Selector: "set=zone-a"}}}
+		text := hold.FormatMembers(held.Members)
+		if _, err := hold.ParseMembers(text); err != nil {
+			continue // respected, and said to be
+		}
+		if _, err := newObserver(t, newLibrary(newSet("zone-a")).client(t)).LiveUnder(t.Context(), store, held); err != nil {
+			t.Errorf("member %q is accepted, and then: %v", name, err)
+		}
+	}
+}
+
+// adopter lets a StatefulSet be applied again, and adopt its pods, after it was found to be gone
+// and before its pods are listed.
+type adopter struct{ *library }
+
+func (s adopter) RoundTrip(q *http.Request) (*http.Response, error) {
+	gone := slices.Contains(s.requests(), "get team/statefulsets zone-a")
+	if gone && strings.HasSuffix(q.URL.Path, "/pods") && strings.Contains(q.URL.RawQuery, "zone-a") {
+		second := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-second" }
+		s.mu.Lock()
+		s.objects = slices.DeleteFunc(s.objects, func(o runtime.Object) bool {
+			pod, is := o.(*corev1.Pod)
+			return is && strings.HasPrefix(pod.Name, "zone-a-")
+		})
+		s.objects = append(s.objects, newSet("zone-a", func(s *appsv1.StatefulSet) { s.UID = "uid-of-the-second" }),
+			newPod("zone-a", 0, made, second), newPod("zone-a", 1, made, second, notReady()))
+		s.mu.Unlock()
+	}
+	return s.library.RoundTrip(q)
+}
+
+// zone-a-1 is down all the time. zone-a is away while the StatefulSets are listed and when
+// its own is read; it is back, and its pods are its own, when they are listed. The look shows
+// neither the zone nor its pods, so the zone is forgotten and a ready pod of zone-b goes. Caches
+// of a moment before confirm that.
+func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
+	rolls := newSet("zone-b")
+	down := orphan(1)
+	notReady()(down)
+	objects := []runtime.Object{rolls, newPod("zone-b", 0), newPod("zone-b", 1), orphan(0), down}
+	o := newObserver(t, apitest.Client(t, adopter{newLibrary(objects...)}))
+	l := remembering()
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{
+		{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}, {Zone: "zone-b", UID: "uid-of-zone-b", Selector: "set=zone-b"},
+	})
+	showHold(o, l)
+	for _, object := range objects {
+		show(o, object)
+	}
+	cached := o.Cached(store)
+	live, err := o.LiveUnder(t.Context(), store, cached.Hold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := plan.Group(live)
+	if takedowns := plan.Only[plan.DeletePod](steps); len(takedowns) > 0 {
+		t.Errorf("although zone-a-1 is down, the plan is %q; caches confirm it: %t", plan.Notation(steps), plan.Confirms(cached, live, steps))
+	}
+}

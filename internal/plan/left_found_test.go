@@ -1,0 +1,75 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// A hundred zones are remembered, one of which is away and not whole. Another zone joins:
+// the one that is away makes way for it, only because of its name.
+func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}
+	for i := range plan.MostMembers {
+		name := fmt.Sprintf("zone-%03d", i)
+		s.Hold.Members = append(s.Hold.Members, plan.Member{Zone: name, UID: name, Selector: "zone=" + name})
+		if i < plan.MostMembers-1 {
+			s.Zones = append(s.Zones, plan.Zone{Name: name, UID: name, Selector: "zone=" + name})
+		}
+	}
+	away := fmt.Sprintf("zone-%03d", plan.MostMembers-1)
+	s.Left = []plan.LeftZone{{Zone: plan.Zone{Name: away, UID: away, Pods: []plan.Pod{{Name: away + "-0"}}}, Orphaned: true}}
+	s.Zones = append(s.Zones, plan.Zone{Name: "zone-new", UID: "zone-new", Selector: "zone=new"})
+	s.Zones[len(s.Zones)-1].Name = "zone-000a"
+	if !slices.ContainsFunc(plan.Remembered(s), func(m plan.Member) bool { return m.Zone == away }) {
+		t.Errorf("%s, whose orphaned pod is down, is remembered no more", away)
+	}
+}
+
+// A zone outside of its group is Ready and becomes available by time alone: no step of the
+// plan says when, so the group goes on a minute late.
+func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
+		Members: []plan.Member{{Zone: "zone-a", UID: "a", Selector: "zone=a"}, {Zone: "zone-b", UID: "b", Selector: "zone=b"}}}}
+	pod := func(zone, revision string) plan.Pod {
+		return plan.Pod{Name: zone + "-0", UID: zone + "-0", Version: 1, Revision: revision, Phase: plan.Ready, ReadySince: now.Add(-time.Second)}
+	}
+	s.Zones = []plan.Zone{{Name: "zone-b", UID: "b", Version: 1, Selector: "zone=b", Replicas: 1, UpdateRevision: "2", CurrentRevision: "1", Observed: true, OnDelete: true, Pods: []plan.Pod{pod("zone-b", "1")}}}
+	s.Left = []plan.LeftZone{{Exists: true, Zone: plan.Zone{Name: "zone-a", UID: "a", Version: 1, Selector: "zone=a", Replicas: 1, UpdateRevision: "1", CurrentRevision: "1", Observed: true, OnDelete: true,
+		MinReady: 5 * time.Second, Pods: []plan.Pod{pod("zone-a", "1")}}}}
+	if wake := plan.Wake(plan.Group(s)); !wake.Equal(now.Add(4 * time.Second)) {
+		t.Errorf("the plan is %q and wakes at %s, want 12:00:04", plan.Notation(plan.Group(s)), wake)
+	}
+}
+
+// zone-a asks for an hour between downscales and shrank a minute ago. While its label is off for a
+// moment, zone-b, which asks for no time, may shrink: the longer of the two minimum times is not kept.
+func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	pod := func(name string) plan.Pod {
+		return plan.Pod{Name: name, UID: name, Version: 1, Revision: "1", Phase: plan.Ready, ReadySince: now.Add(-time.Hour)}
+	}
+	zone := func(name string) plan.Zone {
+		return plan.Zone{Name: name, UID: name, Version: 1, Selector: "zone=" + name, Replicas: 2, UpdateRevision: "1", CurrentRevision: "1", Observed: true, OnDelete: true,
+			Pods: []plan.Pod{pod(name + "-0"), pod(name + "-1")}}
+	}
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, ZonesAt: 9, PodsAt: 9, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
+		Downscaled: map[string]time.Time{"zone-a": now.Add(-time.Minute)},
+		Members:    []plan.Member{{Zone: "zone-a", UID: "zone-a", Selector: "zone=a"}, {Zone: "zone-b", UID: "zone-b", Selector: "zone=b"}}}}
+	a := zone("zone-a")
+	a.MinBetween = plan.Span{Duration: time.Hour}
+	ask := plan.DownscaleRequest{Zone: "zone-b", UID: "zone-b", Version: 1, From: 2, To: 1}
+	s.Zones = []plan.Zone{a, zone("zone-b")}
+	if v := plan.Admit(s, ask); v.Allowed() {
+		t.Fatal("it may shrink beside zone-a in the group")
+	}
+	s.Zones, s.Left = s.Zones[1:], []plan.LeftZone{{Zone: a, Exists: true}}
+	if v := plan.Admit(s, ask); v.Allowed() {
+		t.Error("zone-b may shrink a minute after zone-a, which asks for an hour and has left its group for a moment")
+	}
+}
