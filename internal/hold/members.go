@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // member is a zone as the annotation lockstep.dev/zones says it.
 type member struct {
-	Zone     string `json:"zone"`
-	UID      string `json:"uid"`
-	Selector string `json:"selector"`
+	Zone string `json:"zone"`
+	UID  string `json:"uid"`
 }
 
 type members struct {
@@ -55,11 +52,8 @@ func ParseMembers(text string) ([]plan.Member, error) {
 	}
 	var zones []plan.Member
 	for n, m := range doc.Zones {
-		if m.Zone == "" || m.UID == "" || m.Selector == "" {
-			return nil, fmt.Errorf("read zones: entry %d needs zone, uid and selector", n)
-		}
-		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
-			return nil, fmt.Errorf("read zones: entry %d: %q is no name of a StatefulSet: %s", n, m.Zone, wrong[0])
+		if m.Zone == "" || m.UID == "" {
+			return nil, fmt.Errorf("read zones: entry %d needs zone and uid", n)
 		}
 		zones = append(zones, plan.Member(m))
 	}

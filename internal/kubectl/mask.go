@@ -119,7 +119,7 @@ func (m masking) hold(h plan.Hold) plan.Hold {
 		})
 	}
 	for _, member := range h.Members {
-		masked.Members = append(masked.Members, plan.Member{Zone: m.zone(member.Zone), UID: m.some(member.UID), Selector: m.some(member.Selector)})
+		masked.Members = append(masked.Members, plan.Member{Zone: m.zone(member.Zone), UID: m.some(member.UID)})
 	}
 	for _, w := range h.Waiting {
 		place := plan.Waiting{Operation: w.Operation, Zone: w.Zone, Since: w.Since, LastSeen: w.LastSeen}

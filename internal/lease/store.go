@@ -21,8 +21,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -261,7 +261,7 @@ func (s *Store) Remembers(ctx context.Context, namespace, zone string) (bool, er
 		if _, ofGroup := KeyOf(&leases.Items[i]); !ofGroup {
 			continue
 		}
-		zones, err := hold.ParseMembers(leases.Items[i].Annotations[contract.ZonesAnnotation])
+		zones, err := membersOf(&leases.Items[i])
 		if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone }) {
 			return true, nil
 		}
@@ -297,7 +297,7 @@ func indexByMember(object any) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
+	zones, err := membersOf(lease)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and remembers nothing
 	}
@@ -369,8 +369,8 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 	var noted, times, zones error
 	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
-	h.Members, zones = hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
-	if err := cmp.Or(noted, times, zones, wrongCall(h.Decrease.Call), wrongSelector(h.Members)); err != nil {
+	h.Members, zones = membersOf(lease)
+	if err := cmp.Or(noted, times, zones, wrongCall(h.Decrease.Call)); err != nil {
 		h.Unreadable = err.Error()
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
@@ -380,14 +380,16 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 	return h
 }
 
-// wrongSelector objects to a text that no StatefulSet can have as a selector.
-func wrongSelector(zones []plan.Member) error {
+// membersOf returns the zones that a Lease remembers. An error names one that no StatefulSet can
+// be called, too.
+func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
+	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
 	for _, m := range zones {
-		if _, err := labels.Parse(m.Selector); err != nil {
-			return fmt.Errorf("read zones: selector of %q: %w", m.Zone, err)
+		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
+			return nil, fmt.Errorf("read zones: %q is no name of a StatefulSet: %s", m.Zone, wrong[0])
 		}
 	}
-	return nil
+	return zones, err
 }
 
 // wrongCall objects to a call that no annotation can have asked for: whoever may

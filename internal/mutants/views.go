@@ -32,7 +32,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
-		Edits: []Edit{{store, "wrongSelector(h.Members)); err != nil {", "wrongSelector(h.Members)); err != nil && times == nil {"}},
+		Edits: []Edit{{store, "wrongCall(h.Decrease.Call)); err != nil {", "wrongCall(h.Decrease.Call)); err != nil && times == nil {"}},
 		Test:  "internal/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{

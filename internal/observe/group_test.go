@@ -78,7 +78,7 @@ func TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere(t *testing.T) {
 func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")))
 	server := newLibrary(set, newPod("zone-a", 0))
-	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}
 	live, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 // finds none and forgets the zone although its orphans are there.
 func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 	l := remembering()
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-the-second", Selector: "set=typo"}})
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-the-second"}})
 	cached, live := both(t, store, []runtime.Object{orphan(0), orphan(1), l}...)
 	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
 		if len(s.Left) != 1 || len(s.Left[0].Pods) != 2 {
@@ -40,9 +40,9 @@ func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 	for text, want := range map[string]bool{
 		"garbage": true,
-		`{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"set=zone-a"}]}`:         true,
-		hold.FormatMembers([]plan.Member{{Zone: "zone-b", UID: "u", Selector: "set=zone-b"}}): false,
-		hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u", Selector: "set=zone-a"}}): true,
+		`{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"set=zone-a"}]}`: true,
+		hold.FormatMembers([]plan.Member{{Zone: "zone-b", UID: "u"}}):                 false,
+		hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u"}}):                 true,
 	} {
 		l := remembering()
 		l.Annotations[contract.ZonesAnnotation] = text
@@ -69,7 +69,7 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
 		Annotations: map[string]string{
 			contract.CoveredAnnotation: "cache",
-			contract.ZonesAnnotation:   hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}),
+			contract.ZonesAnnotation:   hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),
 		},
 	}})
 	show(o, newSet("zone-a", func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }))
@@ -84,17 +84,16 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 	}
 }
 
-// A member whose name no object can have: every live read of the group fails for ever,
-// and nothing says that the Lease is to blame.
-func TestAMemberWithANameOfNoObject(t *testing.T) {
+// A zone whose name no object can have could never be read.
+func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 	for _, name := range []string{"a/b", "..", "%"} {
-		held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: name, UID: "u", Selector: "set=zone-a"}}}
-		text := hold.FormatMembers(held.Members)
-		if _, err := hold.ParseMembers(text); err != nil {
-			continue // respected, and said to be
-		}
-		if _, err := newObserver(t, newLibrary(newSet("zone-a")).client(t)).LiveUnder(t.Context(), store, held); err != nil {
-			t.Errorf("member %q is accepted, and then: %v", name, err)
+		l := remembering()
+		l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: name, UID: "u"}})
+		cached, live := both(t, store, newSet("zone-a"), l)
+		for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+			if !strings.Contains(s.Hold.Unreadable, "no name of a StatefulSet") || len(s.Left) > 0 {
+				t.Errorf("member %q, %s: unreadable %q, left %+v", name, from, s.Hold.Unreadable, s.Left)
+			}
 		}
 	}
 }
@@ -131,7 +130,7 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	o := newObserver(t, apitest.Client(t, adopter{newLibrary(objects...)}))
 	l := remembering()
 	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{
-		{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}, {Zone: "zone-b", UID: "uid-of-zone-b", Selector: "set=zone-b"},
+		{Zone: "zone-a", UID: "uid-of-zone-a"}, {Zone: "zone-b", UID: "uid-of-zone-b"},
 	})
 	showHold(o, l)
 	for _, object := range objects {

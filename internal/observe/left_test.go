@@ -20,7 +20,7 @@ import (
 // remembering is the hold of the group, which remembers zone-a.
 func remembering() *coordinationv1.Lease {
 	l := newHold("store", "")
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}})
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
 	return l
 }
 
@@ -82,7 +82,7 @@ func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
 
 func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
 	server := returner{newLibrary(newPod("zone-a", 0)), new(int)}
-	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}
 	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
 
 func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 	server := newLibrary(orphan(0))
-	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a", Selector: "set=zone-a"}}}
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}
 	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held); err != nil {
 		t.Fatal(err)
 	}

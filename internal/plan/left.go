@@ -8,9 +8,8 @@ import (
 
 // Member is a zone of the group as the hold remembers it.
 type Member struct {
-	Zone     string
-	UID      string // of its StatefulSet
-	Selector string // of its pods, as a label selector; empty: not known
+	Zone string
+	UID  string // of its StatefulSet
 }
 
 // MostMembers bounds how many zones a hold remembers: they live in one annotation.
@@ -119,7 +118,7 @@ func Remembered(s Snapshot) []Member {
 	b := newBoard(s)
 	members, joined := b.unsettledMembers(), []Member(nil)
 	for _, z := range s.Zones {
-		m := Member{Zone: z.Name, UID: z.UID, Selector: z.Selector}
+		m := Member{Zone: z.Name, UID: z.UID}
 		switch {
 		case z.Elsewhere:
 		case b.member(z.Name) != nil:

@@ -16,7 +16,7 @@ func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}
 	for i := range plan.MostMembers {
 		name := fmt.Sprintf("zone-%03d", i)
-		s.Hold.Members = append(s.Hold.Members, plan.Member{Zone: name, UID: name, Selector: "zone=" + name})
+		s.Hold.Members = append(s.Hold.Members, plan.Member{Zone: name, UID: name})
 		if i < plan.MostMembers-1 {
 			s.Zones = append(s.Zones, plan.Zone{Name: name, UID: name, Selector: "zone=" + name})
 		}
@@ -35,7 +35,7 @@ func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
-		Members: []plan.Member{{Zone: "zone-a", UID: "a", Selector: "zone=a"}, {Zone: "zone-b", UID: "b", Selector: "zone=b"}}}}
+		Members: []plan.Member{{Zone: "zone-a", UID: "a"}, {Zone: "zone-b", UID: "b"}}}}
 	pod := func(zone, revision string) plan.Pod {
 		return plan.Pod{Name: zone + "-0", UID: zone + "-0", Version: 1, Revision: revision, Phase: plan.Ready, ReadySince: now.Add(-time.Second)}
 	}
@@ -60,7 +60,7 @@ func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 	}
 	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, ZonesAt: 9, PodsAt: 9, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
 		Downscaled: map[string]time.Time{"zone-a": now.Add(-time.Minute)},
-		Members:    []plan.Member{{Zone: "zone-a", UID: "zone-a", Selector: "zone=a"}, {Zone: "zone-b", UID: "zone-b", Selector: "zone=b"}}}}
+		Members:    []plan.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}}}}
 	a := zone("zone-a")
 	a.MinBetween = plan.Span{Duration: time.Hour}
 	ask := plan.DownscaleRequest{Zone: "zone-b", UID: "zone-b", Version: 1, From: 2, To: 1}
