@@ -1,0 +1,176 @@
+package apiserver_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const zonesAnnotation = "lockstep.dev/zones"
+
+func (s *scene) never(what string, lasting time.Duration, ask func() error) {
+	s.t.Helper()
+	var last error
+	for end := time.Now().Add(lasting); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if last = ask(); last == nil {
+			s.t.Fatalf("%s was granted\n%s", what, s.describe())
+		}
+	}
+	s.t.Logf("%s: refused to the end: %v", what, last)
+}
+
+func (s *scene) remembers(lease, text string) {
+	s.t.Helper()
+	s.eventually("Lease "+lease+" remembers "+text, func(now present) error {
+		l := now.leases[lease]
+		if l == nil || !strings.Contains(l.Annotations[zonesAnnotation], text) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+func (s *scene) setIsGone(name string) {
+	s.t.Helper()
+	s.eventually(name+" is gone", func(now present) error {
+		_, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, getOptions)
+		if !apierrors.IsNotFound(err) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// A StatefulSet is orphaned, applied with a selector that does not fit, and orphaned again, while a
+// pod of another zone is down, so that the group is read live.
+func TestOrphansOfAFormerSelectorKeepTheOthersBack(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2, gated()))
+	e.gate("zone-a-1", corev1.ConditionFalse)
+	e.isBroken("zone-a-1")
+	apply := e.orphans("zone-a")
+	sets := e.world.admin.AppsV1().StatefulSets(e.name)
+	made, err := sets.Create(t.Context(), zone("zone-a", 2, gated(), podLabels(map[string]string{"zone": "typo"})), createOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.remembers(theLease, string(made.UID))
+	if err := sets.Delete(t.Context(), "zone-a", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}); err != nil {
+		t.Fatal(err)
+	}
+	e.setIsGone("zone-a")
+	e.gate("zone-b-1", corev1.ConditionFalse)
+	e.isBroken("zone-b-1")
+	e.change("zone-b", version(2), gateless())
+	e.spares("zone-b-0 serves while zone-a is away and its orphans exist, one of them down", 10*time.Second, "zone-b-0")
+	apply()
+	e.gate("zone-a-1", corev1.ConditionTrue)
+	e.settled()
+}
+
+// What the Lease remembers cannot be read, or is of a newer version.
+func TestOrphansAreGuardedWhileWhatIsRememberedCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"garbage": "zone-a and zone-b", "newer": `{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"zone=zone-a","more":1}]}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := evictions(t)
+			e.createOpen(zone("zone-a", 2), zone("zone-b", 2, gated()))
+			e.mayEvict("zone-b-0")
+			if err := e.evict("zone-b-0"); err != nil {
+				t.Fatal(err)
+			}
+			e.isBroken("zone-b-0")
+			e.editLease(func(l *coordinationv1.Lease) { l.Annotations[zonesAnnotation] = text })
+			e.never("the eviction of zone-a-0 while zone-b-0 is down", time.Second, func() error { return e.evict("zone-a-0") })
+			e.orphans("zone-a")
+			e.never("the eviction of orphaned zone-a-0 while zone-b-0 is down", 8*time.Second, func() error { return e.evict("zone-a-0") })
+		})
+	}
+}
+
+// Somebody takes the label off the Lease, and a zone is orphaned.
+func TestOrphansAreGuardedWhileTheLeaseHasNoLabel(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.createOpen(zone("zone-a", 2), zone("zone-b", 2, gated()))
+	before := e.pod("zone-b-0")
+	e.mayEvict("zone-b-0")
+	if err := e.evict("zone-b-0"); err != nil {
+		t.Fatal(err)
+	}
+	e.isBroken("zone-b-0")
+	e.refused(e.evict("zone-a-0"), "zone-a is refused (")
+	e.editLease(func(l *coordinationv1.Lease) { delete(l.Labels, holdLabel) })
+	apply := e.orphans("zone-a")
+	e.never("the eviction of orphaned zone-a-0 while zone-b-0 is down", 8*time.Second, func() error { return e.evict("zone-a-0") })
+	apply()
+	e.opens(before)
+	e.settled()
+}
+
+// The Lease remembers a zone that a replica does not know of yet, and the zone is orphaned.
+func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
+	t.Parallel()
+	e := newDrainable(t)
+	leader := e.startReplica()
+	proxy, late := e.proxied()
+	proxy.DelayWatches("leases", 15*time.Second)
+	e.kubeconfig = late
+	answering := e.startReplica()
+	e.guardBy(leader, answering)
+	e.replicas = []*operator{answering}
+	e.leads()
+
+	e.create(zone("zone-a", 2))
+	e.begin(zone("zone-b", 1))
+	e.remembers(theLease, "zone-b")
+	e.eventually("zone-b-0 serves", func(now present) error {
+		if p := now.pods["zone-b-0"]; p == nil || !isReady(p) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	e.change("zone-a", version(2), gated(), readyAfter(time.Minute))
+	e.awaitDeletion("zone-a-0")
+	e.orphans("zone-b")
+	e.never("the eviction of orphaned zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
+}
+
+// A zone was under a budget before it joined its group, so two Leases remember it.
+func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.createOpen(zone("zone-x", 3, alone, covers, gated()), zone("zone-b", 2, gated()))
+	if err := e.budget("cache", `{"selector":{"matchLabels":{"app":"cache"}},"maxUnavailable":2}`); err != nil {
+		t.Fatal(err)
+	}
+	first := e.pod("zone-x-0")
+	time.Sleep(4 * time.Second) // the operator hears of the budget
+	e.mayEvict("zone-x-0")
+	if err := e.evict("zone-x-0"); err != nil {
+		t.Fatal(err)
+	}
+	e.opens(first)
+	e.settled()
+	e.remembers("lockstep-budget-cache", "zone-x")
+	e.change("zone-x", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, defaultGroup) })
+	e.remembers(theLease, "zone-x")
+	e.mayEvict("zone-b-0")
+	if err := e.evict("zone-b-0"); err != nil {
+		t.Fatal(err)
+	}
+	e.gate("zone-x-1", corev1.ConditionFalse)
+	e.isBroken("zone-x-1")
+	e.never("the eviction of zone-x-0 in the group", time.Second, func() error { return e.evict("zone-x-0") })
+	e.change("zone-x", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, "") })
+	e.never("the eviction of zone-x-0 while its zone is away", 8*time.Second, func() error { return e.evict("zone-x-0") })
+}
