@@ -174,3 +174,19 @@ func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 	e.change("zone-x", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, "") })
 	e.never("the eviction of zone-x-0 while its zone is away", 8*time.Second, func() error { return e.evict("zone-x-0") })
 }
+
+// A zone is not whole when it loses its label, and a rollout has a pod of another zone down.
+func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
+	t.Parallel()
+	e := evictorOf(guarded(t))
+	e.createOpen(zone("zone-a", 3, gated()), zone("zone-b", 2))
+	e.change("zone-b", version(2), gated())
+	e.awaitDeletion("zone-b-0")
+	e.isBroken("zone-b-0")
+	e.gate("zone-a-0", corev1.ConditionFalse)
+	e.isBroken("zone-a-0")
+	e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, "") })
+	e.never("the downscale of zone-a while it is away and zone-b-0 is down", 4*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
+	e.gate("zone-a-0", corev1.ConditionTrue)
+	e.eventually("zone-a, which is whole, shrinks", func(present) error { return e.scaleBy(scaled, "zone-a", -1) })
+}

@@ -93,12 +93,26 @@ func (p *PrepareDownscale) judgeSet(ctx context.Context, c Change, shrinks bool)
 		return p.doubt(c, reason.ParentUnknown, err.Error())
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
+	case set.Away:
+		return p.away(ctx, set.Key, c).of(set.Key)
 	case !set.Held:
 		return Allow(reason.NotGuarded)
 	case c.Moves():
 		return p.moved(c).of(set.Key)
 	}
 	return p.judge(ctx, set.Key, c).of(set.Key)
+}
+
+// away decides about a zone that left its group: it loses no pod while the group waits for it.
+func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {
+	live, err := p.Observer.Live(ctx, key)
+	if err != nil {
+		return c.doubted(p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error()), othersUnread)
+	}
+	if because := plan.Away(live, c.Name); !because.None() {
+		return p.refused(c, objecting(because))
+	}
+	return Allow(reason.NotGuarded)
 }
 
 // set returns the StatefulSet at least as new as the request shows it: its labels

@@ -146,3 +146,17 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 		t.Errorf("although zone-a-1 is down, the plan is %q; caches confirm it: %t", plan.Notation(steps), plan.Confirms(cached, live, steps))
 	}
 }
+
+// Who asks about a StatefulSet without a label hears of the group that remembers it.
+func TestAStatefulSetThatLeftItsGroupIsAway(t *testing.T) {
+	o := newObserver(t, newLibrary().client(t))
+	showHold(o, remembering())
+	show(o, newSet("zone-a", ungrouped))
+	show(o, newSet("zone-x", ungrouped))
+	if set, _ := o.Set("team", "zone-a"); !set.Away || set.Held || set.Key != store {
+		t.Errorf("zone-a: %+v, want it away from %v", set, store)
+	}
+	if set, _ := o.Set("team", "zone-x"); set.Away {
+		t.Errorf("zone-x: %+v, which nobody remembers", set)
+	}
+}

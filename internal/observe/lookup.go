@@ -19,6 +19,7 @@ type Set struct {
 	NoDownscale bool // its label forbids it to shrink
 	Ignored     bool // lockstep leaves it alone
 	Held        bool // it shrinks under the hold of Key
+	Away        bool // it is in no group, and that of Key remembers it
 	Key         plan.Key
 }
 
@@ -28,7 +29,7 @@ func (o *Observer) Set(namespace, name string) (Set, bool) {
 	if !exists {
 		return Set{}, false
 	}
-	return setOf(r), true
+	return o.setOf(r), true
 }
 
 func (o *Observer) zone(namespace, name string) (r *zoneRecord, exists bool) {
@@ -48,13 +49,19 @@ func (o *Observer) LiveSet(ctx context.Context, namespace, name string) (Set, er
 	if err != nil {
 		return Set{}, fmt.Errorf("read StatefulSet %s/%s: %w", namespace, name, err)
 	}
-	return setOf(recordOf(set)), nil
+	return o.setOf(recordOf(set)), nil
 }
 
-func setOf(r *zoneRecord) Set {
+func (o *Observer) setOf(r *zoneRecord) Set {
 	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Ignored: r.zone.Ignored, Held: r.held()}
 	if set.Held {
 		set.Key = r.key()
+	}
+	if r.grouped {
+		return set
+	}
+	if keys := o.holds.Remembering(r.namespace, r.zone.Name); len(keys) > 0 && keys[0].Rolled() {
+		set.Away, set.Held, set.Key = true, false, keys[0]
 	}
 	return set
 }

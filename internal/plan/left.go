@@ -78,6 +78,17 @@ func (z *LeftZone) whereabouts() string {
 	return "its StatefulSet is no longer in the group"
 }
 
+// Away says why a zone that left its group may lose no pod: the group waits for it to be whole.
+func Away(s Snapshot, zone string) Refusal {
+	b := newBoard(s)
+	for _, z := range b.unsettled() {
+		if z.Name == zone {
+			return b.away(z)
+		}
+	}
+	return Refusal{}
+}
+
 // noteZones returns the step that brings what the hold remembers of the group's zones up to
 // date. Zones that joined are remembered at once, before anything can happen to them; those
 // that left are forgotten by a live read that shows them settled.
