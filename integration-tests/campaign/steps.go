@@ -20,7 +20,7 @@ const (
 	stepUpscale  = "upscale"
 	stepFollow   = "scaling by follow"
 	stepShrink   = "downscale"
-	stepRaise    = "upscale beside pods that are down"
+	stepRaise    = "upscale beside evictions"
 	stepEviction = "eviction"
 	stepAdded    = "eviction of a pod that was just added"
 	stepBeside   = "eviction beside a pod that was just added"
