@@ -177,7 +177,7 @@ var words = []Word{
 	{GivenUpAnnotation, "Lease", "annotation", us, "when a downscale of lockstep's own failed that is not tried again yet, by zone, as JSON", "none failed", "none failed"},
 	{AgreedAnnotation, "Lease", "annotation", us, "since when which pods are ready to leave after a delay, by zone, as JSON", "nobody is", "nobody is: who leaves waits anew"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout", "a new trace begins", "a new trace begins"},
-	{ZonesAnnotation, "Lease", "annotation", us, "the zones of the group, each with the UID and the selector of its StatefulSet, as JSON with a version; one that leaves the group while its pods live on is remembered by it", "none is remembered", "the hold is respected as it is"},
+	{ZonesAnnotation, "Lease", "annotation", us, "the zones of the group, each with the UID of its StatefulSet, as JSON with a version; one that leaves the group while its pods live on is remembered by it", "none is remembered", "the hold is respected as it is"},
 	{RolloutsAnnotation, "Lease", "annotation", us, "the rollout that is under way and the last five, for people and for traces, as JSON with a version; nothing is decided by it", "none is remembered", "none is remembered"},
 	{ActorAnnotation, "Lease", "annotation", us, "the process that wrote last, for people", "-", "-"},
 	{VoidedAnnotation, "StatefulSet", "annotation", us, "changed when an admitted downscale does not come, so that it is judged again if it is still on its way", "-", "-"},
