@@ -97,7 +97,7 @@ func TestOrphansAreGuardedWhileWhatIsRememberedCannotBeRead(t *testing.T) {
 	}
 }
 
-// Somebody takes the label off the Lease, and a zone is orphaned.
+// The Lease loses its label, and a zone is orphaned.
 func TestOrphansAreGuardedWhileTheLeaseHasNoLabel(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -120,15 +120,7 @@ func TestOrphansAreGuardedWhileTheLeaseHasNoLabel(t *testing.T) {
 // The Lease remembers a zone that a replica does not know of yet, and the zone is orphaned.
 func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
 	t.Parallel()
-	e := newDrainable(t)
-	leader := e.startReplica()
-	proxy, late := e.proxied()
-	proxy.DelayWatches("leases", 15*time.Second)
-	e.kubeconfig = late
-	answering := e.startReplica()
-	e.guardBy(leader, answering)
-	e.replicas = []*operator{answering}
-	e.leads()
+	e := answeredLate(t, "leases", 15*time.Second)
 
 	e.create(zone("zone-a", 2))
 	e.begin(zone("zone-b", 1))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -35,6 +36,22 @@ func newDrainable(t *testing.T) *drainable {
 	s.withRole()
 	s.withCertificate()
 	return &drainable{scene: s, kubeconfig: s.kubeconfig()}
+}
+
+// answeredLate is that scene with two operators: the one that answers webhooks hears of one kind
+// late, and the other one leads.
+func answeredLate(t *testing.T, resource string, by time.Duration) *drainable {
+	t.Helper()
+	e := newDrainable(t)
+	leader := e.startReplica()
+	proxy, late := e.proxied()
+	proxy.DelayWatches(resource, by)
+	e.kubeconfig = late
+	answering := e.startReplica()
+	e.guardBy(leader, answering)
+	e.replicas = []*operator{answering}
+	e.leads()
+	return e
 }
 
 // evictedUnder is that scene with operators and a disruption budget.

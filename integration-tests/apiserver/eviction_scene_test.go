@@ -258,6 +258,27 @@ func (e *evictor) comesBack(formerly *corev1.Pod) {
 	})
 }
 
+// replacedOnceGranted asks for the eviction of a pod, and replaces the pod between the yes and
+// the deletion. The eviction goes on, and ends, with what it returns.
+func (e *evictor) replacedOnceGranted(pod *corev1.Pod) (finish func() error) {
+	e.t.Helper()
+	asked, goOn := e.asksBesides(pod.Name)
+	answer := make(chan error, 1)
+	go func() { answer <- e.evict(pod.Name) }()
+	e.eventually("the API server asks, and the eviction is noted", func(now present) error {
+		if free(now) == nil || len(asked) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	e.deletePod(pod.Name)
+	e.comesBack(pod)
+	return func() error {
+		goOn()
+		return <-answer
+	}
+}
+
 // asksBesides lets the API server ask somebody else about evictions as well, whom
 // it waits for. It tells when it asks about one that is no dry run, as those of the
 // pod that show that it does.

@@ -169,19 +169,8 @@ func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
 	before := e.pod("zone-a-1")
-	asked, goOn := e.asksBesides(before.Name)
-	answer := make(chan error, 1)
-	go func() { answer <- e.evict(before.Name) }()
-	e.eventually("the API server asks, and the eviction is noted", func(now present) error {
-		if free(now) == nil || len(asked) == 0 {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	e.deletePod(before.Name)
-	e.comesBack(before)
-	goOn()
-	if err := <-answer; !apierrors.IsConflict(err) {
+	finish := e.replacedOnceGranted(before)
+	if err := finish(); !apierrors.IsConflict(err) {
 		t.Errorf("got %v, want a conflict: it is not the pod that was judged", err)
 	}
 	after := e.pod(before.Name)
@@ -191,39 +180,20 @@ func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
 	}
 }
 
-// An eviction that nothing binds takes whoever has the pod's name by then. So it keeps other
-// zones back after the pod was replaced, too.
+// An eviction that is bound to no UID deletes the pod that has the name when it is carried out. So
+// it keeps other zones back after the pod was replaced, too.
 func TestAnUnboundEvictionThatTakesTheReplacementTakesOneZoneDownAlone(t *testing.T) {
 	t.Parallel()
 	e := unboundEvictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
 	before := e.pod("zone-a-1")
-	asked, goOn := e.asksBesides(before.Name)
-	answer := make(chan error, 1)
-	go func() { answer <- e.evict(before.Name) }()
-	e.eventually("the API server asks, and the eviction is noted", func(now present) error {
-		if free(now) == nil || len(asked) == 0 {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	e.deletePod(before.Name)
-	e.comesBack(before)
-	replacement, others := e.pod(before.Name), []*corev1.Pod{e.pod("zone-b-0"), e.pod("zone-b-1")}
+	finish := e.replacedOnceGranted(before)
+	replacement := e.pod(before.Name)
 	e.change("zone-b", version(2))
-	waits := func(now present) error {
-		for _, pod := range others {
-			if p := now.pods[pod.Name]; p == nil || p.UID != pod.UID || p.DeletionTimestamp != nil {
-				return fmt.Errorf("%s was taken down", pod.Name)
-			}
-		}
-		return nil
-	}
-	e.stays("zone-b waits after the pod was replaced", aWhile, waits)
-	goOn()
-	if err := <-answer; err != nil {
+	e.spares("zone-b waits after the pod was replaced", aWhile, "zone-b-0", "zone-b-1")
+	if err := finish(); err != nil {
 		t.Errorf("nothing binds the eviction, and it failed: %v", err)
 	}
 	e.comesBack(replacement)
-	e.stays("zone-b waits after the replacement was evicted", aWhile, waits)
+	e.spares("zone-b waits after the replacement was evicted", aWhile, "zone-b-0", "zone-b-1")
 }

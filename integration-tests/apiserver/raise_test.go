@@ -14,15 +14,7 @@ import (
 // zone was raised. These pods count against the budget all the same.
 func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
 	t.Parallel()
-	e := newDrainable(t)
-	leader := e.startReplica()
-	proxy, late := e.proxied()
-	proxy.DelayWatches("statefulsets", 12*time.Second)
-	e.kubeconfig = late
-	answering := e.startReplica()
-	e.guardBy(leader, answering)
-	e.replicas = []*operator{answering}
-	e.leads()
+	e := answeredLate(t, "statefulsets", 12*time.Second)
 
 	e.create(zone("zone-a", 1, goneAfter(9*time.Second)))
 	e.eventually("the replica sees the zone", func(present) error { return e.evictOnTrial("zone-a-0") })
