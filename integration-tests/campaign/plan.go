@@ -59,15 +59,12 @@ func newPlan(seed uint64) plan {
 // drawMore draws what the former version does not know: zones that leave for a while, and raises
 // beside evictions, where pods are judged that StatefulSets as they are cached do not ask for. It
 // has dice of its own, which leave the rest of a plan as it is.
-//
-// No zone leaves a group whose evictions go by partitions: the note of an evicted pod that its
-// zone does not ask for, since that is away, ends too soon there (docs/reliability.md).
 func (p *plan) drawMore(random *rand.Rand) {
 	oneOf := 3
 	for i := range p.groups {
 		g := &p.groups[i]
-		if leaving := leaves(random, *g); random.IntN(2) == 0 && !g.partitions {
-			p.faults = append(p.faults, leaving)
+		if random.IntN(2) == 0 {
+			p.faults = append(p.faults, leaves(random, *g))
 		}
 		if zone, can := g.raisable(random); can && random.IntN(2) == 0 {
 			p.lanes = append(p.lanes, g.raises(random, zone)...)

@@ -54,9 +54,23 @@ func (v *view) showsEnd(i plan.Intent) bool {
 	z, _ := v.zoneNamed(i.Zone)
 	p, exists := v.noted[i.Pod]
 	if !exists {
-		return v.Live && v.PodsAt >= i.Version && !z.asksForPod(i.Pod)
+		return v.Live && v.PodsAt >= i.Version && !z.asksForPod(i.Pod) && !v.mayBeMadeAnew(i)
 	}
 	return succeeds(p, i) && isAvailable(p, z.MinReady, v.Now)
+}
+
+// mayBeMadeAnew reports whether a StatefulSet outside of the group asks for a noted pod, or may do
+// so when it is back: it was deleted, and other pods that it made live on.
+func (v *view) mayBeMadeAnew(i plan.Intent) bool {
+	for n := range v.Left {
+		left := &v.Left[n]
+		if left.Name != i.Zone {
+			continue
+		}
+		z := zone{Zone: left.Zone}
+		return left.Exists && z.asksForPod(i.Pod) || !left.Exists && len(left.Pods) > 0
+	}
+	return false
 }
 
 // succeeds reports whether a pod has come in the place of the noted one.

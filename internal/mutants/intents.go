@@ -43,6 +43,11 @@ var intents = []Mutant{
 		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
 	},
 	{
+		Name:  "note of a pod that ends while its zone is away",
+		Edits: []Edit{{planHold, "return left == nil || !left.wants(i.Pod)", "return left == nil || !left.Exists || !left.wants(i.Pod)"}},
+		Test:  scenarios + "the-note-of-a-pod-stays-while-its-zone-is-away", Rule: "end intent of zone-a-0",
+	},
+	{
 		Name:  "zone that is forgotten on caches",
 		Edits: []Edit{{holdDecision, "if len(step.Gone) > 0 || !s.Hold.Exists {", "if len(step.Gone) > 99 || !s.Hold.Exists {"}, {left, "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",

@@ -258,7 +258,8 @@ func WantAgain(deleted []Intent, listed []Zone) bool {
 }
 
 // DeletedAndUnwanted returns the intents whose pods the snapshot does not show and whose
-// StatefulSets, as the snapshot shows them, do not ask for them. A live read lists
+// StatefulSets, as the snapshot shows them, do not ask for them. One that was deleted without
+// its pods may ask for them when it is back. A live read lists
 // StatefulSets once more before it relies on that.
 func (s *Snapshot) DeletedAndUnwanted() []Intent {
 	var found []Intent
@@ -274,8 +275,11 @@ func (s *Snapshot) deletedAndUnwanted(i Intent) bool {
 	if _, present := s.Pod(i.Pod); present || s.PodsAt < i.Version {
 		return false
 	}
-	zone, exists := s.Zone(i.Zone)
-	return !exists || !zone.Wants(i.Pod)
+	if zone, exists := s.Zone(i.Zone); exists {
+		return !zone.Wants(i.Pod)
+	}
+	left := s.leftZone(i.Zone)
+	return left == nil || !left.wants(i.Pod)
 }
 
 // Wants reports whether the spec asks for a pod of that name.

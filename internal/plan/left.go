@@ -24,6 +24,24 @@ type LeftZone struct {
 	Orphaned bool // some of its pods have no controller
 }
 
+// wants reports whether a pod will be made anew, now or when the StatefulSet is back. If no pod of
+// a deleted StatefulSet is left, the zone is gone.
+func (z *LeftZone) wants(pod string) bool {
+	if z.Exists {
+		return z.Wants(pod)
+	}
+	return len(z.Pods) > 0
+}
+
+// leftZone returns the zone of that name that left the group, or nil.
+func (s *Snapshot) leftZone(name string) *LeftZone {
+	i := slices.IndexFunc(s.Left, func(z LeftZone) bool { return z.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Left[i]
+}
+
 // settled reports whether a zone that left matters no more: none of its pods exists, or its
 // StatefulSet outside of the group has all that it asks for.
 func (b *board) settled(z *LeftZone) bool {

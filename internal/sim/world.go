@@ -168,16 +168,28 @@ func (z *zones) anyWanted(of slots) bool {
 	return false
 }
 
-// deletedAndUnwanted returns the noted pods that do not exist and that the zones do not ask
-// for.
+// deletedAndUnwanted returns the noted pods that do not exist and that the zones neither ask
+// for nor will when they are back.
 func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
 	var set slots
 	for slot, i := range l.intents {
-		if i.born > 0 && !p[slot].exists() && !z.asked(slot) {
+		if i.born > 0 && !p[slot].exists() && !z.asked(slot) && !l.awaits(slot, p, z) {
 			set = set.with(slot)
 		}
 	}
 	return set
+}
+
+// awaits reports whether a pod will be made anew by a zone that left and is remembered.
+func (l *lease) awaits(slot int, p *pods, z *zones) bool {
+	zone := zoneOf(slot)
+	switch {
+	case l.members[zone] == 0, z[zone].away == present:
+		return false
+	case z[zone].away == orphaned:
+		return !z.gone(zone, p)
+	}
+	return z.wanted(slot)
 }
 
 // remembersAway reports whether a zone has left that the hold remembers.
