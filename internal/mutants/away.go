@@ -87,7 +87,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that counts as unwanted although its zone asks for it",
-		Edits: []Edit{{planHold, "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone != nil\n"}},
+		Edits: []Edit{{planHold, "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone.Name == i.Zone\n"}},
 		Test:  deletedPods + "its zone asks for it", Rule: "deleted and unwanted: true",
 	},
 	{
