@@ -1,6 +1,10 @@
 package admission_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
@@ -38,5 +42,23 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
 		})
+	}
+}
+
+// unshown is such a group that the API server does not show.
+type unshown struct{ withoutLabel }
+
+func (unshown) Live(context.Context, plan.Key) (plan.Snapshot, error) {
+	return plan.Snapshot{}, errors.New("forbidden")
+}
+
+func TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown(t *testing.T) {
+	webhook := &admission.PrepareDownscale{
+		Observer: unshown{withoutLabel{onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+	}
+	v := webhook.Judge(t.Context(), shrinking())
+	says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
+	if !strings.Contains(v.Message, "the API server did not show the group: forbidden") {
+		t.Errorf("it says %q", v.Message)
 	}
 }

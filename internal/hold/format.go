@@ -1,10 +1,10 @@
 package hold
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -89,6 +89,22 @@ func encoded(document any) string {
 	return string(text)
 }
 
+// decode reads one document of this version, and nothing that this version does not know.
+func decode(text string, into any) error {
+	var of struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal([]byte(text), &of); err != nil {
+		return err
+	}
+	if of.Version != formatVersion {
+		return fmt.Errorf("version %d, this build knows version %d only", of.Version, formatVersion)
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
 // The first and the last time that can be written.
 var (
 	first = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -114,15 +130,7 @@ func ParseIntents(text string) ([]plan.Intent, plan.Decrease, error) {
 		return nil, plan.Decrease{}, nil
 	}
 	var doc document
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, plan.Decrease{}, fmt.Errorf("read intents: %w", err)
-	}
-	if doc.Version != formatVersion {
-		return nil, plan.Decrease{}, fmt.Errorf("read intents: version %d, this build knows version %d only", doc.Version, formatVersion)
-	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&document{}); err != nil {
+	if err := decode(text, &doc); err != nil {
 		return nil, plan.Decrease{}, fmt.Errorf("read intents: %w", err)
 	}
 	intents, err := parseEntries(doc.Pods)

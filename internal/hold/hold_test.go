@@ -55,13 +55,16 @@ func TestCover(t *testing.T) {
 		},
 
 		// Repairs
-		"a repair is always looked at":                           {"hold rollout/zone-a\n" + broken, "look live"},
-		"a repair takes a free hold":                             {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
-		"a repair joins what holds its zone":                     {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
-		"a repair elsewhere needs no cover":                      {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
-		"a repair under a foreign hold needs no cover":           {"live\nhold manual/zone-a\n" + broken, "as it is"},
-		"a repair under an unreadable hold needs no cover":       {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
-		"a repair writes nothing to a free hold it cannot read":  {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
+		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "look live"},
+		"a repair takes a free hold":                            {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
+		"a repair joins what holds its zone":                    {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
+		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
+		"a repair under a foreign hold needs no cover":          {"live\nhold manual/zone-a\n" + broken, "as it is"},
+		"a repair under an unreadable hold needs no cover":      {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
+		"a repair writes nothing to a free hold it cannot read": {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
+		"a zone that joined is remembered beside a repair that needs no cover": {
+			"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + shaken, "write downscale/zone-b",
+		},
 		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
 		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
 
@@ -105,6 +108,7 @@ func TestCover(t *testing.T) {
 		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
 		"a hold without Lease is nothing":               {done, "as it is"},
 		"a group without zones loses its free Lease":    {"hold free", "remove"},
+		"a Lease that remembers orphans is not removed": {"hold free\norphaned zone-a\n zone-a-0 ready@1", "as it is"},
 		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
 		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
 		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},

@@ -1,8 +1,6 @@
 package hold
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -39,15 +37,10 @@ func ParseMembers(text string) ([]plan.Member, error) {
 		return nil, nil
 	}
 	var doc members
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&doc); err != nil {
+	if err := decode(text, &doc); err != nil {
 		return nil, fmt.Errorf("read zones: %w", err)
 	}
-	switch {
-	case doc.Version != formatVersion:
-		return nil, fmt.Errorf("read zones: version %d, this build knows version %d only", doc.Version, formatVersion)
-	case len(doc.Zones) > plan.MostMembers:
+	if len(doc.Zones) > plan.MostMembers {
 		return nil, fmt.Errorf("read zones: there are %d, and at most %d are remembered", len(doc.Zones), plan.MostMembers)
 	}
 	var zones []plan.Member

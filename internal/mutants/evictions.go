@@ -270,4 +270,19 @@ var evictions = []Mutant{
 		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
 		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
 	},
+	{
+		Name:  "unbound eviction that takes no pod which came later",
+		Edits: []Edit{{planHold, "i.Granted() && (i.Unbound || !i.Succeeded(uid, version))", "i.Granted() && !i.Succeeded(uid, version)"}},
+		Test:  "internal/plan TestWhichPodsAGrantedEvictionMayStillDelete/one that is unbound takes whoever has the name", Rule: "got false, want true",
+	},
+	{
+		Name:  "percentage of the replicas that a downscale of an earlier StatefulSet left",
+		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {", "d.Zone == z.Name {"}},
+		Test:  "internal/plan TestEvict/those of a StatefulSet before this one leave nothing here", Rule: "got  PodStarting zone-a-1",
+	},
+	{
+		Name:  "noted pod beyond the spec that stands for one that is down by itself",
+		Edits: []Edit{{"internal/plan/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
+		Test:  "internal/plan TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  OthersCameFirst zone-b",
+	},
 }

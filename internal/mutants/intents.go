@@ -8,11 +8,6 @@ var intents = []Mutant{
 		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
-		Name:  "intent dropped since its pod is not seen, however old the view",
-		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "present {"}},
-		Test:  "internal/plan TestFate/an absence older than the note proves nothing", Rule: "got done, want open",
-	},
-	{
 		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
 		Edits: []Edit{{planHold, "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
 		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
@@ -71,6 +66,11 @@ var intents = []Mutant{
 		Name:  "hold of a newer version that lapses while it notes a pod",
 		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "return h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-0",
+	},
+	{
+		Name:  "hold of a newer version that lapses while it notes a downscale",
+		Edits: []Edit{{planHold, "len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
+		Test:  scenarios + "a-hold-of-a-newer-version-never-lapses-while-it-notes-a-downscale", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",

@@ -67,4 +67,14 @@ var restored = []Mutant{
 		Edits: []Edit{{leaseRestored, "return s.checkVersion(\"Leases\", list.ResourceVersion, known)", "return s.checkVersion(\"Leases\", list.ResourceVersion, known*0)"}},
 		Test:  "internal/lease TestARestoreIsNoticedWithinAMinuteWithoutAnyWork", Rule: "want that a restore is noticed",
 	},
+	{
+		Name:  "downscale that a restore took back and that counts as lockstep's own",
+		Edits: []Edit{{planRestored, "d.UID, d.Version, d.Generation, d.Ours = z.UID, z.Version, 0, false", "d.UID, d.Version, d.Generation = z.UID, z.Version, 0"}},
+		Test:  "internal/plan TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn", Rule: "it is noted as lockstep's own",
+	},
+	{
+		Name:  "unbound grant of another history that is read live before it lapses",
+		Edits: []Edit{{planRestored, "i.Unbound || present && pod.UID == i.UID {", "present && pod.UID == i.UID {"}},
+		Test:  "internal/plan TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed/granted unbound known=4s", Rule: "woken after 6s, want 1m6s",
+	},
 }

@@ -129,6 +129,11 @@ func TestEvict(t *testing.T) {
 			"hold eviction/zone-a\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"yes, noted zone-a-0 before others",
 		},
+		"a noted pod beyond the spec does not stand for one that is down by itself": {
+			"hold eviction/zone-a\n noted zone-a-2 granted overtook\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=3\n" +
+				"zone-a rev=1 replicas=2\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"yes, noted zone-a-0 before others",
+		},
 		"not where nobody has the hold: that is a new turn": {
 			"hold free\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"OthersCameFirst zone-b (eviction)",
@@ -172,6 +177,10 @@ func TestEvict(t *testing.T) {
 		"percentages refer to the replicas that a noted downscale leaves": {
 			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
 			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"those of a StatefulSet before this one leave nothing here": {
+			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted uid=former\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
+			"yes, noted zone-a-0",
 		},
 		"in a partition of another zone a pod that was noted and deleted counts until a live read": {
 			"hold eviction/partitions\n noted zone-b-1 granted partition=zone\nzpdb store regex=\"(zone)-[a-c]-[0-9]+\"\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=1\n zone-b-0 ready@1\n",

@@ -253,7 +253,7 @@ func (s *Snapshot) fateOfAbsent(i Intent) Fate {
 // these intents' pods, so that the group has to be read anew.
 func WantAgain(deleted []Intent, listed []Zone) bool {
 	return slices.ContainsFunc(listed, func(z Zone) bool {
-		return slices.ContainsFunc(deleted, func(i Intent) bool { return i.Zone == z.Name && z.Wants(i.Pod) })
+		return slices.ContainsFunc(deleted, func(i Intent) bool { return z.Wants(i.Pod) })
 	})
 }
 

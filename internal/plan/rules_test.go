@@ -181,6 +181,30 @@ func TestFate(t *testing.T) {
 	}
 }
 
+func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
+	granted := plan.Intent{UID: "noted", Version: 10, Cause: reason.EvictionGranted}
+	unbound, deletion := granted, granted
+	unbound.Unbound, deletion.Cause = true, reason.OutdatedRevision
+	for sentence, tc := range map[string]struct {
+		intent  plan.Intent
+		uid     string
+		version plan.Version
+		want    bool
+	}{
+		"the very pod, whatever its version is":           {granted, "noted", 12, true},
+		"one that came after it is another one":           {granted, "next", 12, false},
+		"one that came before it is shown by an old view": {granted, "former", 5, true},
+		"one that is unbound takes whoever has the name":  {unbound, "next", 12, true},
+		"a deletion of lockstep's own requires a version": {deletion, "noted", 10, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := tc.intent.MayTake(tc.uid, tc.version); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 // one is a zone of two pods whose second one is described.
 func one(pod string) string { return "zone-a rev=2\n zone-a-0 ready@2 zone-a-1 " + pod }
 

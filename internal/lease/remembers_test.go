@@ -1,0 +1,66 @@
+package lease_test
+
+import (
+	"net/http"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// holdOf is the Lease of a group, without the label of holds, that remembers zones by this text.
+func holdOf(group, zones string) coordinationv1.Lease {
+	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: hold.LeaseName(plan.Key{Group: group}),
+		Annotations: map[string]string{contract.GroupAnnotation: group, contract.ZonesAnnotation: zones},
+	}}
+}
+
+func TestWhetherAnyHoldRemembersAZone(t *testing.T) {
+	zone := func(name string) string { return hold.FormatMembers([]plan.Member{{Zone: name, UID: "u"}}) }
+	renamed := holdOf("store", zone("zone-a"))
+	renamed.Name = "kube-scheduler"
+	for sentence, tc := range map[string]struct {
+		leases []coordinationv1.Lease
+		want   bool
+	}{
+		"there is no Lease":                        {nil, false},
+		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, true},
+		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, true},
+		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, false},
+		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, true},
+		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, false},
+		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.server.meddle(func(q *http.Request) *http.Response {
+				list := leasesAt(7)
+				list.Items = tc.leases
+				if q.URL.Query().Has("labelSelector") {
+					list.Items = nil // none of them has the label
+				}
+				return apitest.Answer(http.StatusOK, list)
+			})
+			got, err := r.Remembers(t.Context(), "team", "zone-a")
+			if got != tc.want || err != nil {
+				t.Errorf("got %t, %v, want %t", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestLeasesThatAreNotShownRememberNobodyKnowsWhat(t *testing.T) {
+	r := newRoom(t)
+	r.server.meddle(func(*http.Request) *http.Response {
+		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+	})
+	if _, err := r.Remembers(t.Context(), "team", "zone-a"); err == nil {
+		t.Error("no error, although the Leases could not be listed")
+	}
+}

@@ -1,0 +1,258 @@
+package mutants
+
+const (
+	holdMembers = "internal/hold/members.go"
+	holdFormat  = "internal/hold/format.go"
+	observeLeft = "internal/observe/left.go"
+	lookup      = "internal/observe/lookup.go"
+	podEviction = "internal/admission/pod_eviction.go"
+
+	remembersLive = "internal/lease TestWhetherAnyHoldRemembersAZone/"
+	unclaimed     = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
+	deletedPods   = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
+	livePods      = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
+)
+
+// away are about zones that left their group, and what the hold remembers of them.
+var away = []Mutant{
+	{
+		Name:  "zone that is noted although its StatefulSet is being deleted",
+		Edits: []Edit{{left, " && !z.Deleting", ""}},
+		Test:  scenarios + "a-zone-that-is-being-deleted-is-not-remembered", Rule: "remember zone-b",
+	},
+	{
+		Name:  "zone that is noted again and again where the hold has no room for it",
+		Edits: []Edit{{left, "len(step.Joined) < MostMembers", "len(step.Joined) < MostMembers || true"}},
+		Test:  "internal/plan TestAZoneForWhichTheHoldHasNoRoomIsNotNoted", Rule: `the plan is "remember zone-more"`,
+	},
+	{
+		Name:  "zone that is noted in a hold of a newer version",
+		Edits: []Edit{{left, `if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
+		Test:  scenarios + "zones-are-not-noted-while-a-newer-version-has-the-hold", Rule: "remember zone-b",
+	},
+	{
+		Name:  "zone that is noted where only a budget covers it",
+		Edits: []Edit{{left, "if b.Key.Rolled() && room", "if room"}},
+		Test:  "internal/plan TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
+	},
+	{
+		Name:  "zone that the holds of a group and of a budget remember",
+		Edits: []Edit{{left, "\t\tcase z.Elsewhere:\n", ""}},
+		Test:  "internal/plan TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup", Rule: `Zone: "zone-a"`,
+	},
+	{
+		Name:  "StatefulSet that was made anew and is not noted",
+		Edits: []Edit{{left, "return m.Zone == z.Name && m.UID == z.UID })", "return m.Zone == z.Name })"}},
+		Test:  "internal/plan TestAStatefulSetThatWasMadeAnewIsNoted", Rule: `got "", want "remember zone-a"`,
+	},
+	{
+		Name:  "zone that joined and is forgotten beside a repair in another zone",
+		Edits: []Edit{{holdDecision, "plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "false) && s.Hold.Unreadable == \"\" {"}},
+		Test:  "internal/hold TestCover/a zone that joined is remembered beside a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
+	},
+	{
+		Name:  "zones that are to be noted and cause no write",
+		Edits: []Edit{{holdDecision, "plan.Has[plan.NoteZones](steps):", "false:"}},
+		Test:  scenarios + "zones-that-the-hold-does-not-remember-are-noted", Rule: "hold: as it is",
+	},
+	{
+		Name:  "Lease that is removed although it remembers orphans",
+		Edits: []Edit{{holdDecision, "len(s.Zones) == 0 && len(s.Left) == 0 &&", "len(s.Zones) == 0 &&"}},
+		Test:  "internal/hold TestCover/a Lease that remembers orphans is not removed", Rule: `got "remove"`,
+	},
+	{
+		Name:  "more remembered zones than are ever written",
+		Edits: []Edit{{holdMembers, "if len(doc.Zones) > plan.MostMembers {", "if false {"}},
+		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
+	},
+	{
+		Name:  "fields of an annotation that only a later version knows",
+		Edits: []Edit{{holdFormat, "\tdecoder.DisallowUnknownFields()\n", ""}},
+		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/an unknown field of a zone", Rule: `error <nil>, want an error that says "unknown field \"selector\""`,
+	},
+	{
+		Name:  "text behind an annotation that is not read",
+		Edits: []Edit{{holdFormat, "json.Unmarshal([]byte(text), &of)", "json.NewDecoder(strings.NewReader(text)).Decode(&of)"}},
+		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/two texts", Rule: "error <nil>",
+	},
+	{
+		Name:  "pod that counts as deleted although it exists",
+		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "false && present || s.PodsAt < i.Version {"}},
+		Test:  deletedPods + "it exists", Rule: "deleted and unwanted: true",
+	},
+	{
+		Name:  "pod that counts as deleted however old the view is",
+		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "present {"}},
+		Test:  deletedPods + "the view is older than the note", Rule: "deleted and unwanted: true",
+	},
+	{
+		Name:  "pod that counts as unwanted although its zone asks for it",
+		Edits: []Edit{{planHold, "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone.Name == i.Zone\n"}},
+		Test:  deletedPods + "its zone asks for it", Rule: "deleted and unwanted: true",
+	},
+	{
+		Name:  "pod that counts as wanted although nobody knows its zone",
+		Edits: []Edit{{planHold, "return left == nil || !left.wants(i.Pod)", "return left != nil && !left.wants(i.Pod)"}},
+		Test:  deletedPods + "its zone is unknown", Rule: "deleted and unwanted: false",
+	},
+	{
+		Name:  "pod that counts as unwanted although a StatefulSet outside of the group asks for it",
+		Edits: []Edit{{left, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
+		Test:  deletedPods + "its StatefulSet outside of the group asks for it", Rule: "deleted and unwanted: true",
+	},
+	{
+		Name:  "pod that counts as wanted since a StatefulSet outside of the group has others",
+		Edits: []Edit{{left, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
+		Test:  deletedPods + "its StatefulSet outside of the group has fewer", Rule: "deleted and unwanted: false",
+	},
+	{
+		Name:  "pod that counts as unwanted although others of its deleted StatefulSet live on",
+		Edits: []Edit{{left, "\treturn len(z.Pods) > 0\n", "\treturn false\n"}},
+		Test:  deletedPods + "its StatefulSet was deleted without its other pods", Rule: "deleted and unwanted: true",
+	},
+	{
+		Name:  "pod that counts as wanted although all pods of its deleted StatefulSet are gone",
+		Edits: []Edit{{left, "\treturn len(z.Pods) > 0\n", "\treturn true\n"}},
+		Test:  scenarios + "the-note-of-a-pod-ends-when-its-zone-is-gone", Rule: "GroupHeld",
+	},
+	{
+		Name:  "orphan that is waited for although its StatefulSet is outside of the group",
+		Edits: []Edit{{lookup, "exists && set.grouped {", "exists && set != nil {"}},
+		Test:  "internal/observe TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt", Rule: "Unplaced:true",
+	},
+	{
+		Name:  "StatefulSets outside of the group that concern nobody",
+		Edits: []Edit{{"internal/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
+		Test:  "internal/observe TestAGroupHearsOfAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
+	},
+	{
+		Name:  "StatefulSet that a budget covered and that counts as away",
+		Edits: []Edit{{lookup, "len(keys) > 0 && keys[0].Rolled() {", "len(keys) > 0 {"}},
+		Test:  "internal/observe TestWhichStatefulSetsAreAway/only a budget covers it", Rule: "want it away: false",
+	},
+	{
+		Name:  "StatefulSet that moved to another group and shrinks as if it were in none",
+		Edits: []Edit{{lookup, "\tif r.grouped {\n\t\treturn set\n\t}\n", ""}},
+		Test:  "internal/observe TestWhichStatefulSetsAreAway/it moved to another group, whose rules it keeps", Rule: "want it away: false",
+	},
+	{
+		Name:  "StatefulSet that is away and shrinks under its own hold",
+		Edits: []Edit{{lookup, "set.Away, set.Held, set.Key = true, false, keys[0]", "set.Away, set.Key = true, keys[0]"}},
+		Test:  "internal/observe TestWhichStatefulSetsAreAway/it lost the label and prepares pods by itself", Rule: "Held:true",
+	},
+	{
+		Name:  "pods of a StatefulSet outside of the group that are listed by a label which they need not have",
+		Edits: []Edit{{observeLeft, "\tif z.Exists {\n\t\treturn z.Selector\n\t}\n", ""}},
+		Test:  livePods + "the StatefulSet is outside: its pods", Rule: "pods []",
+	},
+	{
+		Name:  "pods of a StatefulSet that was made anew and is gone which count as orphans",
+		Edits: []Edit{{observeLeft, "made && !owned", "made"}},
+		Test:  livePods + "the StatefulSet is gone: pods of a second one", Rule: "orphaned true",
+	},
+	{
+		Name:  "orphans that a pod with a StatefulSet hides",
+		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || made", "z.Orphaned = made"}},
+		Test:  livePods + "the StatefulSet is gone: some of its pods are orphans", Rule: "orphaned false",
+	},
+	{
+		Name:  "pods of a second StatefulSet that count for the one outside of the group",
+		Edits: []Edit{{observeLeft, "z.Exists && owned && owner == z.UID", "z.Exists && owned && owner != \"\""}},
+		Test:  livePods + "the StatefulSet is outside: pods of another are not", Rule: `pods ["zone-a-0"]`,
+	},
+	{
+		Name:  "orphans that count for a StatefulSet which does not own them",
+		Edits: []Edit{{observeLeft, "!z.Exists && made", "made"}},
+		Test:  livePods + "the StatefulSet is outside: orphans are not its own", Rule: `pods ["zone-a-0"]`,
+	},
+	{
+		Name:  "pod that somebody else made under the name of a zone's pod",
+		Edits: []Edit{{observeLeft, " && pod.Labels[podNameLabel] == pod.Name", ""}},
+		Test:  livePods + "the StatefulSet is gone: no pods that somebody else named", Rule: `pods ["zone-a-0"]`,
+	},
+	{
+		Name:  "pods of any StatefulSet that count for a zone which left",
+		Edits: []Edit{{observeLeft, "made && parent == z.Name &&", "made && parent != \"\" &&"}},
+		Test:  livePods + "the StatefulSet is gone: no pods of another one", Rule: `pods ["zone-b-0"]`,
+	},
+	{
+		Name:  "pods of a zone that left in the order of their names",
+		Edits: []Edit{{observeLeft, "\tslices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })\n", ""}, {observeLeft, "\t\"slices\"\n", ""}},
+		Test:  livePods + "the StatefulSet is gone: pods by their ordinals", Rule: `pods ["zone-a-10" "zone-a-2"]`,
+	},
+	{
+		Name:  "hold that cannot be read remembers nothing",
+		Edits: []Edit{{store, "if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone })", "if false && err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone })"}},
+		Test:  remembersLive + "what a group remembers cannot be read", Rule: "got false",
+	},
+	{
+		Name:  "Lease of somebody else that remembers a zone",
+		Edits: []Edit{{store, "_, ofGroup := KeyOf(&leases.Items[i]); !ofGroup {", "_, ofGroup := KeyOf(&leases.Items[i]); false && !ofGroup {"}},
+		Test:  remembersLive + "a Lease that is no hold says it does", Rule: "got true",
+	},
+	{
+		Name:  "hold without its label that remembers nothing",
+		Edits: []Edit{{store, "leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})", "leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: contract.HoldLabel})"}},
+		Test:  remembersLive + "its group remembers it", Rule: "got false",
+	},
+	{
+		Name:  "holds that cannot be listed remember nothing",
+		Edits: []Edit{{store, "return false, fmt.Errorf(\"list Leases of %s: %w\", namespace, err)", "return false, nil"}},
+		Test:  "internal/lease TestLeasesThatAreNotShownRememberNobodyKnowsWhat", Rule: "no error",
+	},
+	{
+		Name:  "pod without a hold that is evicted by caches alone",
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
+		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+	},
+	{
+		Name:  "pod that no cache shows and that is evicted without asking for holds",
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
+		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+	},
+	{
+		Name:  "pod that is evicted although a hold remembers its StatefulSet",
+		Edits: []Edit{{podEviction, "\tcase remembered:\n", "\tcase false && remembered:\n"}},
+		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+	},
+	{
+		Name:  "pod that is evicted although holds cannot be read",
+		Edits: []Edit{{podEviction, "\tcase err != nil:\n\t\treturn p.unknown(e, \"the API server did not show the holds of groups\", err)\n", "\tcase false && err != nil:\n"}},
+		Test:  unclaimed + "the caches show the pod/the API server does not show any hold", Rule: "want 429 ParentUnknown",
+	},
+	{
+		Name:  "pod of a StatefulSet without a hold that needs no question",
+		Edits: []Edit{{lookup, "pod.Unclaimed = len(sets) > 0 && !pod.Held", "pod.Unclaimed = false"}},
+		Test:  "internal/observe TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet", Rule: "alone-0: known true (-want +got)",
+	},
+	{
+		Name:  "orphan without a hold that needs no question",
+		Edits: []Edit{{lookup, "\tpod.Unclaimed = !pod.Held\n", ""}},
+		Test:  "internal/observe TestAHoldThatCannotBeReadMayRememberAnyZone", Rule: "Unclaimed:false",
+	},
+	{
+		Name:  "zone that is away and shrinks at any time",
+		Edits: []Edit{{downscale, "\tcase set.Away:\n\t\treturn p.away(ctx, set.Key, c).of(set.Key)\n", ""}},
+		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+	},
+	{
+		Name:  "zone that is away and shrinks while a pod of it is down",
+		Edits: []Edit{{downscale, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
+		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+	},
+	{
+		Name:  "zone that is away and never shrinks",
+		Edits: []Edit{{downscale, "live, err := p.Observer.Live(ctx, key)\n\tif err != nil {\n\t\treturn c.doubted(p.Doubt(reason.ParentUnknown, \"the API server did not show the group: \"+err.Error()), othersUnread)", "live, err := p.Observer.Cached(key), error(nil)\n\tif err != nil {\n\t\treturn c.doubted(p.Doubt(reason.ParentUnknown, \"the API server did not show the group: \"+err.Error()), othersUnread)"}},
+		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
+	},
+	{
+		Name:  "zone that is away and shrinks while its group cannot be read",
+		Edits: []Edit{{downscale, "func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {\n\tlive, err := p.Observer.Live(ctx, key)\n\tif err != nil {", "func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {\n\tlive, err := p.Observer.Live(ctx, key)\n\tif false {"}},
+		Test:  "internal/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
+	},
+	{
+		Name:  "zone that is away and keeps its replicas since another one is away",
+		Edits: []Edit{{left, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
+		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/all of its pods are available, though another zone is away", Rule: `want "no objection"`,
+	},
+}

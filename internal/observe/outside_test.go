@@ -1,0 +1,128 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// covering is the hold of a budget, which remembers zone-a.
+func covering() *coordinationv1.Lease {
+	l := remembering()
+	l.Name, l.UID = hold.LeaseName(plan.Key{Group: "store", Covered: true}), "uid-of-the-hold-of-a-budget"
+	delete(l.Annotations, contract.GroupAnnotation)
+	l.Annotations[contract.CoveredAnnotation] = "store"
+	return l
+}
+
+func TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt(t *testing.T) {
+	o := newObserver(t, unreachable)
+	showHold(o, remembering())
+	show(o, newSet("zone-a", ungrouped))
+	show(o, orphan(0))
+	if pod, known := o.Pod("team", "zone-a-0"); !known || pod.Unplaced || !pod.Held || pod.Key != store {
+		t.Errorf("known %t: %+v, want it held by %v", known, pod, store)
+	}
+}
+
+func TestAGroupHearsOfAStatefulSetThatLeftIt(t *testing.T) {
+	changed := func(s *appsv1.StatefulSet) { ungrouped(s); version10(s); s.Generation++ }
+	for sentence, handle := range map[string]func(o *Observer, enqueue func(plan.Key)){
+		"it changes": func(o *Observer, enqueue func(plan.Key)) {
+			o.zoneEvents(enqueue).OnUpdate(must(trimZone(newSet("zone-a", ungrouped))), must(trimZone(newSet("zone-a", changed))))
+		},
+		"it comes": func(o *Observer, enqueue func(plan.Key)) {
+			o.zoneEvents(enqueue).OnAdd(must(trimZone(newSet("zone-a", ungrouped))), false)
+		},
+		"it is deleted": func(o *Observer, enqueue func(plan.Key)) {
+			o.zoneEvents(enqueue).OnDelete(must(trimZone(newSet("zone-a", ungrouped))))
+		},
+		"another group has it": func(o *Observer, enqueue func(plan.Key)) {
+			o.zoneEvents(func(key plan.Key) {
+				if key.Group != "other" {
+					enqueue(key)
+				}
+			}).OnAdd(must(trimZone(newSet("zone-a", inGroup("other")))), false)
+		},
+		"its group has it": func(o *Observer, enqueue func(plan.Key)) {
+			o.zoneEvents(enqueue).OnAdd(must(trimZone(newSet("zone-a"))), false)
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, unreachable)
+			showHold(o, remembering())
+			if got := enqueued(func(enqueue func(plan.Key)) { handle(o, enqueue) }); !slices.Equal(got, []string{"store"}) {
+				t.Errorf("enqueued %q, want its group once", got)
+			}
+		})
+	}
+}
+
+func TestWhichStatefulSetsAreAway(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		lease *coordinationv1.Lease
+		set   *appsv1.StatefulSet
+		away  bool
+	}{
+		"it lost the label of its group":                  {remembering(), newSet("zone-a", ungrouped), true},
+		"it lost the label and prepares pods by itself":   {remembering(), newSet("zone-a", ungrouped, prepares), true},
+		"it is in its group":                              {remembering(), newSet("zone-a"), false},
+		"it moved to another group, whose rules it keeps": {remembering(), newSet("zone-a", inGroup("other")), false},
+		"only a budget covers it":                         {covering(), newSet("zone-a", ungrouped), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, unreachable)
+			showHold(o, tc.lease)
+			show(o, tc.set)
+			set, known := o.Set("team", "zone-a")
+			if !known || set.Away != tc.away || set.Away && (set.Held || set.Key != store) {
+				t.Errorf("known %t: %+v, want it away: %t", known, set, tc.away)
+			}
+		})
+	}
+}
+
+func prepares(s *appsv1.StatefulSet) { s.Labels[contract.PrepareDownscaleLabel] = "true" }
+
+func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
+	second := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-second" }
+	unlabelled := func(p *corev1.Pod) { delete(p.Labels, podNameLabel) }
+	renamed := func(p *corev1.Pod) { p.Labels[podNameLabel] = "zone-b-0" }
+	for sentence, tc := range map[string]struct {
+		objects  []runtime.Object
+		orphaned bool
+		pods     []string
+	}{
+		"the StatefulSet is gone: orphans":                          {[]runtime.Object{orphan(0)}, true, []string{"zone-a-0"}},
+		"the StatefulSet is gone: some of its pods are orphans":     {[]runtime.Object{orphan(0), newPod("zone-a", 1, made)}, true, []string{"zone-a-0", "zone-a-1"}},
+		"the StatefulSet is gone: pods by their ordinals":           {[]runtime.Object{orphan(10), orphan(2)}, true, []string{"zone-a-2", "zone-a-10"}},
+		"the StatefulSet is gone: pods of a second one":             {[]runtime.Object{newPod("zone-a", 0, made, second)}, false, []string{"zone-a-0"}},
+		"the StatefulSet is gone: no pods that somebody else named": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
+		"the StatefulSet is gone: no pods of another one":           {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
+		"the StatefulSet is outside: its pods":                      {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
+		"the StatefulSet is outside: orphans are not its own":       {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, nil},
+		"the StatefulSet is outside: pods of another are not":       {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, live := both(t, store, append(tc.objects, remembering())...)
+			if len(live.Left) != 1 {
+				t.Fatalf("%d zones left, want zone-a", len(live.Left))
+			}
+			var pods []string
+			for _, p := range live.Left[0].Pods {
+				pods = append(pods, p.Name)
+			}
+			if left := live.Left[0]; left.Orphaned != tc.orphaned || !slices.Equal(pods, tc.pods) {
+				t.Errorf("orphaned %t, pods %q; want %t, %q", left.Orphaned, pods, tc.orphaned, tc.pods)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// joins is a group of two zones, of which the hold remembers zone-a.
+const joins = "hold free\nmembers zone-a\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
+
+func TestAZoneForWhichTheHoldHasNoRoomIsNotNoted(t *testing.T) {
+	var members, zones strings.Builder
+	for i := range plan.MostMembers {
+		fmt.Fprintf(&members, " zone-%03d", i)
+		fmt.Fprintf(&zones, "zone-%03d rev=1\n zone-%03d-0 ready@1\n", i, i)
+	}
+	const more = "zone-more rev=1\n zone-more-0 ready@1\n"
+	s := fixture.MustParse("hold free\nmembers" + members.String() + "\n" + zones.String() + more)
+	if steps := plan.Group(s); len(steps) > 0 {
+		t.Errorf("the plan is %q, which every later plan repeats", plan.Notation(steps))
+	}
+}
+
+func TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		key  plan.Key
+		want string
+	}{
+		"a rollout group":                       {plan.Key{Namespace: "team", Group: "store"}, "remember zone-b"},
+		"the StatefulSets that a budget covers": {plan.Key{Namespace: "team", Group: "store", Covered: true}, ""},
+		"a StatefulSet without a group":         {plan.Key{Namespace: "team", Group: "zone-a", Alone: true}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(joins)
+			s.Key = tc.key
+			if got := plan.Notation(plan.Group(s)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAStatefulSetThatWasMadeAnewIsNoted(t *testing.T) {
+	s := fixture.MustParse("hold free\nzone-a rev=1\n zone-a-0 ready@1\n")
+	s.Hold.Members[0].UID = "former"
+	if got, want := plan.Notation(plan.Group(s)), "remember zone-a"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if diff := cmp.Diff([]plan.Member{{Zone: "zone-a", UID: s.Zones[0].UID}}, plan.Remembered(s)); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+}
+
+// The hold of the group remembers such a zone itself.
+func TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup(t *testing.T) {
+	s := fixture.MustParse(joins)
+	s.Key.Covered = true
+	s.Zones[0].Elsewhere = true
+	if diff := cmp.Diff([]plan.Member{{Zone: "zone-b", UID: s.Zones[1].UID}}, plan.Remembered(s)); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+}
+
+func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
+	const group = "relabelled zone-a rev=1\n zone-a-0 ready@1\nrelabelled zone-b rev=1\n zone-b-0 starting@1\nzone-c rev=1\n zone-c-0 ready@1\n"
+	for sentence, tc := range map[string]struct{ group, zone, want string }{
+		"all of its pods are available, though another zone is away": {"live\n" + group, "zone-a", "no objection"},
+		"one of its pods is down":                                    {"live\n" + group, "zone-b", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group)"},
+		"it is in the group":                                         {"live\n" + group, "zone-c", "no objection"},
+		"caches may be older than its pods":                          {group, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := plan.Away(fixture.MustParse(tc.group), tc.zone).String(); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

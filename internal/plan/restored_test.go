@@ -1,0 +1,46 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Nothing but a request of before the restore could carry it out, so it has not failed and
+// lockstep may begin it again.
+func TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-a
+  decrease zone-a from 3 to 2 preparing ours asked uid=former version=99999999 since=1h
+zone-a rev=2 prepares
+  zone-a-0 ready@2
+  zone-a-1 ready@2
+  zone-a-2 ready@2 ip=10.0.0.3
+`)
+	notes := plan.Only[plan.NoteDecrease](plan.Group(s))
+	if len(notes) != 1 || notes[0].Decrease.Stage != plan.Undoing {
+		t.Fatalf("the plan is %q, want the downscale noted to be undone", plan.Notation(plan.Group(s)))
+	}
+	if notes[0].Decrease.Ours {
+		t.Error("it is noted as lockstep's own, which fails when its undoing ends")
+	}
+}
+
+// It takes the pod that has the name by then, so a live read before it lapses ends nothing.
+func TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed(t *testing.T) {
+	for options, want := range map[string]time.Duration{
+		"granted known=4s":         6 * time.Second,
+		"granted unbound known=4s": plan.GrantLimit - 4*time.Second,
+	} {
+		t.Run(options, func(t *testing.T) {
+			s := fixture.MustParse("hold eviction/zone-a\n noted zone-a-0 uid=former version=99999999 " + options + "\nzone-a rev=1\n zone-a-0 ready@1\n")
+			steps := plan.Group(s)
+			if got := plan.Wake(steps).Sub(s.Now); got != want {
+				t.Errorf("woken after %s, want %s: %q", got, want, plan.Notation(steps))
+			}
+		})
+	}
+}
