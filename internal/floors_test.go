@@ -99,9 +99,9 @@ var house = map[string]room{
 	"internal/parallel":   {floor: 0},
 
 	"internal/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
-	// The walk lets webhooks judge and holds be stored as they are, before an invented API
-	// server, for which it plays the client. What webhooks know of groups has the types of
-	// observe. Only tests see the walk, so nothing is linked into the operator that it sees.
+	// The walk lets webhooks judge, holds be stored and groups be read as they are, before an
+	// invented API server, for which it plays the client. Only tests see the walk, so nothing
+	// is linked into the operator that it sees.
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
 		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/freshness", "internal/invariant", "internal/lease", "internal/observe", "internal/admission", "internal/sim",
 	}},

@@ -24,7 +24,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten although it is back",
-		Edits: []Edit{{"internal/observe/left.go", "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
+		Edits: []Edit{{leftZones, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
 		Test:  "internal/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
 	},
 	{

@@ -80,7 +80,8 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 	case set != nil:
 		z.Zone, z.Exists = zoneOf(set), true
 	}
-	if err := o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
+	var err error
+	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
 	}
 	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
@@ -108,17 +109,23 @@ func take(z *plan.LeftZone, pod *corev1.Pod) {
 	}
 }
 
-// eachPod lists pods in pages, since there may be many.
-func (o *Observer) eachPod(ctx context.Context, namespace, selector string, do func(*corev1.Pod)) error {
+// eachPod lists pods in pages, since there may be many. All pages are of the version that it
+// returns.
+func (o *Observer) eachPod(ctx context.Context, namespace, selector string, do func(*corev1.Pod)) (at plan.Version, err error) {
 	list := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
 		ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 		defer stop()
-		return o.client.CoreV1().Pods(namespace).List(ctx, options)
+		page, err := o.client.CoreV1().Pods(namespace).List(ctx, options)
+		if err == nil {
+			at = versionOf(page)
+		}
+		return page, err
 	}))
-	return list.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(object runtime.Object) error {
+	err = list.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(object runtime.Object) error {
 		if pod, is := object.(*corev1.Pod); is {
 			do(pod)
 		}
 		return nil
 	})
+	return at, err
 }

@@ -105,6 +105,22 @@ func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 	}
 }
 
+func TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre(t *testing.T) {
+	for sentence, objects := range map[string][]runtime.Object{
+		"orphaned":          {orphan(0)},
+		"without its label": {newSet("zone-a", ungrouped), newPod("zone-a", 0)},
+	} {
+		held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}
+		live, err := newObserver(t, newLibrary(objects...).client(t)).LiveUnder(t.Context(), store, held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(live.Left) != 1 || live.Left[0].PodsAt != 100 {
+			t.Errorf("%s: %+v, want pods of version 100, that of their list", sentence, live.Left)
+		}
+	}
+}
+
 func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		objects        []any
@@ -112,6 +128,7 @@ func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 	}{
 		"orphaned": {nil, true, false},
 		"orphaned, and its StatefulSet is back and about to adopt it": {[]any{newSet("zone-a")}, false, true},
+		"orphaned, and its StatefulSet is back outside of the group":  {[]any{newSet("zone-a", ungrouped)}, true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, newLibrary().client(t))

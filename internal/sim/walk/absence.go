@@ -2,7 +2,6 @@ package walk
 
 import (
 	"slices"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -16,9 +15,6 @@ const (
 	unlabelled         // its StatefulSet no longer has the label of the group
 )
 
-// readsAnew is how often a look is begun in all, as in internal/observe.
-const readsAnew = 3
-
 // leaves lets a zone leave its group for a while.
 func (w *walk) leaves(g *group, n int, how absence, s Step) {
 	if g.zones[n].away != inGroup {
@@ -29,17 +25,16 @@ func (w *walk) leaves(g *group, n int, how absence, s Step) {
 	if how == orphaned {
 		w.handOver(g, n)
 	}
+	g.moved[n] = w.version
 	w.after(s.Lasts, func() { w.comesBack(g, n) })
 }
 
-// handOver lets somebody write who the pods of a zone belong to now.
+// handOver writes whose the pods of a zone are now, all at once.
 func (w *walk) handOver(g *group, n int) {
-	for ordinal := range g.pods[n] {
-		w.after(w.between(time.Millisecond, 5*time.Second), func() {
-			if g.pods[n][ordinal] != nil {
-				w.churn(g, n, ordinal)
-			}
-		})
+	for ordinal, p := range g.pods[n] {
+		if p != nil {
+			w.churn(g, n, ordinal)
+		}
 	}
 }
 
@@ -61,6 +56,7 @@ func (w *walk) comesBack(g *group, n int) {
 		g.witness.shrank[n] = shrunk{} // its date went with the StatefulSet
 		w.handOver(g, n)
 	}
+	g.moved[n] = w.version
 }
 
 // made lets a StatefulSet begin as somebody applies it who has its manifest alone.
@@ -80,7 +76,7 @@ func (w *walk) returns(g *group) {
 
 // gone reports whether a StatefulSet was deleted and none of its pods is left.
 func (g *group) gone(n int) bool {
-	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], func(p *plan.Pod) bool { return p != nil })
+	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], func(p *pod) bool { return p != nil })
 }
 
 // remembers reports whether the Lease remembers a zone.
@@ -93,54 +89,4 @@ func (g *group) remembersAll() bool {
 	return !slices.ContainsFunc(g.zones, func(z *zone) bool {
 		return g.lease == nil || !slices.ContainsFunc(g.lease.Members, func(m plan.Member) bool { return m.Zone == z.Name && m.UID == z.UID })
 	})
-}
-
-// absent returns the zones that a record remembers and a snapshot does not show.
-func (r Rules) absent(s plan.Snapshot) []plan.Member {
-	var all []plan.Member
-	if r.Blind {
-		return nil
-	}
-	for _, m := range s.Hold.Members {
-		if _, shown := s.Zone(m.Zone); !shown {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// leftZone returns a zone that left, as it is remembered and as it is known.
-func leftZone(m plan.Member, away absence, z plan.Zone) plan.LeftZone {
-	if away == unlabelled {
-		return plan.LeftZone{Zone: z, Exists: true}
-	}
-	return plan.LeftZone{
-		Zone:     plan.Zone{Name: m.Zone, UID: m.UID, Pods: z.Pods, PodsAt: z.PodsAt},
-		Orphaned: len(z.Pods) > 0,
-	}
-}
-
-// strays returns the noted pods that no zone of a snapshot shows and that exist.
-func strays(s plan.Snapshot, known func(zone, ordinal int) *plan.Pod) []plan.Pod {
-	var all []plan.Pod
-	for _, i := range s.Hold.Intents {
-		if _, shown := s.Pod(i.Pod); shown {
-			continue
-		}
-		zone, ordinal := place(i.Zone, i.Pod)
-		if p := known(zone, ordinal); p != nil {
-			all = append(all, plan.Pod{Name: p.Name, UID: p.UID, Version: p.Version, Phase: p.Phase})
-		}
-	}
-	return all
-}
-
-// knowsAway reports whether a process sees a zone outside of the group and does not know
-// that it is remembered. Nobody guards the pods of such a zone.
-func (p *process) knowsAway(g *group, n int) bool {
-	if p.sights[g.no].away[n] == inGroup {
-		return false
-	}
-	name := g.zones[n].Name
-	return !slices.ContainsFunc(p.hold(g).Members, func(m plan.Member) bool { return m.Zone == name })
 }

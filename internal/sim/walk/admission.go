@@ -69,7 +69,7 @@ func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) 
 		change.Old.Labels, change.New.Labels, change.New.Annotations = nil, nil, nil
 	}
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PrepareDownscale{Observer: view{r}, Holds: r.holds(), Turns: r.turns, Log: r.log, Clock: r}
+		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Turns: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, change)
 	}, func(v admission.Verdict, shown served) {
 		done(answer{yes: v.Allowed, shown: shown, since: stamped(v.Patch)})

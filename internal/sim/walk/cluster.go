@@ -85,7 +85,7 @@ func (w *walk) start(g *group, n, ordinal int) {
 		if p == nil || p.UID != uid || (p.Phase != plan.Starting && p.Phase != plan.Failing) {
 			return
 		}
-		next := *p
+		next := p.Pod
 		next.Phase, next.ReadySince = plan.Ready, w.wall().Truncate(time.Second)
 		if g.bad[p.Revision] {
 			if p.Phase == plan.Failing {
@@ -102,9 +102,9 @@ var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing",
 
 // leave lets a pod terminate, whoever wants it to, and go.
 func (w *walk) leave(g *group, n, ordinal int, who string) {
-	p := *g.pods[n][ordinal]
+	p := g.pods[n][ordinal].Pod
 	w.story(g, who, p.Name)
-	p.Phase, p.ReadySince = plan.Leaving, time.Time{}
+	p.Phase, p.ReadySince, p.Why = plan.Leaving, time.Time{}, ""
 	w.putPod(g, n, ordinal, p)
 	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.slow(), func() {
 		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {
@@ -116,7 +116,7 @@ func (w *walk) leave(g *group, n, ordinal int, who string) {
 
 // crash lets a pod that serves fall back to starting.
 func (w *walk) crash(g *group, n, ordinal int) {
-	p := *g.pods[n][ordinal]
+	p := g.pods[n][ordinal].Pod
 	w.story(g, "crash of", p.Name)
 	p.Phase, p.ReadySince = plan.Starting, time.Time{}
 	w.putPod(g, n, ordinal, p)
@@ -126,5 +126,5 @@ func (w *walk) crash(g *group, n, ordinal int) {
 // churn moves a pod's version and nothing else.
 func (w *walk) churn(g *group, n, ordinal int) {
 	w.story(g, "status churn of", g.pods[n][ordinal].Name)
-	w.putPod(g, n, ordinal, *g.pods[n][ordinal])
+	w.putPod(g, n, ordinal, g.pods[n][ordinal].Pod)
 }

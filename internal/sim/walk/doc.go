@@ -1,9 +1,9 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
 // (internal/hold), of freshness (internal/freshness) and of plans (internal/invariant), the
-// real webhooks (internal/admission) and the real store of holds (internal/lease) live
-// through days of invented time. Where internal/sim explores every history of a
-// small world, this package takes long walks through large ones: one history for each
-// seed, and the same history each time.
+// real webhooks (internal/admission), the real store of holds (internal/lease) and the real
+// Observer of groups (internal/observe) live through days of invented time. Where internal/sim
+// explores every history of a small world, this package takes long walks through large ones:
+// one history for each seed, and the same history each time.
 //
 //	users, drains, autoscalers ─┐                      ┌─ watches ─► process-0 (leads) ─┐
 //	                            ├─► invented API server┼─ watches ─► process-1 ─────────┼─► requests
@@ -32,19 +32,21 @@
 // are those of internal/loop; nothing happens by a tick.
 //
 // Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
-// PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store, over a
-// client of Leases that the walk plays, and the cache of that Store, which the walk fills: so
-// what a Lease says is written and read as text. All of that code blocks, so each review, and
-// each request about a Lease, is a task, a goroutine in the bubble (testing/synctest) of its
-// schedule, and either one of these runs or the loop of events. What a process waits for when
-// it dies fails, and its goroutines end. The deadline of a review is not relied on either. Reviews do not share what one of them
-// has counted (admission.PodEviction counts a group once for many).
+// PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store and an
+// observe.Observer, over a client that the walk plays. The walk fills the caches of both with
+// objects of the API, and answers each request of a live read by itself. All of that code
+// blocks, so each review, each live read and each request about a Lease is a task, goroutines
+// in the bubble (testing/synctest) of its schedule, and either one of these runs or the loop of
+// events. What a process waits for when it dies fails, and its goroutines end. The deadlines of
+// reviews and of live reads are not relied on either. Reviews do not share what one of them has
+// counted (admission.PodEviction counts a group once for many).
 //
-// Copies. What a live read asks for and in which order (process.lookUnder, as
-// observe.Observer.LiveUnder), and what the caches show of a group (process.cached, as
-// observe.Observer.Cached), are written anew here, since observe reads API objects. When a
-// read is relied on, and when it begins anew, is the planner's (plan.Snapshot.DeletedAndUnwanted,
-// plan.WantAgain). No test compares the copies with observe.
+// Copies. A round of the leader (process.reconcile) and the order in which it writes (round.run)
+// are written anew here, as internal/controller/group and internal/act have them; queue, timers
+// and back-off, as internal/loop has them. A round of a group follows each of its changes,
+// whatever an observe.Listener is told of it. No test compares these. What the API server stores
+// is written as objects of the API (objects.go); TestSnapshotsShowWhatTheAPIServerHadStored
+// compares what the Observer makes of these, field by field, with what was stored.
 //
 // The judge is the witness with the laws that the explorer has, too. It sees what the API
 // server stores, and up to which version it has shown something to whoever decided; never
@@ -60,12 +62,14 @@
 //     templates rolled out, all wishes of users fulfilled, nothing held, and every zone
 //     remembered;
 //   - Rests: nobody writes there any more, and no schedule goes on for ever;
+//   - Guarded: who knows that a zone is in its group guards its pods against evictions;
 //   - NothingRestored: no note is taken for one of before a restore, and no read for one after
 //     it, however late caches are.
 //
 // Zones leave their group for a while: a StatefulSet is deleted without its pods and applied
 // again, or loses its label. Until it is back, the fall of a pod of it counts as long as the
-// Lease remembers the zone; nobody evicts pods of a zone that is not remembered.
+// Lease remembers the zone; nobody evicts pods that no group guards, as those of a zone that is
+// not remembered. All pods of a zone are orphaned at once, and adopted at once.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
 // budgets by partitions, AdmissionReviews as text, zones that are new or never come back, pods

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // bound is an eviction with what it is bound to: the pod's UID and, where it was down,
@@ -24,13 +25,13 @@ func (b bound) of(g *group) admission.Eviction {
 // pin has the webhook pod-eviction-pin bind an eviction.
 func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
 	b := bound{zone: zone, ordinal: ordinal}
-	unbound := b.of(g)
+	unbound, knows := b.of(g), p.knowsInGroup(g, zone)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PodEvictionPin{Observer: view{r}}
+		webhook := &admission.PodEvictionPin{Observer: r.view()}
 		return webhook.Judge(ctx, unbound)
 	}, func(v admission.Verdict, _ served) {
 		b.uid, b.version = pinned(v.Patch)
-		done(b, v.Allowed)
+		done(b, p.guards(g, zone, v, knows))
 	})
 }
 
@@ -49,18 +50,28 @@ func pinned(patch []byte) (uid string, version plan.Version) {
 	return uid, version
 }
 
-// evict has the webhook pod-eviction judge an eviction. That of a pod which nobody guards is
-// given up.
+// evict has the webhook pod-eviction judge an eviction.
 func (p *process) evict(g *group, b bound, done func(answer)) {
-	if p.knowsAway(g, b.zone) {
-		done(answer{})
-		return
-	}
-	asks := b.of(g)
+	asks, knows := b.of(g), p.knowsInGroup(g, b.zone)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PodEviction{Observer: view{r}, Holds: r.holds(), Fresh: recent{r}, Turns: r.turns, Log: r.log, Clock: r}
+		webhook := &admission.PodEviction{Observer: r.view(), Holds: r.holds(), Fresh: recent{r}, Turns: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, asks)
 	}, func(v admission.Verdict, shown served) {
-		done(answer{yes: v.Allowed, shown: shown})
+		done(answer{yes: p.guards(g, b.zone, v, knows), shown: shown})
 	})
+}
+
+// knowsInGroup reports whether the caches of a process show that a zone is in its group, as it is.
+func (p *process) knowsInGroup(g *group, n int) bool {
+	return g.zones[n].away == inGroup && min(p.watches[ofZones].version, p.watches[ofPods].version) >= g.moved[n]
+}
+
+// guards reports whether a webhook allows an eviction of a pod that a group guards. Nobody evicts
+// another one. The pods of a zone that is known to be in its group are guarded.
+func (p *process) guards(g *group, n int, v admission.Verdict, knows bool) bool {
+	guarded := v.Reason != reason.NotGuarded
+	if !guarded && knows && g.zones[n].away == inGroup {
+		p.violate(g, "Guarded", p.name+" guards no pod of "+g.zones[n].Name)
+	}
+	return v.Allowed && guarded
 }

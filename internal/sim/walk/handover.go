@@ -26,8 +26,9 @@ type handover struct {
 
 // errand is what the loop of events does for a goroutine.
 type errand struct {
-	of    int  // the number of the task
-	final bool // which has ended
+	of    int    // the number of the task
+	final bool   // which has ended
+	what  string // of several that a task hands over at the same time, which differ by it
 	do    func()
 }
 
@@ -58,8 +59,8 @@ func (h *handover) allWait() {
 	}
 }
 
-// next takes the errand of the task that was begun first. One may hand over two at a time:
-// its end, and a write that its answer did not wait for.
+// next takes the errand of the task that was begun first. One may hand over several at a time:
+// what a live read lists at once, or its end and a write that its answer did not wait for.
 func (h *handover) next() (errand, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +71,7 @@ func (h *handover) next() (errand, bool) {
 		if a.of == b.of && a.final && !b.final {
 			return -1
 		}
-		return cmp.Compare(a.of, b.of)
+		return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.what, b.what))
 	})
 	first := h.errands[0]
 	h.errands = slices.Delete(h.errands, 0, 1)
@@ -151,9 +152,9 @@ type answered[T any] struct {
 }
 
 // await sends something for a task and waits for the answer.
-func await[T any](t *task, send func(answer func(T, error))) (T, error) {
+func await[T any](t *task, what string, send func(answer func(T, error))) (T, error) {
 	answers := make(chan answered[T], 1)
-	t.hand(errand{of: t.no, do: func() {
+	t.hand(errand{of: t.no, what: what, do: func() {
 		of := t.living
 		of.begun++
 		no, open := of.begun, true

@@ -65,7 +65,7 @@ type configMaps struct {
 
 // Get implements coreclient.ConfigMapInterface.
 func (m configMaps) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ConfigMap, error) {
-	return carried(ctx, m.c, func() (*corev1.ConfigMap, error) {
+	return carried(ctx, m.c, "get ConfigMap", func() (*corev1.ConfigMap, error) {
 		return nil, apierrors.NewNotFound(corev1.Resource("configmaps"), name)
 	})
 }
@@ -79,7 +79,7 @@ type leases struct {
 
 // carried carries a request out at the API server, for the task of a process as slowly and
 // as badly as any other one.
-func carried[T any](ctx context.Context, c client, carry func() (T, error)) (T, error) {
+func carried[T any](ctx context.Context, c client, what string, carry func() (T, error)) (T, error) {
 	if c.by == nil {
 		return carry()
 	}
@@ -87,13 +87,13 @@ func carried[T any](ctx context.Context, c client, carry func() (T, error)) (T, 
 	if !is {
 		panic("walk: a request of no task")
 	}
-	return await(t, func(answer func(T, error)) { send(c.by, carry, answer) })
+	return await(t, what, func(answer func(T, error)) { send(c.by, carry, answer) })
 }
 
 // Get implements coordinationclient.LeaseInterface.
 func (l leases) Get(ctx context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
 	g := l.c.leaseNames[l.namespace+"/"+name]
-	return carried(ctx, l.c, func() (*coordinationv1.Lease, error) {
+	return carried(ctx, l.c, "get Lease", func() (*coordinationv1.Lease, error) {
 		if g.stored == nil {
 			return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
 		}
@@ -113,13 +113,13 @@ func (l leases) Update(ctx context.Context, next *coordinationv1.Lease, _ metav1
 
 func (l leases) put(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	g := l.c.leaseNames[l.namespace+"/"+next.Name]
-	return carried(ctx, l.c, func() (*coordinationv1.Lease, error) { return l.c.storeLease(l.c.by, g, next) })
+	return carried(ctx, l.c, "put Lease", func() (*coordinationv1.Lease, error) { return l.c.storeLease(l.c.by, g, next) })
 }
 
 // Delete implements coordinationclient.LeaseInterface.
 func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
 	g := l.c.leaseNames[l.namespace+"/"+name]
-	_, err := carried(ctx, l.c, func() (nothing, error) { return nothing{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
+	_, err := carried(ctx, l.c, "delete Lease", func() (nothing, error) { return nothing{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
 	return err
 }
 
@@ -147,22 +147,15 @@ func (p *process) newLeases() *lease.Store {
 }
 
 // catchUp brings the cache of Leases up to its watch, and the time of the bubble to that of
-// the walk, before lockstep's own code goes on. What comes of the same Lease later is all that
-// is seen of it.
+// the walk, before lockstep's own code goes on.
 func (p *process) catchUp() {
 	p.pass()
 	shown := p.leases.Informer().GetIndexer()
 	if len(p.unshown) == 0 {
 		return
 	}
-	last := map[int]int{}
-	for n, c := range p.unshown {
-		last[c.group] = n
-	}
-	for n, c := range p.unshown {
-		if last[c.group] == n {
-			p.showLease(shown, c)
-		}
+	for _, c := range newest(p.unshown) {
+		p.showLease(shown, c)
 	}
 	p.unshown = nil
 }
@@ -198,23 +191,14 @@ func (p *process) dated(h plan.Hold) plan.Hold {
 	return h
 }
 
-// readLease reads the record of a group, in a task.
-func (t *task) readLease(ctx context.Context, key plan.Key) (plan.Hold, error) {
-	record, err := t.leases.Read(ctx, key)
+// mustNotBeRestored takes note of a read that counts as one after a restore.
+func (t *task) mustNotBeRestored(err error) {
 	if restored, is := errors.AsType[*lease.RestoredError](err); is {
 		at(t, func() nothing {
 			t.violate(t.g, "NothingRestored", restored.Error())
 			return nothing{}
 		})
 	}
-	return t.dated(record), err
-}
-
-// readLease reads the record of a group.
-func (p *process) readLease(g *group, done func(plan.Hold, error)) {
-	var record plan.Hold
-	var err error
-	p.run(g, func(ctx context.Context, t *task) { record, err = t.readLease(ctx, g.key) }, func() { done(record, err) })
 }
 
 // writeLease stores a record by compare-and-swap.

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -29,7 +30,10 @@ type process struct {
 	living  *life
 	leases  *lease.Store
 	unshown []change // of Leases, which their cache shows once somebody asks
-	turns   *admission.GroupLocks
+
+	observer *observe.Observer
+
+	turns *admission.GroupLocks
 }
 
 // watch is how far a process has followed the log of one kind.
@@ -40,12 +44,8 @@ type watch struct {
 	stuck   instant // until then nothing comes
 }
 
-// sight is what a process knows of one group.
+// sight is what a process was shown of one group, and does about it.
 type sight struct {
-	pods   [][]*plan.Pod
-	zones  []plan.Zone // with those pods, or with none since they have changed
-	away   []absence   // of these
-	shown  []plan.Zone // a copy for snapshots, of those in the group; nil since something has changed
 	served served
 	worker worker
 }
@@ -57,13 +57,10 @@ func (p *process) begin(shown [kinds]int) {
 	p.dead, p.leads = false, false
 	p.fresh = freshness.NewLog()
 	p.living, p.leases, p.turns = newLife(p.ctx), p.newLeases(), &admission.GroupLocks{}
-	p.unshown = nil
+	p.unshown, p.observer = nil, p.newObserver()
 	p.sights = p.sights[:0]
 	for _, g := range p.groups {
-		p.sights = append(p.sights, &sight{
-			zones: make([]plan.Zone, len(g.zones)), away: make([]absence, len(g.zones)), pods: emptyPods(len(g.zones)),
-			served: nothingServed(g),
-		})
+		p.sights = append(p.sights, &sight{served: nothingServed(g)})
 	}
 	for k := range kinds {
 		p.watches[k] = watch{stuck: p.watches[k].stuck}
@@ -72,10 +69,10 @@ func (p *process) begin(shown [kinds]int) {
 	}
 }
 
-func emptyPods(zones int) [][]*plan.Pod {
-	pods := make([][]*plan.Pod, zones)
+func emptyPods(zones int) [][]*pod {
+	pods := make([][]*pod, zones)
 	for n := range pods {
-		pods[n] = make([]*plan.Pod, mostPods)
+		pods[n] = make([]*pod, mostPods)
 	}
 	return pods
 }
@@ -129,22 +126,15 @@ func (p *process) follow(k kind, to int) {
 	if k == ofLeases {
 		p.unshown = append(p.unshown, p.logs[k][q.shown:to]...)
 	}
+	for _, c := range newest(p.logs[k][q.shown:to]) {
+		p.show(k, c)
+	}
 	for _, c := range p.logs[k][q.shown:to] {
-		s := p.sights[c.group]
-		switch k {
-		case ofPods:
-			s.pods[c.zone][c.ordinal] = c.pod
-			s.zones[c.zone].Pods, s.shown = nil, nil
-		case ofZones:
-			pods := s.zones[c.zone].Pods
-			s.zones[c.zone], s.away[c.zone], s.shown = *c.set, c.away, nil
-			s.zones[c.zone].Pods = pods
-		case ofLeases, kinds:
-		}
 		p.enqueue(c.group)
 		q.version = c.version
 	}
 	q.shown = to
+	p.showUpTo(k, q.version)
 	for _, s := range p.sights {
 		switch k {
 		case ofPods:
@@ -154,6 +144,23 @@ func (p *process) follow(k kind, to int) {
 		case ofLeases, kinds:
 		}
 	}
+}
+
+// newest returns the last change of each object.
+func newest(changes []change) []change {
+	if len(changes) == 1 {
+		return changes
+	}
+	seen := map[[3]int]bool{}
+	var last []change
+	for _, c := range slices.Backward(changes) {
+		if object := [3]int{c.group, c.zone, c.ordinal}; !seen[object] {
+			seen[object] = true
+			last = append(last, c)
+		}
+	}
+	slices.Reverse(last)
+	return last
 }
 
 // served is up to which versions the API server has shown a group: all zones, each by
@@ -178,21 +185,21 @@ func (s *served) allPods(at plan.Version) {
 }
 
 // with returns what was shown once a live look was, too.
-func (s served) with(look plan.Snapshot) served {
+func (s served) with(g *group, look plan.Snapshot) served {
 	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
-		next.pods[n] = max(next.pods[n], podsAt(look, n))
+		next.pods[n] = max(next.pods[n], podsAt(look, g.zones[n].Name))
 	}
 	return next
 }
 
 // podsAt returns when a look listed the pods of a zone.
-func podsAt(look plan.Snapshot, n int) plan.Version {
-	if z, present := look.Zone(zoneNames[n]); present {
+func podsAt(look plan.Snapshot, zone string) plan.Version {
+	if z, present := look.Zone(zone); present {
 		return z.PodsAt
 	}
 	for _, z := range look.Left {
-		if z.Name == zoneNames[n] {
+		if z.Name == zone {
 			return z.PodsAt
 		}
 	}
@@ -213,7 +220,7 @@ func (p *process) answered(g *group, s served) served {
 
 // byLook is what a live look alone has shown.
 func byLook(g *group, look plan.Snapshot) served {
-	return nothingServed(g).with(look)
+	return nothingServed(g).with(g, look)
 }
 
 // byCaches is what the caches alone have shown.
@@ -228,52 +235,26 @@ func (p *process) byCaches(g *group) served {
 func (p *process) looked(g *group, live plan.Snapshot) {
 	p.fresh.Looked(live)
 	s := p.sights[g.no]
-	s.served = s.served.with(live)
+	s.served = s.served.with(g, live)
 }
 
 // cached returns a group as the caches show it.
 func (p *process) cached(g *group) plan.Snapshot {
-	s := plan.Snapshot{
-		Key: g.key, Now: p.wallNow(), Hold: p.hold(g), Budgets: g.budgets, Zones: p.sights[g.no].snapshot(),
-		ZonesAt: p.watches[ofZones].version, PodsAt: p.watches[ofPods].version,
+	p.catchUp()
+	s := p.observer.Cached(g.key)
+	s.Hold = p.dated(s.Hold)
+	return p.shows(g, s)
+}
+
+// shows returns what a process makes of a snapshot.
+func (p *process) shows(g *group, s plan.Snapshot) plan.Snapshot {
+	if p.compare != nil {
+		p.compare(p, g, s)
 	}
-	for _, m := range p.schedule.Rules.absent(s) {
-		n := zoneNumber(m.Zone)
-		s.Left = append(s.Left, leftZone(m, p.sights[g.no].away[n], p.sights[g.no].zones[n]))
+	if p.schedule.Rules.Blind {
+		s.Left = nil
 	}
-	s.Strays = strays(s, func(zone, ordinal int) *plan.Pod { return p.sights[g.no].pods[zone][ordinal] })
 	return s
-}
-
-// snapshot returns the zones as they are known. Whoever plans leaves them as they are,
-// so they are put together once for all who look before something changes.
-func (s *sight) snapshot() []plan.Zone {
-	if s.shown != nil {
-		return s.shown
-	}
-	for n := range s.zones {
-		if z := &s.zones[n]; z.Pods == nil {
-			z.Pods = present(s.pods[n])
-		}
-	}
-	s.shown = make([]plan.Zone, 0, len(s.zones))
-	for n, z := range s.zones {
-		if s.away[n] == inGroup {
-			s.shown = append(s.shown, z)
-		}
-	}
-	return s.shown
-}
-
-// present returns the pods that exist, by ascending ordinal.
-func present(pods []*plan.Pod) []plan.Pod {
-	all := make([]plan.Pod, 0, mostPods)
-	for _, p := range pods {
-		if p != nil {
-			all = append(all, *p)
-		}
-	}
-	return all
 }
 
 // lead makes the process believe that it leads.

@@ -82,7 +82,7 @@ func (p *process) reconcile(g *group) {
 		}
 		p.looked(g, live)
 		r.seen = live
-		r.shown = p.byCaches(g).with(live)
+		r.shown = p.byCaches(g).with(g, live)
 		r.think()
 		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.seen, r.steps) {
 			r.end(hold.LookAgain, nil)

@@ -47,70 +47,33 @@ func silent() *logrus.Logger {
 	return log
 }
 
-// view is what lockstep's webhooks know of the group under review, in a namespace that has
-// opted in: what observe.Observer shows them.
-type view struct{ *review }
+// view is what lockstep's webhooks know of the group under review.
+type view struct {
+	*observe.Observer
+	*review
+}
+
+func (r *review) view() view { return view{r.observer, r} }
 
 // Synced implements admission.Observer.
 func (view) Synced() bool { return true }
 
-// Managed implements admission.Observer.
-func (view) Managed(string) bool { return true }
-
-// BudgetsKnown implements admission.PodObserver.
-func (view) BudgetsKnown() bool { return true }
-
-// Set implements admission.Observer.
-func (v view) Set(_, name string) (observe.Set, bool) {
-	n := zoneNumber(name)
-	return at(v.task, func() observe.Set { return v.set(v.sights[v.g.no].zones[n]) }), true
-}
-
-// LiveSet implements admission.Observer.
-func (v view) LiveSet(_ context.Context, _, name string) (observe.Set, error) {
-	n := zoneNumber(name)
-	return await(v.task, func(answer func(observe.Set, error)) {
-		send(v.process, func() (observe.Set, error) { return v.set(v.g.zones[n].Zone), nil }, answer)
-	})
-}
-
-func (v view) set(z plan.Zone) observe.Set {
-	return observe.Set{UID: z.UID, Version: z.Version, Held: true, Key: v.g.key}
-}
-
 // Pod implements admission.PodObserver.
-func (v view) Pod(_, name string) (observe.Pod, bool) {
-	pod := at(v.task, func() *plan.Pod { return v.podOf(v.sights[v.g.no].pods, name) })
-	return v.pod(pod), pod != nil
+func (v view) Pod(namespace, name string) (observe.Pod, bool) {
+	pod, known := v.Observer.Pod(namespace, name)
+	return ofGroup(pod), known
 }
 
 // LivePod implements admission.PodObserver.
-func (v view) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {
-	pod, err := await(v.task, func(answer func(*plan.Pod, error)) {
-		send(v.process, func() (*plan.Pod, error) { return v.podOf(v.g.pods, name), nil }, answer)
-	})
-	return v.pod(pod), pod != nil, err
+func (v view) LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error) {
+	pod, exists, err := v.Observer.LivePod(ctx, namespace, name)
+	return ofGroup(pod), exists, err
 }
 
-// Remembered implements admission.PodObserver.
-func (v view) Remembered(_ context.Context, _, pod string) (bool, error) {
-	set, _, _ := plan.ParentOf(pod)
-	return await(v.task, func(answer func(bool, error)) {
-		send(v.process, func() (bool, error) { return v.g.remembers(zoneNumber(set)), nil }, answer)
-	})
-}
-
-// podOf returns the pod of that name, or nil.
-func (v view) podOf(pods [][]*plan.Pod, name string) *plan.Pod {
-	zone, ordinal, _ := plan.ParentOf(name)
-	return pods[zoneNumber(zone)][ordinal]
-}
-
-func (v view) pod(p *plan.Pod) observe.Pod {
-	if p == nil {
-		return observe.Pod{}
-	}
-	return observe.Pod{UID: p.UID, Version: p.Version, Up: p.Up(), Leaving: p.Phase == plan.Leaving, Held: true, Key: v.g.key}
+// ofGroup returns a pod as one that nobody guards where a budget alone does.
+func ofGroup(pod observe.Pod) observe.Pod {
+	pod.Held = pod.Held && pod.Key.Rolled()
+	return pod
 }
 
 // Cached implements admission.Observer.
@@ -122,20 +85,19 @@ func (v view) Cached(plan.Key) plan.Snapshot {
 }
 
 // Live implements admission.Observer.
-func (v view) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (v view) Live(ctx context.Context, _ plan.Key) (plan.Snapshot, error) {
 	at(v.task, func() nothing {
 		v.comes(aLookBegins, v.g, v.process)
 		return nothing{}
 	})
-	held, err := v.readLease(ctx, key)
+	live, err := v.readLive(ctx)
 	if err != nil {
 		return plan.Snapshot{}, err
 	}
-	live, err := await(v.task, func(answer func(plan.Snapshot, error)) { v.lookUnder(v.g, held, answer) })
-	if err == nil {
+	return at(v.task, func() plan.Snapshot {
 		v.shown = byLook(v.g, live)
-	}
-	return live, err
+		return v.shows(v.g, live)
+	}), nil
 }
 
 // recent is what this process remembers of groups that its caches may not show yet.

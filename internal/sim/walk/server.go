@@ -2,9 +2,12 @@ package walk
 
 import (
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,9 +45,8 @@ type change struct {
 	group   int
 	zone    int
 	ordinal int
-	pod     *plan.Pod             // nil for a pod that is gone
-	set     *plan.Zone            // of zones
-	away    absence               // of zones
+	pod     *pod                  // nil for a pod that is gone
+	set     *zone                 // of zones
 	lease   *coordinationv1.Lease // nil for a Lease that is gone
 }
 
@@ -54,7 +56,7 @@ type group struct {
 	no     int
 	key    plan.Key
 	zones  []*zone
-	pods   [][]*plan.Pod
+	pods   [][]*pod
 	stored *coordinationv1.Lease
 	lease  *plan.Hold // what that says
 
@@ -62,31 +64,54 @@ type group struct {
 	bad     map[string]bool // revisions whose pods never become Ready
 	witness witness
 
-	wishes []int  // by zone: counts what users wanted of its size
-	forced []bool // zones whose size a person demands
-	asking int    // requests of users that are under way or will be made again
+	moved  []plan.Version // by zone: when it left the group last, or came back
+	wishes []int          // by zone: counts what users wanted of its size
+	forced []bool         // zones whose size a person demands
+	asking int            // requests of users that are under way or will be made again
 }
 
 // zone is a StatefulSet, with what its spec says and its status does not yet.
 type zone struct {
 	plan.Zone
+
 	template string
 	away     absence
+	written  *appsv1.StatefulSet // once somebody has read it
 }
 
 // mostPods is how many ordinals there are of each zone.
 const mostPods = 6
+
+// groupsOf returns the groups of a namespace.
+func (s *server) groupsOf(namespace string) iter.Seq[*group] {
+	return func(yield func(*group) bool) {
+		for _, g := range s.groups {
+			if g.key.Namespace == namespace && !yield(g) {
+				return
+			}
+		}
+	}
+}
 
 func (s *server) next() plan.Version {
 	s.version++
 	return s.version
 }
 
-// putPod stores a pod under a new version.
+// putPod stores a pod under a new version. It belongs to the StatefulSet that there is.
 func (s *server) putPod(g *group, zone, ordinal int, p plan.Pod) {
 	p.Version = s.next()
-	g.pods[zone][ordinal] = &p
-	s.logs[ofPods] = append(s.logs[ofPods], change{version: p.Version, group: g.no, zone: zone, ordinal: ordinal, pod: &p})
+	next := &pod{Pod: p, owner: g.owner(zone)}
+	g.pods[zone][ordinal] = next
+	s.logs[ofPods] = append(s.logs[ofPods], change{version: p.Version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
+}
+
+// owner returns the UID of the StatefulSet of a zone; empty where it was deleted.
+func (g *group) owner(n int) string {
+	if g.zones[n].away == orphaned {
+		return ""
+	}
+	return g.zones[n].UID
 }
 
 func (s *server) removePod(g *group, zone, ordinal int) {
@@ -98,9 +123,9 @@ func (s *server) removePod(g *group, zone, ordinal int) {
 func (s *server) putZone(g *group, n int, changed func(*zone)) {
 	z := *g.zones[n]
 	changed(&z)
-	z.Version = s.next()
+	z.Version, z.written = s.next(), nil
 	g.zones[n] = &z
-	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z.Zone, away: z.away})
+	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z})
 }
 
 // respec is putZone for what changes the spec.
@@ -176,11 +201,13 @@ func place(zone, pod string) (n, ordinal int) {
 	return zoneNumber(zone), ordinal
 }
 
-// zoneNames are the names of the zones of every group.
+// zoneNames are how the names of the zones of every group end.
 var zoneNames = []string{"zone-a", "zone-b", "zone-c"}
 
+func zoneName(group string, n int) string { return group + "-" + zoneNames[n] }
+
 func zoneNumber(name string) int {
-	n := slices.Index(zoneNames, name)
+	n := slices.IndexFunc(zoneNames, func(end string) bool { return strings.HasSuffix(name, "-"+end) })
 	if n < 0 {
 		panic("walk: the planner made up zone " + name)
 	}
@@ -195,5 +222,5 @@ func (g *group) wanted(zone, ordinal int) bool {
 
 // surplus reports whether a zone has pods that its spec does not ask for.
 func (g *group) surplus(zone int) bool {
-	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *plan.Pod) bool { return p != nil })
+	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *pod) bool { return p != nil })
 }

@@ -100,7 +100,7 @@ func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
 	w.wrote()
 	w.report.Deeds[touches]++
 	w.story(g, "touch of", p.Name)
-	w.putPod(g, n, ordinal, *p)
+	w.putPod(g, n, ordinal, p.Pod)
 	return true
 }
 

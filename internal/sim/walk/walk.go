@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/lease"
@@ -37,10 +38,13 @@ type walk struct {
 	processes []*process
 	elected   *process // the one that leads by rights
 	syncing   map[[2]int]bool
+	selectors map[string]labels.Selector // of lists, as they are read
 	uids      int
 	waiting   []Step  // for their moments
 	network   instant // until then it is bad
 	slowness  instant // until then controllers and kubelets are slow
+
+	compare func(*process, *group, plan.Snapshot) // told of every snapshot; nil: nobody is
 
 	telling bool
 	lines   []line
@@ -73,7 +77,7 @@ func live(t *testing.T, s Schedule, telling bool) *walk {
 }
 
 func begin(ctx context.Context, s Schedule) *walk {
-	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, log: silent()}
+	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
 	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*group{}
 	w.people = lease.NewStore(client{walk: w}, "", "somebody")
 	w.began = time.Now() //nolint:forbidigo // the time of the bubble
@@ -101,22 +105,22 @@ func begin(ctx context.Context, s Schedule) *walk {
 // found makes a group that is whole, on its first revision.
 func (w *walk) found(no int, s Setting) {
 	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Group: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
-	g.forced = make([]bool, s.Zones)
+	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
 	if s.Limit > 0 {
-		g.budgets = []plan.DisruptionBudget{{Name: "budget", Limit: s.Limit}}
+		ofGroup := plan.Requirement{Key: groupOfPod, Demand: plan.LabelIn, Values: []string{s.Name}}
+		g.budgets = []plan.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: plan.Selector{ofGroup}, Limit: s.Limit}}
 	}
 	g.pods = emptyPods(s.Zones)
 	w.groups = append(w.groups, g)
 	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {
-		name := zoneNames[n]
+		name := zoneName(s.Name, n)
 		z := &zone{template: "r1"}
-		z.Name, z.UID, z.Generation, z.Replicas = name, s.Name+"-"+name, 1, s.Replicas
-		z.Selector = "zone=" + name
+		z.Name, z.UID, z.Generation, z.Replicas = name, "uid-of-"+name, 1, s.Replicas
 		z.UpdateRevision, z.CurrentRevision, z.Observed, z.OnDelete = "r1", "r1", true, true
 		z.MaxUnavailable.Pods, z.MinReady, z.MinBetween.Duration = s.Budget, s.MinReady, s.MinBetween
 		if s.Follows && n > 0 {
-			z.Leader = "zone-a"
+			z.Leader = zoneName(s.Name, 0)
 		}
 		g.zones = append(g.zones, z)
 	}
@@ -135,15 +139,11 @@ func (w *walk) found(no int, s Setting) {
 
 func (w *walk) run() {
 	for len(w.events) > 0 && w.broken == nil {
-		e := w.agenda.next()
-		w.now = e.at
-		w.report.Moves++
-		if w.report.Moves > mostMoves {
+		if w.report.Moves++; w.report.Moves > mostMoves {
 			w.violate(nil, "Rests", "it never does")
 			break
 		}
-		e.happen()
-		w.allWait()
+		w.happens()
 	}
 	w.end()
 	w.report.Schedules = 1
@@ -154,6 +154,14 @@ func (w *walk) run() {
 	if w.broken != nil {
 		w.report.Broken = append(w.report.Broken, w.broken)
 	}
+}
+
+// happens lets the next event happen.
+func (w *walk) happens() {
+	e := w.agenda.next()
+	w.now = e.at
+	e.happen()
+	w.allWait()
 }
 
 // end lets everything come to its end that goroutines still wait for.

@@ -10,7 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
 // few is how many schedules are run with every change; make sim runs many more.
@@ -92,10 +97,26 @@ func walks(t *testing.T, first, schedules uint64) Report {
 	return sum
 }
 
-// In this history a delete arrives long after it was sent. By then its sender has raised the
-// zone, and has heard that it did.
+// The sender of a delete raises another zone, and hears that it did, before the delete arrives.
 func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
-	for _, broken := range Run(t, Draw(986602)).Broken {
-		t.Errorf("\n%v", broken)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t.Context(), Draw(1))
+		p, g := w.processes[0], w.groups[0]
+		first, pod := g.zones[0], g.pods[0][0]
+		w.byHand(g, plan.Hold{
+			Holder: plan.Holder("rollout/" + first.Name), Duration: hold.Duration, Renewed: w.wall(),
+			Intents: []plan.Intent{{Pod: pod.Name, Zone: first.Name, UID: pod.UID, Version: pod.Version, Cause: reason.OutdatedRevision, Since: w.wall()}},
+		})
+		r := &round{process: p, g: g, shown: p.shown(g)}
+		r.delete(plan.DeletePod{Zone: first.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})(func(error) {})
+		w.respec(g, 1, func(z *zone) { z.Replicas++ })
+		p.sights[g.no].served.answered[1] = g.zones[1].Version
+		for w.events[0].at < 6*time.Millisecond && g.pods[0][0] == pod {
+			w.happens()
+		}
+		if now := g.pods[0][0]; now == pod || w.broken != nil {
+			t.Errorf("deleted: %t, broken: %+v", now != pod, w.broken)
+		}
+		w.end()
+	})
 }

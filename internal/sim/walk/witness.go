@@ -131,7 +131,7 @@ func (w *witness) notes(g *group, lease *plan.Hold) {
 }
 
 // stableAt is from when on a pod counts, for those who know what time it is.
-func (w *witness) stableAt(p *plan.Pod, minReady time.Duration) time.Time {
+func (w *witness) stableAt(p *pod, minReady time.Duration) time.Time {
 	if !w.timed || minReady == 0 {
 		return time.Time{}
 	}

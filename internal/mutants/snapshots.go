@@ -1,0 +1,56 @@
+package mutants
+
+// seen compares every snapshot of some walks with what the API server had stored.
+const seen = "internal/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
+
+// snapshots are about what internal/observe makes of caches and of live reads.
+var snapshots = []Mutant{
+	{
+		Name:  "live read that shows no zone which left its group",
+		Edits: []Edit{{liveRead, "\tif err := o.liveLeft(ctx, &s); err != nil {\n\t\treturn plan.Snapshot{}, err\n\t}\n", ""}},
+		Test:  seen, Rule: "0 zones that left are shown, want",
+	},
+	{
+		Name:  "live read that does not look for orphans",
+		Edits: []Edit{{leftZones, "|| !z.Exists && made {", "|| false && made {"}},
+		Test:  seen, Rule: "zone that left (-stored +seen)",
+	},
+	{
+		Name:  "caches that do not show orphans",
+		Edits: []Edit{{leftZones, "append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)", "lookup[*podRecord](o.pods, byOwner, m.UID)"}},
+		Test:  seen, Rule: "zones that left, from caches (-stored +seen)",
+	},
+	{
+		Name:  "list of pods that counts as new as the one of StatefulSets",
+		Edits: []Edit{{liveRead, "z.Pods, z.PodsAt = seen.of[z.UID], seen.at", "z.Pods, z.PodsAt = seen.of[z.UID], s.ZonesAt"}},
+		Test:  seen, Rule: "version of the oldest list of pods (-stored +seen)",
+	},
+	{
+		Name:  "pods from caches that count as new as StatefulSets",
+		Edits: []Edit{{cachedView, "PodsAt:  seen(o.pods),", "PodsAt:  seen(o.zones),"}},
+		Test:  seen, Rule: "zones from caches (-stored +seen)",
+	},
+	{
+		Name:  "StatefulSets that are not listed again after a pod was found to be deleted",
+		Edits: []Edit{{liveRead, "confirmed, err := o.confirm(ctx, &s)", "confirmed, err := true, error(nil)"}},
+		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
+	},
+	{
+		Name:  "pods of a zone that left which say nothing of how new they are",
+		Edits: []Edit{{leftZones, "at = versionOf(page)", "at = 0"}},
+		Test:  "internal/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
+	},
+	{
+		Name: "pod of a group that counts as nobody's",
+		Edits: []Edit{
+			{"internal/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "false, set.key()\n\t\t\tcontinue\n"},
+			{"internal/observe/lookup.go", "len(sets) > 0 && !pod.Held", "false"},
+		},
+		Test: walk, Rule: "Guarded",
+	},
+	{
+		Name:  "orphan that waits for a StatefulSet outside of its group to adopt it",
+		Edits: []Edit{{"internal/observe/lookup.go", "if set, exists := o.zone(namespace, parent); exists && set.grouped {", "if _, exists := o.zone(namespace, parent); exists {"}},
+		Test:  "internal/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
+	},
+}

@@ -1,0 +1,153 @@
+package walk
+
+import (
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// pod is a stored pod. It is written as an object of the API once somebody reads it.
+type pod struct {
+	plan.Pod
+
+	owner   string // the UID of its StatefulSet; empty: nothing controls it
+	written *corev1.Pod
+}
+
+// groupOfPod is a label of pods by which budgets find them.
+const groupOfPod = "store"
+
+// podNameLabel is on every pod that a StatefulSet has made.
+const podNameLabel = "statefulset.kubernetes.io/pod-name"
+
+// object returns a pod of a zone as an object of the API, which nobody changes.
+func (p *pod) object(g *group, n int) *corev1.Pod {
+	if p.written == nil {
+		p.written = p.write(g, n)
+	}
+	return p.written
+}
+
+func (p *pod) write(g *group, n int) *corev1.Pod {
+	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: g.key.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.Version.String(),
+		CreationTimestamp: metav1.NewTime(p.Created.Time()), Labels: g.podLabels(n),
+	}}
+	o.Labels[podNameLabel], o.Labels[contract.RevisionLabel] = p.Name, p.Revision
+	if p.owner != "" {
+		o.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "apps/v1", Kind: "StatefulSet", Name: g.zones[n].Name, UID: types.UID(p.owner), Controller: new(true),
+		}}
+	}
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
+	switch p.Phase {
+	case plan.Ready:
+		ready.Status, ready.LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(p.ReadySince)
+	case plan.Failing:
+		o.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: p.Why}}}}
+	case plan.Leaving:
+		o.DeletionTimestamp = &metav1.Time{Time: epoch}
+	case plan.Starting:
+	}
+	o.Status.Phase, o.Status.PodIP, o.Status.Conditions = corev1.PodRunning, p.IP, []corev1.PodCondition{ready}
+	return o
+}
+
+// podLabels are those that every pod of a zone has. In every other group the labels by which
+// pods are selected have different names, so that no list finds the pods of two zones.
+func (g *group) podLabels(n int) map[string]string {
+	return map[string]string{groupOfPod: g.key.Group, g.selecting(n): g.zones[n].Name}
+}
+
+func (g *group) selecting(n int) string {
+	if g.no%2 == 0 {
+		return "zone"
+	}
+	return "in-" + zoneNames[n]
+}
+
+// object returns a zone as an object of the API, which nobody changes; nil where the
+// StatefulSet was deleted.
+func (z *zone) object(g *group, n int) *appsv1.StatefulSet {
+	if z.away == orphaned {
+		return nil
+	}
+	if z.written == nil {
+		z.written = z.write(g, n)
+	}
+	return z.written
+}
+
+func (z *zone) write(g *group, n int) *appsv1.StatefulSet {
+	o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: g.key.Namespace, Name: z.Name, UID: types.UID(z.UID), ResourceVersion: z.Version.String(),
+		Generation: z.Generation, Annotations: z.annotations(),
+	}}
+	if z.away == inGroup {
+		o.Labels = map[string]string{contract.GroupLabel: g.key.Group}
+	}
+	o.Spec.Replicas = new(int32(z.Replicas))
+	o.Spec.MinReadySeconds = int32(z.MinReady / time.Second)
+	o.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{g.selecting(n): z.Name}}
+	o.Spec.Template.Labels = g.podLabels(n)
+	o.Status.UpdateRevision, o.Status.CurrentRevision = z.UpdateRevision, z.CurrentRevision
+	if o.Status.ObservedGeneration = z.Generation; !z.Observed {
+		o.Status.ObservedGeneration--
+	}
+	if !z.Counting {
+		o.Status.UpdatedReplicas, o.Status.ReadyReplicas = int32(z.Replicas), int32(z.Replicas)
+	}
+	return o
+}
+
+func (z *zone) annotations() map[string]string {
+	a := map[string]string{contract.MaxUnavailableAnnotation: strconv.Itoa(z.MaxUnavailable.Pods)}
+	if z.MinBetween.Duration > 0 {
+		a[contract.MinBetweenName] = z.MinBetween.Duration.String()
+	}
+	if z.Paused {
+		a[contract.PausedAnnotation] = "true"
+	}
+	if until := z.PausedUntil.Time; !until.IsZero() {
+		a[contract.PausedUntilAnnotation] = contract.FormatPausedUntil(until)
+	}
+	if at := z.Downscaled.Time; !at.IsZero() {
+		a[contract.DownscaledAnnotation] = contract.FormatDownscaled(at)
+	}
+	if z.Leader != "" {
+		a[contract.LeaderAnnotation] = z.Leader
+	}
+	if z.Forced.Given {
+		a[contract.ForceAnnotation] = strconv.Itoa(z.Forced.Replicas)
+	}
+	return a
+}
+
+// budgets are those of evictions, which every process knows.
+type budgets struct{ *walk }
+
+// Budgets implements observe.Budgets.
+func (b budgets) Budgets(namespace string) []plan.DisruptionBudget {
+	var all []plan.DisruptionBudget
+	for g := range b.groupsOf(namespace) {
+		all = append(all, g.budgets...)
+	}
+	return all
+}
+
+// Known implements observe.Budgets.
+func (budgets) Known() bool { return true }
+
+// Answered implements observe.Budgets.
+func (budgets) Answered() bool { return true }
+
+// Listen implements observe.Budgets: none of them changes.
+func (budgets) Listen(func(string)) {}

@@ -1,0 +1,321 @@
+package walk
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Every snapshot is compared of so many schedules that are drawn, and of some that show what few
+// do: a zone that comes back during a live read, and a pod that is gone and that no zone asks for.
+const drawnSchedules = 20
+
+var richSchedules = []uint64{1, 5, 7, 10, 12, 14, 19, 28, 29, 31, 32, 36}
+
+// Of every snapshot, from caches and live, each zone and each pod is compared with what the API
+// server had stored at the versions that the snapshot names. Nothing of a zone or a pod is left
+// out but when the process saw it (Pod.Seen), which no API server knows. One from caches is
+// compared if those show something of its group that they did not show the process before.
+func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
+	first := number(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
+	t.Logf("seeds %d to %d", first, first+drawnSchedules-1)
+	seeds, shown := slices.Clone(richSchedules), map[string]int{}
+	for n := range uint64(drawnSchedules) {
+		seeds = append(seeds, first+n)
+	}
+	for _, seed := range seeds {
+		if t.Failed() {
+			return
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w := begin(t.Context(), Draw(seed))
+			past := &history{walk: w, compared: map[[2]int]state{}}
+			w.compare = func(p *process, g *group, s plan.Snapshot) {
+				if t.Failed() {
+					return
+				}
+				c := comparison{T: t, history: past.read(), group: g, seen: s, shown: shown}
+				switch {
+				case s.Live:
+					c.live()
+				case c.changed(p):
+					c.cached()
+				}
+				if t.Failed() {
+					t.Errorf("LOCKSTEP_SEED=%d: %s sees this of group %d, live: %t", seed, p.name, g.no, s.Live)
+				}
+			}
+			w.run()
+		})
+	}
+	for _, what := range []string{
+		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
+		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "terminating pod live", "downscale live", "pods that nobody wants live",
+	} {
+		if shown[what] == 0 {
+			t.Errorf("no snapshot showed: %s", what)
+		}
+	}
+	t.Log(shown)
+}
+
+// history is what was stored, by group.
+type history struct {
+	*walk
+
+	changes  [kinds][][]change
+	followed [kinds]int       // of the logs
+	compared map[[2]int]state // by process and group: what its caches showed last
+}
+
+// state is what caches show of a group: the last of its changes, and its hold.
+type state struct {
+	changes [kinds]int
+	hold    plan.Version
+}
+
+func (h *history) read() *history {
+	for k := range kinds {
+		if h.changes[k] == nil {
+			h.changes[k] = make([][]change, len(h.groups))
+		}
+		for _, c := range h.logs[k][h.followed[k]:] {
+			h.changes[k][c.group] = append(h.changes[k][c.group], c)
+		}
+		h.followed[k] = len(h.logs[k])
+	}
+	return h
+}
+
+// comparison compares a snapshot of a group with what was stored.
+type comparison struct {
+	*testing.T
+	*history
+
+	group *group
+	seen  plan.Snapshot
+	shown map[string]int // what snapshots had in them
+}
+
+// changed reports whether the caches of a process show another state than before.
+func (c comparison) changed(p *process) bool {
+	next := state{hold: c.seen.Hold.Version}
+	next.changes[ofZones], next.changes[ofPods] = len(c.until(ofZones, c.seen.ZonesAt)), len(c.until(ofPods, c.seen.PodsAt))
+	at := [2]int{p.no, c.group.no}
+	former, is := c.compared[at]
+	c.compared[at] = next
+	return !is || next != former
+}
+
+// until returns the changes of the group up to a version.
+func (c comparison) until(k kind, at plan.Version) []change {
+	all := c.changes[k][c.group.no]
+	end, _ := slices.BinarySearchFunc(all, at+1, func(c change, v plan.Version) int { return cmp.Compare(c.version, v) })
+	return all[:end]
+}
+
+func (c comparison) equal(what string, want, got any) {
+	c.Helper()
+	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(plan.Pod{}, "Seen")); diff != "" {
+		c.Errorf("%s (-stored +seen):\n%s", what, diff)
+	}
+}
+
+// cached: zones and pods are as the logs have them up to the versions of the caches.
+func (c comparison) cached() {
+	var zones []plan.Zone
+	for n := range c.group.zones {
+		if z := c.zoneAt(n, c.seen.ZonesAt); z.away == inGroup {
+			c.shown["zone from caches"]++
+			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID))))
+		}
+	}
+	c.equal("zones from caches", zones, c.seen.Zones)
+	var left []plan.LeftZone
+	for _, m := range c.absent() {
+		n := zoneNumber(m.Zone)
+		switch z := c.zoneAt(n, c.seen.ZonesAt); z.away {
+		case unlabelled:
+			c.shown["zone without its label from caches"]++
+			left = append(left, plan.LeftZone{
+				Zone: c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID))), Exists: true, Orphaned: c.orphaned(n, c.seen.PodsAt),
+			})
+		default:
+			c.shown["zone of orphans from caches"]++
+			left = append(left, plan.LeftZone{
+				Zone: plan.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ownedBy("", m.UID))}, Orphaned: c.orphaned(n, c.seen.PodsAt),
+			})
+		}
+	}
+	c.equal("zones that left, from caches", left, c.seen.Left)
+	c.equal("strays from caches", c.strays(c.seen.PodsAt), c.seen.Strays)
+}
+
+// live: zones are as at ZonesAt or, where they were read by name, later; pods as at the version
+// of their own list. What rests on a pod that was deleted is confirmed.
+func (c comparison) live() {
+	oldest := ^plan.Version(0)
+	for _, z := range c.seen.Zones {
+		n := zoneNumber(z.Name)
+		stored := c.zoneAt(n, z.Version)
+		if at := c.zoneAt(n, c.seen.ZonesAt); at.away == inGroup {
+			stored = at
+		} else if stored.Version < c.seen.ZonesAt {
+			c.Errorf("%s is shown as at version %d, and had left at %d", z.Name, z.Version, c.seen.ZonesAt)
+		} else {
+			c.shown["zone that is back live"]++
+		}
+		c.shown["zone live"]++
+		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID))), z)
+		if !c.seen.Hold.Decrease.None() {
+			if c.shown["downscale live"]++; z.PodsAt < c.seen.ZonesAt {
+				c.Errorf("a downscale is noted, and pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.seen.ZonesAt)
+			}
+		}
+		oldest = min(oldest, z.PodsAt)
+	}
+	c.equal("version of the oldest list of pods", oldest, c.seen.PodsAt)
+	for n, z := range c.group.zones {
+		if _, is := c.seen.Zone(z.Name); !is && c.zoneAt(n, c.seen.ZonesAt).away == inGroup {
+			c.Errorf("%s was in the group at version %d, and is not shown", z.Name, c.seen.ZonesAt)
+		}
+	}
+	c.liveLeft()
+	c.confirmed()
+}
+
+func (c comparison) liveLeft() {
+	absent := c.absent()
+	if len(absent) != len(c.seen.Left) {
+		c.Errorf("%d zones that left are shown, want %d", len(c.seen.Left), len(absent))
+		return
+	}
+	for i, m := range absent {
+		left, n := c.seen.Left[i], zoneNumber(m.Zone)
+		want := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
+		if left.Exists {
+			c.shown["zone without its label live"]++
+			z := c.zoneAt(n, left.Version)
+			if z.away == inGroup {
+				c.Errorf("%s is shown as a zone that left, and was in the group at version %d", m.Zone, left.Version)
+			}
+			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID)))
+		} else {
+			c.shown["zone of orphans live"]++
+			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, func(*pod) bool { return true }), left.PodsAt
+		}
+		c.equal("zone that left", want, left)
+		if left.PodsAt < c.seen.ZonesAt || left.Version > left.PodsAt {
+			c.Errorf("pods of %s, which left, were listed at %d, before it was seen to have left", m.Zone, left.PodsAt)
+		}
+	}
+}
+
+// confirmed: at some version from the list of pods on, no zone asks for a pod whose end and
+// whose not being asked for the read rests on.
+func (c comparison) confirmed() {
+	deleted := c.seen.DeletedAndUnwanted()
+	if len(deleted) == 0 {
+		return
+	}
+	c.shown["pods that nobody wants live"]++
+	at := []plan.Version{c.seen.PodsAt}
+	for _, change := range c.changes[ofZones][c.group.no][len(c.until(ofZones, c.seen.PodsAt)):] {
+		at = append(at, change.version)
+	}
+	if !slices.ContainsFunc(at, func(v plan.Version) bool { return !plan.WantAgain(deleted, c.zonesAt(v)) }) {
+		c.Errorf("zones at %d do not ask for %v, which were gone at %d, and all of later ones do", c.seen.ZonesAt, deleted, c.seen.PodsAt)
+	}
+}
+
+// absent returns the zones that the hold remembers and the snapshot does not show in the group.
+func (c comparison) absent() []plan.Member {
+	return slices.DeleteFunc(slices.Clone(c.seen.Hold.Members), func(m plan.Member) bool {
+		_, is := c.seen.Zone(m.Zone)
+		return is
+	})
+}
+
+// strays returns the noted pods that no zone shows and that were stored.
+func (c comparison) strays(at plan.Version) []plan.Pod {
+	var all []plan.Pod
+	s := c.seen
+	s.Strays = nil
+	for _, i := range s.Hold.Intents {
+		if _, is := s.Pod(i.Pod); !is {
+			n, ordinal := place(i.Zone, i.Pod)
+			all = append(all, c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal })...)
+		}
+	}
+	return all
+}
+
+// expected returns a zone as a snapshot shows what was stored.
+func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.Pod) plan.Zone {
+	z := stored.Zone
+	z.Selector, z.PodsAt, z.Pods = c.group.selecting(n)+"="+z.Name, at, pods
+	z.Counting = z.Counting && z.UpdateRevision != z.CurrentRevision && z.Replicas > 0
+	z.Downscaled.Time = z.Downscaled.Time.Truncate(time.Second)
+	return z
+}
+
+// zoneAt returns a zone as it was stored at a version.
+func (c comparison) zoneAt(n int, at plan.Version) *zone {
+	var last *zone
+	for _, change := range c.until(ofZones, at) {
+		if change.zone == n {
+			last = change.set
+		}
+	}
+	return last
+}
+
+// zonesAt returns the zones that were in the group.
+func (c comparison) zonesAt(at plan.Version) []plan.Zone {
+	var all []plan.Zone
+	for n := range c.group.zones {
+		if z := c.zoneAt(n, at); z.away == inGroup {
+			all = append(all, z.Zone)
+		}
+	}
+	return all
+}
+
+// podsAt returns pods of a zone as they were stored at a version.
+func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan.Pod {
+	last := make([]*pod, mostPods)
+	for _, change := range c.until(ofPods, at) {
+		if change.zone == n {
+			last[change.ordinal] = change.pod
+		}
+	}
+	var all []plan.Pod
+	for _, p := range last {
+		if p == nil || !which(p) {
+			continue
+		}
+		if p.Phase == plan.Leaving && c.seen.Live {
+			c.shown["terminating pod live"]++
+		}
+		seen := p.Pod
+		seen.Labels = plan.LabelsOf(c.group.podLabels(n))
+		all = append(all, seen)
+	}
+	return all
+}
+
+// orphaned reports whether nothing controlled one of the pods of a zone.
+func (c comparison) orphaned(n int, at plan.Version) bool {
+	return len(c.podsAt(n, at, ownedBy(""))) > 0
+}
+
+func ownedBy(owners ...string) func(*pod) bool {
+	return func(p *pod) bool { return slices.Contains(owners, p.owner) }
+}
