@@ -182,3 +182,30 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 	e.gate("zone-a-0", corev1.ConditionTrue)
 	e.eventually("zone-a, which is whole, shrinks", func(present) error { return e.scaleBy(scaled, "zone-a", -1) })
 }
+
+func TestALeaseWithoutItsLabelGetsItBackWhileItsGroupRests(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 1), zone("zone-b", 1))
+	s.remembers(theLease, "zone-b")
+	s.comesToRest()
+	began := time.Now()
+	s.editLease(func(l *coordinationv1.Lease) { delete(l.Labels, holdLabel) })
+	s.eventually("the Lease has its label again", func(now present) error {
+		if l := now.leases[theLease]; l == nil || l.Labels[holdLabel] == "" {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	s.comesToRest()
+	if writes := s.writesOf(s.operator.user, began); len(writes) != 1 {
+		t.Errorf("the operator wrote %v, want the Lease once", writes)
+	}
+	const rest = 5 * time.Second
+	time.Sleep(rest)
+	for _, r := range s.requests() {
+		if r.User == s.operator.user && r.At.After(time.Now().Add(-rest)) {
+			t.Errorf("the operator asks at rest: %s", r)
+		}
+	}
+}

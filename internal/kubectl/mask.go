@@ -111,6 +111,7 @@ func (m masking) hold(h plan.Hold) plan.Hold {
 		Exists: h.Exists, UID: m.some(h.UID), Version: h.Version, Own: h.Own, Holder: m.holder(h.Holder), Since: h.Since,
 		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Decrease: m.decrease(h.Decrease),
 		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unrenewed: h.Unrenewed, Unreadable: wrong(h.Unreadable),
+		Unlabelled: h.Unlabelled,
 	}
 	for _, i := range h.Intents {
 		masked.Intents = append(masked.Intents, plan.Intent{

@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, views, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups,
+		budgets, replacements, takedowns, intents, views, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away,
 	)
 }
 
