@@ -147,9 +147,12 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 
 // mayComeBackNotWhole reports whether a zone that left the group could be back with pods that
 // are down. It could not if a live view shows that its last pod is gone, or that outside of
-// the group its StatefulSet has every pod that it asks for.
+// the group its StatefulSet has every pod that it asks for. One that no budget covers any more is
+// guarded by what is noted of it alone.
 func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
 	switch {
+	case left.Uncovered:
+		return false
 	case !v.Live:
 		return true
 	case left.Exists:

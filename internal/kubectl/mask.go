@@ -46,7 +46,7 @@ func mask(s plan.Snapshot) plan.Snapshot {
 		masked.Zones = append(masked.Zones, m.zoneOf(z, s.Budgets))
 	}
 	for _, z := range s.Left {
-		masked.Left = append(masked.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned})
+		masked.Left = append(masked.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
 	}
 	for _, p := range s.Strays {
 		masked.Strays = append(masked.Strays, m.podOf(p, s.Budgets))

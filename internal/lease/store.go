@@ -268,25 +268,28 @@ func rank(key plan.Key) int {
 	return 1
 }
 
-// Remembers reports whether the hold of any group remembers a zone of that name, by what the API
-// server shows. A hold that cannot be read may remember any, and one without its label counts.
-func (s *Store) Remembers(ctx context.Context, namespace, zone string) (bool, error) {
+// LiveRemembering returns the groups of a namespace whose hold remembers a zone of that name, by
+// what the API server shows. A hold that cannot be read may remember any, and one without its
+// label counts.
+func (s *Store) LiveRemembering(ctx context.Context, namespace, zone string) ([]plan.Key, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return false, fmt.Errorf("list Leases of %s: %w", namespace, err)
+		return nil, fmt.Errorf("list Leases of %s: %w", namespace, err)
 	}
+	var keys []plan.Key
 	for i := range leases.Items {
-		if _, ofGroup := KeyOf(&leases.Items[i]); !ofGroup {
+		key, ofGroup := KeyOf(&leases.Items[i])
+		if !ofGroup {
 			continue
 		}
 		zones, err := membersOf(&leases.Items[i])
 		if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone }) {
-			return true, nil
+			keys = append(keys, key)
 		}
 	}
-	return false, nil
+	return keys, nil
 }
 
 func (s *Store) having(index, value string) []plan.Key {

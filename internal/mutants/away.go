@@ -17,4 +17,24 @@ var away = []Mutant{
 		Edits: []Edit{{store, "Unlabelled:  !watched(lease),", "Unlabelled:  false,"}},
 		Test:  "internal/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
+	{
+		Name:  "budget that is gone and guards what its Lease remembers",
+		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",
+	},
+	{
+		Name:  "budgets that cannot be read and count as gone",
+		Edits: []Edit{{observeLeft, "if !key.Covered || !o.BudgetsKnown() {", "if !key.Covered {"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/budgets cannot be read", Rule: "want zone-a, uncovered: false",
+	},
+	{
+		Name:  "zone of a former budget that is forgotten beside the note of its pod",
+		Edits: []Edit{{left, "return b.leftover(&z.Zone).None()", "return true"}},
+		Test:  scenarios + "the-note-of-a-pod-that-no-budget-covers-any-more-stays", Rule: "forget zone-a",
+	},
+	{
+		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
+		Edits: []Edit{{"internal/observe/lookup.go", "func(key plan.Key) bool { return !o.letGo(key, set) }", "func(plan.Key) bool { return true }"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "the pod is remembered: true",
+	},
 }

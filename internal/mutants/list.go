@@ -31,6 +31,7 @@ const (
 	leaseRestored  = "internal/lease/restored.go"
 	leaseMemory    = "internal/lease/memory.go"
 	liveRead       = "internal/observe/look.go"
+	observeLeft    = "internal/observe/left.go"
 	store          = "internal/lease/store.go"
 
 	admit         = "internal/plan/admit.go"

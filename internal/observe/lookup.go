@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,10 +83,12 @@ type Pod struct {
 }
 
 // Remembered reports whether the hold of a group remembers the StatefulSet that made a pod, by
-// what the API server shows. One that cannot be read may remember any.
+// what the API server shows. One that cannot be read may remember any. That of a budget counts
+// while the budget covers it.
 func (o *Observer) Remembered(ctx context.Context, namespace, pod string) (bool, error) {
 	set, _, _ := plan.ParentOf(pod)
-	return o.holds.Remembers(ctx, namespace, set)
+	keys, err := o.holds.LiveRemembering(ctx, namespace, set)
+	return slices.ContainsFunc(keys, func(key plan.Key) bool { return !o.letGo(key, set) }), err
 }
 
 // Pod returns a pod from the cache. It makes no request.
@@ -121,7 +124,7 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 		pod.Unplaced = true
 		return pod
 	}
-	if keys := o.holds.Remembering(namespace, parent); len(keys) > 0 {
+	if keys := o.guarding(namespace, parent); len(keys) > 0 {
 		pod.Held, pod.Key = true, keys[0]
 	}
 	pod.Unclaimed = !pod.Held
@@ -154,7 +157,7 @@ func (o *Observer) place(kept keptPod) Pod {
 			pod.Held, pod.Key = true, set.key()
 			continue
 		}
-		if keys := o.holds.Remembering(set.namespace, set.zone.Name); len(keys) > 0 {
+		if keys := o.guarding(set.namespace, set.zone.Name); len(keys) > 0 {
 			pod.Held, pod.Key = true, keys[0]
 			continue
 		}

@@ -136,7 +136,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	switch {
-	case !exists || pod.UID != r.UID:
+	case !exists || pod.UID != r.UID || z.Uncovered:
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
 	case pod.Up():
 		return EvictionAnswer{Zone: z.Name, Because: b.away(z)}

@@ -160,6 +160,16 @@ func TestEvict(t *testing.T) {
 		"and no longer after it": {
 			"live\nhold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
 		},
+		"a zone that no budget covers any more keeps nobody back": {
+			"relabelled zone-b uncovered rev=1\n zone-b-0 starting@1\nzone-a rev=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"what was evicted in a zone that no budget covers any more is respected": {
+			"hold eviction/zone-b\n noted zone-b-0 granted\nrelabelled zone-b uncovered rev=1\n zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
+			"GroupHeld zone-b-0 (by a zone that left the group)",
+		},
+		"a pod of a zone that no budget covers any more is another budget's": {
+			"relabelled zone-a uncovered rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "CacheBehind zone-a-0",
+		},
 		"a pod of a zone that left the group stays while it serves": {
 			"orphaned zone-a\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet was deleted without its pods)",
 		},
