@@ -57,9 +57,11 @@ func podsNamed(s *plan.Snapshot, noted []plan.Intent) map[string]plan.Pod {
 	}
 	for i := range s.Zones {
 		find(s.Zones[i].Pods)
+		find(s.Zones[i].Orphans)
 	}
 	for i := range s.Left {
 		find(s.Left[i].Pods)
+		find(s.Left[i].Orphans)
 	}
 	find(s.Strays)
 	return found

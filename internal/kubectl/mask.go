@@ -183,6 +183,9 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
 		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup),
 	}
+	for _, p := range z.Orphans {
+		masked.Orphans = append(masked.Orphans, m.podOf(p, budgets))
+	}
 	for _, p := range z.Pods {
 		masked.Pods = append(masked.Pods, m.podOf(p, budgets))
 	}

@@ -33,6 +33,31 @@ var away = []Mutant{
 		Test:  scenarios + "the-note-of-a-pod-that-no-budget-covers-any-more-stays", Rule: "forget zone-a",
 	},
 	{
+		Name:  "orphan in the way of a pod that costs its zone twice",
+		Edits: []Edit{{evict, "z.down -= b.standIns(z.Zone)", "z.down -= 0"}},
+		Test:  "internal/plan TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphans in the way of pods that all go at once",
+		Edits: []Edit{{"internal/plan/orphans.go", "z.Owns(pod.Ordinal) && !noted {", "z.Owns(pod.Ordinal) && (noted || !noted) {"}},
+		Test:  "internal/plan TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "young orphan that counts as down before it goes",
+		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent", "e.alreadyDown = b.isDown(z, pod)"}},
+		Test:  "internal/plan TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphan that no StatefulSet adopts and that is waited for",
+		Edits: []Edit{{"internal/observe/lookup.go", "if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {", "if pod.Unplaced = true; !pod.Unplaced {"}},
+		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects other pods", Rule: "the orphan is",
+	},
+	{
+		Name:  "orphan that is about to be adopted and counts beside its zone",
+		Edits: []Edit{{"internal/observe/orphans.go", "if !adopts(z, p.record.pod) {", "if true {"}},
+		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
+	},
+	{
 		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
 		Edits: []Edit{{"internal/observe/lookup.go", "func(key plan.Key) bool { return !o.letGo(key, set) }", "func(plan.Key) bool { return true }"}},
 		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "the pod is remembered: true",

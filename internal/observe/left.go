@@ -43,7 +43,7 @@ func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 	z.Orphaned = len(orphans) > 0
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
-		z.Zone, z.Exists = o.withPods(set.zone), true
+		z.Zone, z.Exists = o.withPods(key.Namespace, set.zone), true
 	} else {
 		for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
 			z.Pods = append(z.Pods, p.record.pod)
@@ -67,7 +67,7 @@ func (o *Observer) uncovered(key plan.Key, set *zoneRecord, pods []plan.Pod) boo
 	case set != nil && concernOf(set.labels, set.podLabels)(budget):
 		return false
 	}
-	return !slices.ContainsFunc(pods, func(p plan.Pod) bool { return budget.Selector.Matches(p.Labels.Map()) })
+	return !slices.ContainsFunc(pods, func(p plan.Pod) bool { return len(plan.Covering([]plan.DisruptionBudget{budget}, p)) > 0 })
 }
 
 // guarding returns the groups of a namespace whose hold guards a zone of that name which they do
@@ -115,6 +115,9 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 		return z, errZoneIsBack
 	case set != nil:
 		z.Zone, z.Exists, record = zoneOf(set), true, recordOf(set)
+		if z.Orphans, err = o.liveOrphans(ctx, key.Namespace, &z.Zone); err != nil {
+			return z, err
+		}
 	}
 	if err := o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)

@@ -111,8 +111,9 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 }
 
 // placeOrphan finds out under which hold a pod without a controller is evicted: that of the
-// group which remembers the StatefulSet that made it. If there is such a StatefulSet, it is
-// about to adopt the pod, and nobody can tell before.
+// group which remembers the StatefulSet that made it. If there is a StatefulSet of that name in a
+// group, it is about to adopt the pod, and nobody can tell before. If it does not adopt the pod,
+// because its selector is another one, the hold is that of its group.
 func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	r, is := kept.(*podRecord)
 	if !is {
@@ -121,7 +122,9 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	namespace, name := r.home()
 	parent, _, _ := plan.ParentOf(name)
 	if set, exists := o.zone(namespace, parent); exists && set.grouped {
-		pod.Unplaced = true
+		if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {
+			pod.Held, pod.Key = true, set.key()
+		}
 		return pod
 	}
 	if keys := o.guarding(namespace, parent); len(keys) > 0 {

@@ -193,7 +193,7 @@ func (b *board) member(zone string) *Member {
 // leftPod returns a pod of a zone that left the group.
 func (b *board) leftPod(name string) (*LeftZone, Pod, bool) {
 	for i := range b.Left {
-		if pod, exists := b.Left[i].pod(name); exists {
+		if pod, exists := b.Left[i].podOrOrphan(name); exists {
 			return &b.Left[i], pod, true
 		}
 	}
