@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 const zonesAnnotation = "lockstep.dev/zones"
@@ -181,4 +184,33 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 	e.never("the downscale of zone-a while it is away and zone-b-0 is down", 4*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
 	e.gate("zone-a-0", corev1.ConditionTrue)
 	e.eventually("zone-a, which is whole, shrinks", func(present) error { return e.scaleBy(scaled, "zone-a", -1) })
+}
+
+func TestALeaseWithoutItsLabelGetsItBackWhileItsGroupRests(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 1), zone("zone-b", 1))
+	s.remembers(theLease, "zone-b")
+	s.comesToRest()
+	began := time.Now()
+	s.editLease(func(l *coordinationv1.Lease) { delete(l.Labels, holdLabel) })
+	s.eventually("the Lease has its label again", func(present) error {
+		l, err := s.world.admin.CoordinationV1().Leases(s.name).Get(t.Context(), theLease, getOptions)
+		if err == nil && l.Labels[holdLabel] == "" {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	s.comesToRest()
+	writes := slices.DeleteFunc(s.writesOf(s.operator.user, began), func(r judge.Request) bool { return r.Resource != "leases" })
+	if len(writes) != 1 {
+		t.Errorf("the operator wrote %v, want the Lease once", writes)
+	}
+	const rest = 5 * time.Second
+	time.Sleep(rest)
+	for _, r := range s.requests() {
+		if r.User == s.operator.user && r.At.After(time.Now().Add(-rest)) {
+			t.Errorf("the operator asks at rest: %s", r)
+		}
+	}
 }

@@ -126,6 +126,7 @@ func TestOrderOfRequests(t *testing.T) {
 		"a repair without cover writes no hold":      {[]plan.Action{deletePod("zone-a-0")}, hold.Decision{}, []string{"DELETE pods/zone-a-0"}},
 		"a renewal is a write":                       {nil, write(s, "rollout/zone-a"), []string{newLease}},
 		"a Lease that is not there needs no removal": {nil, hold.Decision{Need: hold.Remove}, nil},
+		"a Lease that is not there needs no label":   {nil, hold.Decision{Need: hold.Label}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -136,6 +137,20 @@ func TestOrderOfRequests(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestALabelIsAWriteOfTheLease(t *testing.T) {
+	r := newRoom(t)
+	s := group()
+	for _, d := range []hold.Decision{write(s, ""), {Need: hold.Label}} {
+		if _, err := r.Run(t.Context(), s, nil, d); err != nil {
+			t.Fatal(err)
+		}
+		s.Hold = r.Holds.Cached(s.Key)
+	}
+	if diff := cmp.Diff([]string{newLease, "PUT " + theLease}, r.said()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -30,6 +30,10 @@ func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decisi
 		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
 			return e.Holds.Remove(ctx, s.Key, s.Hold)
 		})
+	case hold.Label:
+		return e.request(ctx, "label hold", s.Key, "", func(ctx context.Context) error {
+			return e.Holds.Label(ctx, s.Key, s.Hold)
+		})
 	case hold.Carry, hold.Look:
 	}
 	return nil

@@ -109,7 +109,7 @@ func withAgreed(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 			record.Renewed, record.Duration = s.Now, Duration
 		}
 		return Decision{Need: Write, Record: record}
-	case Look, Remove:
+	case Look, Remove, Label:
 	}
 	return d
 }

@@ -25,6 +25,8 @@ const (
 	Write
 	// Remove: the group is gone; delete the Lease.
 	Remove
+	// Label: add the label by which lockstep watches Leases; the record stays as it is.
+	Label
 )
 
 // Decision is what the Lease needs, with what is to be written.
@@ -38,7 +40,16 @@ type Decision struct {
 // belongs to its zone; elsewhere it needs no note, since its delete requires the very
 // version that was seen to be down.
 func Decide(s plan.Snapshot, steps []plan.Action) Decision {
-	return withPlaces(&s, steps, withAgreed(&s, steps, decide(&s, steps)))
+	return withLabel(&s, withPlaces(&s, steps, withAgreed(&s, steps, decide(&s, steps))))
+}
+
+// withLabel adds the label to a Lease that lost it and that needs no other write. No cache shows
+// such a Lease, so its group would be read live again and again. What cannot be read stays as it is.
+func withLabel(s *plan.Snapshot, d Decision) Decision {
+	if d.Need == Carry && s.Live && s.Hold.Unlabelled {
+		return Decision{Need: Label}
+	}
+	return d
 }
 
 func decide(s *plan.Snapshot, steps []plan.Action) Decision {

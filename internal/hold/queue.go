@@ -44,7 +44,7 @@ func withPlaces(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 			if record, changes := Enqueued(s.Hold, a.Waiting); changes {
 				d = Decision{Need: Write, Record: record}
 			}
-		case Look, Remove:
+		case Look, Remove, Label:
 		}
 	}
 	return d

@@ -11,7 +11,7 @@ import (
 // decrease that ended is kept, rollouts are remembered, and the time is renewed.
 func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease plan.Decrease) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
-	next.Exists = true
+	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
 	next.Renewed, next.Duration = s.Now, Duration
 	if holder != s.Hold.Holder && !holder.Free() {

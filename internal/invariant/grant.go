@@ -51,22 +51,24 @@ func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision h
 // podNamed finds a pod in the zones of the group, and in those that left it.
 func (v *view) podNamed(name string) (*zone, plan.Pod) {
 	for i := range v.zones {
-		if p, found := podIn(v.zones[i].Pods, name); found {
+		if p, found := podIn(name, v.zones[i].Pods, v.zones[i].Orphans); found {
 			return &v.zones[i], p
 		}
 	}
 	for i := range v.Left {
-		if p, found := podIn(v.Left[i].Pods, name); found {
+		if p, found := podIn(name, v.Left[i].Pods, v.Left[i].Orphans); found {
 			return &zone{Zone: v.Left[i].Zone}, p
 		}
 	}
 	return &zone{}, plan.Pod{}
 }
 
-func podIn(pods []plan.Pod, name string) (plan.Pod, bool) {
-	for i := range pods {
-		if pods[i].Name == name {
-			return pods[i], true
+func podIn(name string, lists ...[]plan.Pod) (plan.Pod, bool) {
+	for _, pods := range lists {
+		for i := range pods {
+			if pods[i].Name == name {
+				return pods[i], true
+			}
 		}
 	}
 	return plan.Pod{}, false
@@ -180,7 +182,23 @@ func (v *view) downWithEviction(a *allowed) int {
 	if a.byPartition() && len(v.zones) > 1 {
 		return 1 + v.downInPartition(a.zone, a.budget, partitionOf(a.budget, a.Pod))
 	}
-	return v.downWith(a.zone, a.pod.Ordinal)
+	down := v.downWith(a.zone, a.pod.Ordinal)
+	if _, orphan := podIn(a.Pod, a.zone.Orphans); orphan {
+		down -= v.servedByOtherOrphans(a.zone, a.Pod)
+	}
+	return down
+}
+
+// servedByOtherOrphans returns how many pods that a zone's spec asks for are missing while orphans
+// with their names serve, other than the named one and those that are noted.
+func (v *view) servedByOtherOrphans(z *zone, name string) int {
+	served, noted := 0, v.notedOf(z)
+	for _, p := range z.Orphans {
+		if p.Name != name && up(p) && z.asksFor(p.Ordinal) && !slices.Contains(noted, p.Ordinal) {
+			served++
+		}
+	}
+	return served
 }
 
 func breaksExactGrant(_ *view, a *allowed) string {

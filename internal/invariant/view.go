@@ -57,9 +57,11 @@ func podsNamed(s *plan.Snapshot, noted []plan.Intent) map[string]plan.Pod {
 	}
 	for i := range s.Zones {
 		find(s.Zones[i].Pods)
+		find(s.Zones[i].Orphans)
 	}
 	for i := range s.Left {
 		find(s.Left[i].Pods)
+		find(s.Left[i].Orphans)
 	}
 	find(s.Strays)
 	return found
@@ -147,9 +149,12 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 
 // mayComeBackNotWhole reports whether a zone that left the group could be back with pods that
 // are down. It could not if a live view shows that its last pod is gone, or that outside of
-// the group its StatefulSet has every pod that it asks for.
+// the group its StatefulSet has every pod that it asks for. One that no budget covers any more is
+// guarded by what is noted of it alone.
 func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
 	switch {
+	case left.Uncovered:
+		return false
 	case !v.Live:
 		return true
 	case left.Exists:

@@ -46,7 +46,7 @@ func mask(s plan.Snapshot) plan.Snapshot {
 		masked.Zones = append(masked.Zones, m.zoneOf(z, s.Budgets))
 	}
 	for _, z := range s.Left {
-		masked.Left = append(masked.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned})
+		masked.Left = append(masked.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
 	}
 	for _, p := range s.Strays {
 		masked.Strays = append(masked.Strays, m.podOf(p, s.Budgets))
@@ -111,6 +111,7 @@ func (m masking) hold(h plan.Hold) plan.Hold {
 		Exists: h.Exists, UID: m.some(h.UID), Version: h.Version, Own: h.Own, Holder: m.holder(h.Holder), Since: h.Since,
 		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Decrease: m.decrease(h.Decrease),
 		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unrenewed: h.Unrenewed, Unreadable: wrong(h.Unreadable),
+		Unlabelled: h.Unlabelled,
 	}
 	for _, i := range h.Intents {
 		masked.Intents = append(masked.Intents, plan.Intent{
@@ -181,6 +182,9 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 		Delay:     plan.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
 		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
 		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup),
+	}
+	for _, p := range z.Orphans {
+		masked.Orphans = append(masked.Orphans, m.podOf(p, budgets))
 	}
 	for _, p := range z.Pods {
 		masked.Pods = append(masked.Pods, m.podOf(p, budgets))

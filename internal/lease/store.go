@@ -151,7 +151,27 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 // of class Moved means that somebody else wrote in between. After an error the
 // record is read anew, if it can be.
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
-	lease, err := s.put(ctx, key, record)
+	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
+		return encode(current, key, record, s.actor)
+	})
+}
+
+// Label adds the label by which the Store watches Leases to the very Lease that a record was
+// read from, and changes nothing else. Errors are those of Write.
+func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Hold) error {
+	if record.UID == "" {
+		return nil
+	}
+	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
+		next := current.DeepCopy()
+		next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+		return next
+	})
+}
+
+// replace stores what a Lease becomes in place of the very one that a record was read from.
+func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
+	lease, err := s.put(ctx, key, record, become)
 	if err == nil {
 		s.remember(key, reply{lease, versionOf(lease), record.Own})
 		return nil
@@ -162,16 +182,16 @@ func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 	return fmt.Errorf("write hold of %s: %w", key, classify(err))
 }
 
-func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold) (*coordinationv1.Lease, error) {
+func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := s.client.CoordinationV1().Leases(key.Namespace)
 	if record.UID == "" {
-		return leases.Create(ctx, encode(nil, key, record, s.actor), metav1.CreateOptions{})
+		return leases.Create(ctx, become(nil), metav1.CreateOptions{})
 	}
 	current := s.newest(key).lease
 	if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {
 		return nil, errMoved
 	}
-	return leases.Update(ctx, encode(current, key, record, s.actor), metav1.UpdateOptions{})
+	return leases.Update(ctx, become(current), metav1.UpdateOptions{})
 }
 
 // errMoved says that the record a decision was made on is known to be replaced.
@@ -248,25 +268,28 @@ func rank(key plan.Key) int {
 	return 1
 }
 
-// Remembers reports whether the hold of any group remembers a zone of that name, by what the API
-// server shows. A hold that cannot be read may remember any, and one without its label counts.
-func (s *Store) Remembers(ctx context.Context, namespace, zone string) (bool, error) {
+// LiveRemembering returns the groups of a namespace whose hold remembers a zone of that name, by
+// what the API server shows. A hold that cannot be read may remember any, and one without its
+// label counts.
+func (s *Store) LiveRemembering(ctx context.Context, namespace, zone string) ([]plan.Key, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return false, fmt.Errorf("list Leases of %s: %w", namespace, err)
+		return nil, fmt.Errorf("list Leases of %s: %w", namespace, err)
 	}
+	var keys []plan.Key
 	for i := range leases.Items {
-		if _, ofGroup := KeyOf(&leases.Items[i]); !ofGroup {
+		key, ofGroup := KeyOf(&leases.Items[i])
+		if !ofGroup {
 			continue
 		}
 		zones, err := membersOf(&leases.Items[i])
 		if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone }) {
-			return true, nil
+			keys = append(keys, key)
 		}
 	}
-	return false, nil
+	return keys, nil
 }
 
 func (s *Store) having(index, value string) []plan.Key {
@@ -359,6 +382,7 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
 		Transitions: int(deref(lease.Spec.LeaseTransitions)),
 		Trace:       lease.Annotations[contract.TraceAnnotation],
+		Unlabelled:  !watched(lease),
 	}
 	if lease.Spec.RenewTime != nil {
 		h.Renewed = lease.Spec.RenewTime.Time

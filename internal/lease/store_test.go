@@ -293,6 +293,38 @@ func TestEveryWriteNamesTheLeaseThatItReplaces(t *testing.T) {
 	}
 }
 
+func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
+	r := newRoom(t)
+	r.write(held("rollout/zone-a", "zone-a-0"))
+	was := r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		delete(l.Labels, contract.HoldLabel)
+		l.Annotations[contract.IntentsAnnotation] = "damaged"
+		return true
+	})
+	found := r.read()
+	if !found.Unlabelled || found.Unreadable == "" {
+		t.Fatalf("read %+v, want a record without its label that cannot be read", found)
+	}
+	if err := r.Label(t.Context(), store, found); err != nil {
+		t.Fatal(err)
+	}
+	if shown := r.Cached(store); !shown.Exists || shown.Unlabelled {
+		t.Errorf("the Store shows %+v, want the Lease with its label", shown)
+	}
+	is := r.server.stored(stored)
+	if is.Labels[contract.HoldLabel] != contract.HoldLabelGroup {
+		t.Errorf("labels %v", is.Labels)
+	}
+	is.Labels, is.ResourceVersion = was.Labels, was.ResourceVersion
+	if diff := cmp.Diff(was, is); diff != "" {
+		t.Errorf("beside the label there changed (-was +is):\n%s", diff)
+	}
+	r.elsewhere("rollout/zone-b")
+	if err := r.Label(t.Context(), store, found); reason.ClassOf(err) != reason.Moved {
+		t.Errorf("a Lease that somebody else has written since: got %v, want an error of class Moved", err)
+	}
+}
+
 // Somebody may have set the count by hand.
 func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
 	r := newRoom(t)

@@ -24,7 +24,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten although it is back",
-		Edits: []Edit{{leftZones, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
+		Edits: []Edit{{observeLeft, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
 		Test:  "internal/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
 	},
 	{
@@ -44,7 +44,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten on caches",
-		Edits: []Edit{{holdDecision, "if len(step.Gone) > 0 || !s.Hold.Exists {", "if len(step.Gone) > 99 || !s.Hold.Exists {"}, {left, "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Edits: []Edit{{holdDecision, "if len(step.Gone) > 0 || !s.Hold.Exists {", "if len(step.Gone) > 99 || !s.Hold.Exists {"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 	{

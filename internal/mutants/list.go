@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, takedowns, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away,
+		budgets, replacements, takedowns, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away, orphans,
 	)
 }
 
@@ -30,7 +30,6 @@ const (
 	invariantNotes = "internal/invariant/intent.go"
 	leaseRestored  = "internal/lease/restored.go"
 	leaseMemory    = "internal/lease/memory.go"
-	leftZones      = "internal/observe/left.go"
 	liveRead       = "internal/observe/look.go"
 	store          = "internal/lease/store.go"
 

@@ -44,7 +44,7 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "Lease written without its version",
-		Edits: []Edit{{store, "\treturn leases.Update(ctx, encode(current, key, record, s.actor), metav1.UpdateOptions{})", "\tnext := encode(current, key, record, s.actor)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
+		Edits: []Edit{{store, "\treturn leases.Update(ctx, become(current), metav1.UpdateOptions{})", "\tnext := become(current)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
 		Test:  "internal/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},

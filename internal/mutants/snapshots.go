@@ -12,12 +12,12 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "live read that does not look for orphans",
-		Edits: []Edit{{leftZones, "|| !z.Exists && made {", "|| false && made {"}},
+		Edits: []Edit{{observeLeft, "|| !z.Exists && made {", "|| false && made {"}},
 		Test:  seen, Rule: "zone that left (-stored +seen)",
 	},
 	{
 		Name:  "caches that do not show orphans",
-		Edits: []Edit{{leftZones, "append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)", "lookup[*podRecord](o.pods, byOwner, m.UID)"}},
+		Edits: []Edit{{observeLeft, "append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)", "lookup[*podRecord](o.pods, byOwner, m.UID)"}},
 		Test:  seen, Rule: "zones that left, from caches (-stored +seen)",
 	},
 	{
@@ -37,7 +37,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "pods of a zone that left which say nothing of how new they are",
-		Edits: []Edit{{leftZones, "at = versionOf(page)", "at = 0"}},
+		Edits: []Edit{{observeLeft, "at = versionOf(page)", "at = 0"}},
 		Test:  "internal/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
 	},
 	{

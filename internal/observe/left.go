@@ -31,19 +31,54 @@ func absentMembers(s *plan.Snapshot) []plan.Member {
 func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 	var left []plan.LeftZone
 	for _, m := range absentMembers(s) {
-		z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
-		orphans := lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)
-		z.Orphaned = len(orphans) > 0
-		if set, exists := o.zone(key.Namespace, m.Zone); exists {
-			z.Zone, z.Exists = o.withPods(set.zone), true
-		} else {
-			for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
-				z.Pods = append(z.Pods, p.record.pod)
-			}
-		}
-		left = append(left, z)
+		left = append(left, o.cachedMember(key, m))
 	}
 	return left
+}
+
+// cachedMember returns a zone that a hold remembers and that its group does not have.
+func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
+	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+	orphans := lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)
+	z.Orphaned = len(orphans) > 0
+	set, exists := o.zone(key.Namespace, m.Zone)
+	if exists {
+		z.Zone, z.Exists = o.withPods(key.Namespace, set.zone), true
+	} else {
+		for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
+			z.Pods = append(z.Pods, p.record.pod)
+		}
+	}
+	z.Uncovered = o.uncovered(key, set, z.Pods)
+	return z
+}
+
+// uncovered reports whether the Lease of a budget remembers a zone that the budget covers no more:
+// it is gone, or selects neither the StatefulSet, if there is one, nor any of the pods. That
+// cannot be said while budgets are not known.
+func (o *Observer) uncovered(key plan.Key, set *zoneRecord, pods []plan.Pod) bool {
+	if !key.Covered || !o.BudgetsKnown() {
+		return false
+	}
+	budget, exists := o.budget(key)
+	switch {
+	case !exists:
+		return true
+	case set != nil && concernOf(set.labels, set.podLabels)(budget):
+		return false
+	}
+	return !slices.ContainsFunc(pods, func(p plan.Pod) bool { return len(plan.Covering([]plan.DisruptionBudget{budget}, p)) > 0 })
+}
+
+// guarding returns the groups of a namespace whose hold guards a zone of that name which they do
+// not have, as far as the caches show. Those that have zones of their own come first.
+func (o *Observer) guarding(namespace, zone string) []plan.Key {
+	return slices.DeleteFunc(o.holds.Remembering(namespace, zone), func(key plan.Key) bool { return o.letGo(key, zone) })
+}
+
+// letGo reports whether a hold that remembers a zone guards it no more.
+func (o *Observer) letGo(key plan.Key, zone string) bool {
+	return key.Covered && o.cachedMember(key, plan.Member{Zone: zone}).Uncovered
 }
 
 // isBack reports whether a StatefulSet is one of a group that remembers it. Those that a
@@ -72,19 +107,24 @@ func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 // or gone: pods that were listed before may have been created since.
 func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+	var record *zoneRecord
 	switch set, err := o.readSet(ctx, key.Namespace, m.Zone); {
 	case err != nil:
 		return z, err
 	case set != nil && o.isBack(key, set):
 		return z, errZoneIsBack
 	case set != nil:
-		z.Zone, z.Exists = zoneOf(set), true
+		z.Zone, z.Exists, record = zoneOf(set), true, recordOf(set)
+		if z.Orphans, err = o.liveOrphans(ctx, key.Namespace, &z.Zone); err != nil {
+			return z, err
+		}
 	}
 	var err error
 	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
 	}
 	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
+	z.Uncovered = o.uncovered(key, record, z.Pods)
 	return z, nil
 }
 

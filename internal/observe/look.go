@@ -102,6 +102,9 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
 	for i := range sets.Items {
 		z := o.mirror(key, zoneOf(&sets.Items[i]))
+		if z.Orphans, err = o.liveOrphans(ctx, key.Namespace, &z); err != nil {
+			return plan.Snapshot{}, err
+		}
 		seen := pods[selectorOf(&sets.Items[i])]
 		z.Pods, z.PodsAt = seen.of[z.UID], seen.at
 		if i == 0 || seen.at < s.PodsAt {

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,10 +83,12 @@ type Pod struct {
 }
 
 // Remembered reports whether the hold of a group remembers the StatefulSet that made a pod, by
-// what the API server shows. One that cannot be read may remember any.
+// what the API server shows. One that cannot be read may remember any. That of a budget counts
+// while the budget covers it.
 func (o *Observer) Remembered(ctx context.Context, namespace, pod string) (bool, error) {
 	set, _, _ := plan.ParentOf(pod)
-	return o.holds.Remembers(ctx, namespace, set)
+	keys, err := o.holds.LiveRemembering(ctx, namespace, set)
+	return slices.ContainsFunc(keys, func(key plan.Key) bool { return !o.letGo(key, set) }), err
 }
 
 // Pod returns a pod from the cache. It makes no request.
@@ -108,8 +111,9 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 }
 
 // placeOrphan finds out under which hold a pod without a controller is evicted: that of the
-// group which remembers the StatefulSet that made it. If there is such a StatefulSet, it is
-// about to adopt the pod, and nobody can tell before.
+// group which remembers the StatefulSet that made it. If there is a StatefulSet of that name in a
+// group, it is about to adopt the pod, and nobody can tell before. If it does not adopt the pod,
+// because its selector is another one, the hold is that of its group.
 func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	r, is := kept.(*podRecord)
 	if !is {
@@ -118,10 +122,12 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	namespace, name := r.home()
 	parent, _, _ := plan.ParentOf(name)
 	if set, exists := o.zone(namespace, parent); exists && set.grouped {
-		pod.Unplaced = true
+		if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {
+			pod.Held, pod.Key = true, set.key()
+		}
 		return pod
 	}
-	if keys := o.holds.Remembering(namespace, parent); len(keys) > 0 {
+	if keys := o.guarding(namespace, parent); len(keys) > 0 {
 		pod.Held, pod.Key = true, keys[0]
 	}
 	pod.Unclaimed = !pod.Held
@@ -154,7 +160,7 @@ func (o *Observer) place(kept keptPod) Pod {
 			pod.Held, pod.Key = true, set.key()
 			continue
 		}
-		if keys := o.holds.Remembering(set.namespace, set.zone.Name); len(keys) > 0 {
+		if keys := o.guarding(set.namespace, set.zone.Name); len(keys) > 0 {
 			pod.Held, pod.Key = true, keys[0]
 			continue
 		}

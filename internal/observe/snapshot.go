@@ -22,7 +22,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	records := o.zonesOf(key)
 	s.Zones = slices.Grow(s.Zones, len(records)) // what is reported last is kept
 	for _, r := range records {
-		z := o.withPods(o.mirror(key, r.zone))
+		z := o.withPods(key.Namespace, o.mirror(key, r.zone))
 		z.Elsewhere = key.Covered && r.grouped
 		s.Zones = append(s.Zones, z)
 	}
@@ -58,7 +58,8 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 	return version(informer.GetStore().LastStoreSyncResourceVersion())
 }
 
-func (o *Observer) withPods(z plan.Zone) plan.Zone {
+func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
+	z.Orphans = o.cachedOrphans(namespace, &z)
 	places := inPodOrder(lookup[*podRecord](o.pods, byOwner, z.UID))
 	z.Pods = slices.Grow(z.Pods, len(places)) // the same
 	for _, p := range places {

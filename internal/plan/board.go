@@ -139,7 +139,8 @@ func (b *board) survey(zone *Zone) *standing {
 	}
 	if z.missing = max(0, zone.Replicas-present); z.missing > 0 {
 		z.down += z.missing
-		z.blame(Refusal{Code: reason.PodMissing, Pod: PodName(zone.Name, firstGap)})
+		name := PodName(zone.Name, firstGap)
+		z.blame(Refusal{Code: reason.PodMissing, Pod: name, Detail: zone.inTheWay(name)})
 	}
 	z.surplusDown += len(b.absentSurplus(zone))
 	z.notWholeBecause = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))

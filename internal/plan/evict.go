@@ -40,6 +40,7 @@ type eviction struct {
 	limit       int // pods that may be down
 	intent      Intent
 	hasIntent   bool
+	orphan      bool            // the StatefulSet does not own the pod
 	alreadyDown bool            // among those that are down already
 	elsewhere   *partitionTally // what is down of the partition in other zones; nil: to be counted
 }
@@ -76,6 +77,9 @@ func forEviction(object guard[disruption]) guard[eviction] {
 	return func(b *board, e eviction) Refusal {
 		z := *e.zone
 		z.budget = e.limit
+		if e.orphan {
+			z.down -= b.standIns(z.Zone) // what is missing for their sake is not down before they are
+		}
 		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}})
 	}
 }
@@ -136,7 +140,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	switch {
-	case !exists || pod.UID != r.UID:
+	case !exists || pod.UID != r.UID || z.Uncovered:
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
 	case pod.Up():
 		return EvictionAnswer{Zone: z.Name, Because: b.away(z)}
@@ -155,7 +159,7 @@ func (p Pod) mayServe() Version {
 
 func (b *board) evictee(name string) (*standing, Pod, bool) {
 	for _, z := range b.standings {
-		if pod, exists := z.pod(name); exists {
+		if pod, exists := z.podOrOrphan(name); exists {
 			return z, pod, true
 		}
 	}
@@ -176,7 +180,11 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 		e.partition, _ = e.budget.PartitionOf(pod.Name)
 	}
 	e.intent, e.hasIntent = b.activeIntents[pod.Name]
-	e.alreadyDown = b.isDown(z, pod)
+	if _, e.orphan = z.orphan(pod.Name); e.orphan {
+		e.alreadyDown = e.hasIntent
+	} else {
+		e.alreadyDown = b.isDown(z, pod)
+	}
 	return e
 }
 

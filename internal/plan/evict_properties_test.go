@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,7 @@ func TestEvictionsAreSafeInOddSnapshots(t *testing.T) {
 func mustEvictSafely(t *rapid.T, s plan.Snapshot) {
 	show(t, s)
 	for _, z := range s.Zones {
-		for _, pod := range z.Pods {
+		for _, pod := range slices.Concat(z.Pods, z.Orphans) {
 			ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 			permit, decision := mayGo(t, s, ask)
 			if decision.Need == hold.Look {

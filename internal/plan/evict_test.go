@@ -165,6 +165,53 @@ func TestEvict(t *testing.T) {
 		"and no longer after it": {
 			"live\nhold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
 		},
+		"an orphan that its zone does not ask for is evicted like a pod beyond the spec": {
+			"zone-a rev=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"within the budget of its zone": {
+			"zone-a rev=1 start=10\n zone-a-10 starting@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"PodStarting zone-a-10 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"while the others are whole": {
+			"zone-a rev=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n",
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
+		},
+		"an orphan that is down may go": {
+			"zone-a rev=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 starting@1\nzone-b rev=1\n zone-b-0 starting@1\n", "yes, at version 10",
+		},
+		"an orphan that has the name of a missing pod makes room for it": {
+			"zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"one after the other": {
+			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"PodMissing zone-a-0 (an orphan has its name, 1 of at most 1 down); 2 pods unknown in zone-a",
+		},
+		"and not before its replacement serves": {
+			"zone-a rev=1 replicas=2\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
+		},
+		"nor while another pod is down, however young the orphan is": {
+			"zone-a rev=1 replicas=2 minReady=2h\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1 for=3h\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
+		},
+		"a pod of another zone stays while orphans have the names of missing pods": {
+			"zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
+		"an orphan of a StatefulSet that left the group stays while it serves": {
+			"relabelled zone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet is no longer in the group)",
+		},
+		"a zone that no budget covers any more keeps nobody back": {
+			"relabelled zone-b uncovered rev=1\n zone-b-0 starting@1\nzone-a rev=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"what was evicted in a zone that no budget covers any more is respected": {
+			"hold eviction/zone-b\n noted zone-b-0 granted\nrelabelled zone-b uncovered rev=1\n zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
+			"GroupHeld zone-b-0 (by a zone that left the group)",
+		},
+		"a pod of a zone that no budget covers any more is another budget's": {
+			"relabelled zone-a uncovered rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "CacheBehind zone-a-0",
+		},
 		"a pod of a zone that left the group stays while it serves": {
 			"orphaned zone-a\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet was deleted without its pods)",
 		},

@@ -223,7 +223,9 @@ func needsPerson(r Refusal) bool {
 func (b *board) waitForLeft() []Action {
 	var waits []Action
 	for _, z := range b.unsettled() {
-		waits = append(waits, Wait{Zone: z.Name, Because: b.away(z)})
+		if !z.Uncovered { // what is noted of one is among the waits for the hold
+			waits = append(waits, Wait{Zone: z.Name, Because: b.away(z)})
+		}
 	}
 	return waits
 }

@@ -31,6 +31,7 @@ type Hold struct {
 	Rollouts    Rollouts             // for people; to be read only, since snapshots share it
 	Unrenewed   time.Duration        // for how long this process has seen no renewal, where the holder is Newer
 	Unreadable  string               // why the intents could not be read; such a hold is respected
+	Unlabelled  bool                 // the Lease lost the label by which lockstep watches Leases
 }
 
 // Expired reports whether nobody renewed the hold in time. That alone never

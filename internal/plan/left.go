@@ -19,9 +19,10 @@ const MostMembers = 100
 // StatefulSet was deleted without its pods, is in another group or in none, or is ignored;
 // it may come back any moment.
 type LeftZone struct {
-	Zone          // as its StatefulSet is now; where there is none, its name and pods alone
-	Exists   bool // there is a StatefulSet of that name outside of the group
-	Orphaned bool // some of its pods have no controller
+	Zone           // as its StatefulSet is now; where there is none, its name and pods alone
+	Exists    bool // there is a StatefulSet of that name outside of the group
+	Orphaned  bool // some of its pods have no controller
+	Uncovered bool // a budget had it that is gone, or selects neither its StatefulSet nor any of its pods now
 }
 
 // wants reports whether a pod will be made anew, now or when the StatefulSet is back. If no pod of
@@ -43,9 +44,13 @@ func (s *Snapshot) leftZone(name string) *LeftZone {
 }
 
 // settled reports whether a zone that left matters no more: none of its pods exists, or its
-// StatefulSet outside of the group has all that it asks for.
+// StatefulSet outside of the group has all that it asks for. If no budget covers it any more, it
+// matters while one of its pods is noted.
 func (b *board) settled(z *LeftZone) bool {
-	if !z.Exists {
+	switch {
+	case z.Uncovered:
+		return b.leftover(&z.Zone).None()
+	case !z.Exists:
 		return len(z.Pods) == 0
 	}
 	return b.survey(&z.Zone).whole()
@@ -53,11 +58,11 @@ func (b *board) settled(z *LeftZone) bool {
 
 // unsettled returns the zones that left the group and are not whole: no pod of another zone
 // may be deleted or evicted. A cache may be older than the pods of such a zone, so only a
-// live read shows that one is settled.
+// live read shows that one is settled, unless no budget covers it any more.
 func (b *board) unsettled() []*LeftZone {
 	var zones []*LeftZone
 	for i := range b.Left {
-		if z := &b.Left[i]; !b.Live || !b.settled(z) {
+		if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {
 			zones = append(zones, z)
 		}
 	}
@@ -74,6 +79,9 @@ func (b *board) leftZone() Refusal {
 
 // away says which zone left the group, and what became of it.
 func (b *board) away(z *LeftZone) Refusal {
+	if z.Uncovered {
+		return b.leftover(&z.Zone)
+	}
 	r := Refusal{Code: reason.ZoneLeftGroup, Zone: z.Name, Detail: "its StatefulSet was deleted without its pods"}
 	if len(z.Pods) > 0 {
 		r.Pod = z.Pods[0].Name
@@ -185,7 +193,7 @@ func (b *board) member(zone string) *Member {
 // leftPod returns a pod of a zone that left the group.
 func (b *board) leftPod(name string) (*LeftZone, Pod, bool) {
 	for i := range b.Left {
-		if pod, exists := b.Left[i].pod(name); exists {
+		if pod, exists := b.Left[i].podOrOrphan(name); exists {
 			return &b.Left[i], pod, true
 		}
 	}

@@ -120,9 +120,10 @@ type Zone struct {
 
 	// Its pods.
 
-	Pods   []Pod           // owned by the StatefulSet, by ascending ordinal
-	Told   map[string]Told // what they were told last, by UID; nil without a delay, unless the hold notes some of them
-	PodsAt Version         // of the live read of its pods, where that is later than the snapshot's
+	Pods    []Pod           // owned by the StatefulSet, by ascending ordinal
+	Orphans []Pod           // of a former StatefulSet of that name, which this one does not adopt: its selector does not match them
+	Told    map[string]Told // what they were told last, by UID; nil without a delay, unless the hold notes some of them
+	PodsAt  Version         // of the live read of its pods, where that is later than the snapshot's
 }
 
 // Pod is one pod of a zone.
@@ -232,12 +233,12 @@ func (s *Snapshot) Zone(name string) (Zone, bool) {
 // Pod returns the pod of that name, in whichever zone or outside all of them.
 func (s *Snapshot) Pod(name string) (Pod, bool) {
 	for i := range s.Zones {
-		if p, ok := s.Zones[i].pod(name); ok {
+		if p, ok := s.Zones[i].podOrOrphan(name); ok {
 			return p, true
 		}
 	}
 	for i := range s.Left {
-		if p, ok := s.Left[i].pod(name); ok {
+		if p, ok := s.Left[i].podOrOrphan(name); ok {
 			return p, true
 		}
 	}

@@ -29,7 +29,7 @@ var catalogue = []Entry{
 	{HoldRestored, 24, Deed, "the group's hold notes a version that the API server has not reached: its Lease, or etcd, was restored from a backup; what was noted before that is dropped", "Usually nothing. See docs/runbooks/LockstepRestored.md."},
 	{ZoneJoined, 29, Deed, "a StatefulSet joined the group, and the group's Lease remembers it", "Nothing."},
 
-	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: kubectl lockstep why says what the StatefulSet controller was answered; look for a quota, an admission webhook or a volume that keeps it from creating the pod."},
+	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts: kubectl lockstep why says what the StatefulSet controller was answered; look for a quota, an admission webhook or a volume that keeps it from creating the pod. If an orphan has its name, evict the orphan."},
 	{PodStarting, 102, Wait, "a pod exists and is not Ready yet", "If it lasts: kubectl lockstep why says what Kubernetes knows of the pod; look at its Events and logs."},
 	{PodFailing, 103, Wait, "a container of the pod cannot run (crash loop, image pull, configuration)", "Look at the pod; kubectl lockstep why says how its container ended. A corrected template replaces it at once, without waiting for it."},
 	{PodLeaving, 104, Wait, "a pod is terminating", "If it lasts: kubectl lockstep why names the finalizer, or the node that does not answer and the way out."},

@@ -281,8 +281,8 @@ func (r *round) writeHold(done func(error)) {
 		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
 		r.removeLease(r.g, r.seen.Hold, then)
-	case hold.Carry, hold.Look:
-		done(nil)
+	case hold.Carry, hold.Look, hold.Label:
+		done(nil) // every Lease has its label here
 	}
 }
 

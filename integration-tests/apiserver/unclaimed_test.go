@@ -1,0 +1,68 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// serve waits until pods are up.
+func (s *scene) serve(pods ...string) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%q serve", pods), func(now present) error {
+		for _, name := range pods {
+			if p := now.pods[name]; p == nil || !judge.PodOf(p).Up() {
+				return fmt.Errorf("%s does not", name)
+			}
+		}
+		return nil
+	})
+}
+
+// madeAnew deletes the StatefulSet of a zone without its pods, and makes another one of its name.
+func (s *scene) madeAnew(z *appsv1.StatefulSet) {
+	s.t.Helper()
+	s.orphans(z.Name)
+	if _, err := s.world.admin.AppsV1().StatefulSets(s.name).Create(s.t.Context(), z, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// otherLabels give the pods of a zone other labels than those that they are made with.
+func otherLabels() option { return podLabels(map[string]string{"zone": "another"}) }
+
+func TestOrphansThatTheirStatefulSetDoesNotAskForAreEvicted(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.madeAnew(zone("zone-a", 2, otherLabels(), ordinalsFrom(10)))
+	e.serve("zone-a-0", "zone-a-1", "zone-a-10", "zone-a-11")
+	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
+		e.eventually(pod+" is evicted", func(present) error { return e.evict(pod) })
+	}
+	e.mayEvict("zone-b-0")
+	e.changeAll(version(2))
+	e.settled()
+}
+
+func TestOrphansInTheWayOfTheirStatefulSetAreEvictedOneByOne(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.madeAnew(zone("zone-a", 2, otherLabels(), gated()))
+	e.never("the eviction of zone-b-0 while zone-a has no pods", aWhile, func() error { return e.evict("zone-b-0") })
+	first, second := e.pod("zone-a-0"), e.pod("zone-a-1")
+	e.eventually("zone-a-0 is evicted", func(present) error { return e.evict("zone-a-0") })
+	e.isBroken("zone-a-0")
+	e.never("the eviction of zone-a-1 while zone-a-0 is down", aWhile, func() error { return e.evict("zone-a-1") })
+	e.refused(e.evict("zone-a-1"), "zone-a-0")
+	e.refused(e.evict("zone-b-0"), "zone-a")
+	e.opens(first)
+	e.eventually("zone-a-1 is evicted", func(present) error { return e.evict("zone-a-1") })
+	e.opens(second)
+	e.mayEvict("zone-b-0")
+	e.settled()
+}

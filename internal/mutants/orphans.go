@@ -1,0 +1,66 @@
+package mutants
+
+// orphans are about pods that no StatefulSet adopts, Leases without their label, and what the
+// Lease of a budget remembers.
+var orphans = []Mutant{
+	{
+		Name:  "Lease that lost its label and does not get it back while its group rests",
+		Edits: []Edit{{holdDecision, "if d.Need == Carry && s.Live && s.Hold.Unlabelled {", "if d.Need == Carry && s.Live && s.Hold.Unlabelled && false {"}},
+		Test:  "internal/hold TestCover/a Lease that lost its label gets it back at rest", Rule: `got "as it is", want "label"`,
+	},
+	{
+		Name:  "label that is not written",
+		Edits: []Edit{{actHold, "return e.Holds.Label(ctx, s.Key, s.Hold)", "return nil"}},
+		Test:  "internal/act TestALabelIsAWriteOfTheLease", Rule: "PUT leases/lockstep-group-store",
+	},
+	{
+		Name:  "Lease without its label that reads like any other",
+		Edits: []Edit{{store, "Unlabelled:  !watched(lease),", "Unlabelled:  false,"}},
+		Test:  "internal/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
+	},
+	{
+		Name:  "budget that is gone and guards what its Lease remembers",
+		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",
+	},
+	{
+		Name:  "budgets that cannot be read and count as gone",
+		Edits: []Edit{{observeLeft, "if !key.Covered || !o.BudgetsKnown() {", "if !key.Covered {"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/budgets cannot be read", Rule: "want zone-a, uncovered: false",
+	},
+	{
+		Name:  "zone of a former budget that is forgotten beside the note of its pod",
+		Edits: []Edit{{left, "return b.leftover(&z.Zone).None()", "return true"}},
+		Test:  scenarios + "the-note-of-a-pod-that-no-budget-covers-any-more-stays", Rule: "forget zone-a",
+	},
+	{
+		Name:  "orphan in the way of a pod that costs its zone twice",
+		Edits: []Edit{{evict, "z.down -= b.standIns(z.Zone)", "z.down -= 0"}},
+		Test:  "internal/plan TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphans in the way of pods that all go at once",
+		Edits: []Edit{{"internal/plan/orphans.go", "z.Owns(pod.Ordinal) && !noted {", "z.Owns(pod.Ordinal) && (noted || !noted) {"}},
+		Test:  "internal/plan TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "young orphan that counts as down before it goes",
+		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent", "e.alreadyDown = b.isDown(z, pod)"}},
+		Test:  "internal/plan TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphan that no StatefulSet adopts and that is waited for",
+		Edits: []Edit{{"internal/observe/lookup.go", "if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {", "if pod.Unplaced = true; !pod.Unplaced {"}},
+		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects other pods", Rule: "the orphan is",
+	},
+	{
+		Name:  "orphan that is about to be adopted and counts beside its zone",
+		Edits: []Edit{{"internal/observe/orphans.go", "if !adopts(z, p.record.pod) {", "if true {"}},
+		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
+	},
+	{
+		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
+		Edits: []Edit{{"internal/observe/lookup.go", "func(key plan.Key) bool { return !o.letGo(key, set) }", "func(plan.Key) bool { return true }"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "the pod is remembered: true",
+	},
+}

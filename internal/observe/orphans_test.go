@@ -1,0 +1,82 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// selectsOthers gives a StatefulSet a selector that matches no pod of newPod.
+func selectsOthers(s *appsv1.StatefulSet) {
+	s.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"set": "other"}}
+}
+
+func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		set     *appsv1.StatefulSet
+		orphans []string
+		place   Pod
+	}{
+		"it selects other pods":            {newSet("zone-a", selectsOthers), []string{"zone-a-0"}, Pod{Held: true, Key: store}},
+		"it selects them and adopts them":  {newSet("zone-a"), nil, Pod{Unplaced: true}},
+		"it selects other pods, elsewhere": {newSet("zone-a", selectsOthers, inGroup("other")), nil, Pod{Held: true, Key: plan.Key{Namespace: "team", Group: "other"}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			orphan, owned := orphan(0), newPod("zone-a", 1, made)
+			o := newObserver(t, newLibrary(tc.set, orphan, owned).client(t))
+			show(o, tc.set)
+			show(o, orphan)
+			show(o, owned)
+			live, err := o.Live(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from, s := range map[string]plan.Snapshot{"caches": o.Cached(store), "the API server": live} {
+				var orphans []string
+				for _, z := range s.Zones {
+					for _, p := range z.Orphans {
+						orphans = append(orphans, p.Name)
+					}
+				}
+				if diff := cmp.Diff(tc.orphans, orphans); diff != "" {
+					t.Errorf("%s show as orphans (-want +got):\n%s", from, diff)
+				}
+			}
+			got, _ := o.Pod("team", "zone-a-0")
+			if got.Held != tc.place.Held || got.Unplaced != tc.place.Unplaced || got.Key != tc.place.Key {
+				t.Errorf("the orphan is %+v, want %+v", got, tc.place)
+			}
+		})
+	}
+}
+
+// The caches may still show an orphan that has gone, or that something else controls by now.
+func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
+	controlled := orphan(1)
+	controlled.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "other", UID: "u", Controller: new(true)}}
+	set := newSet("zone-a", selectsOthers)
+	o := newObserver(t, newLibrary(set, controlled).client(t))
+	for _, object := range []any{set, orphan(0), orphan(1)} {
+		show(o, object)
+	}
+	live, err := o.Live(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := live.Zones[0].Orphans; len(found) > 0 {
+		t.Errorf("the read shows %d orphans", len(found))
+	}
+}
+
+func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
+	cached, live := both(t, store, newSet("zone-a", ungrouped, selectsOthers), orphan(0), remembering())
+	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+		if len(s.Left) != 1 || len(s.Left[0].Orphans) != 1 || len(s.Left[0].Pods) > 0 {
+			t.Errorf("%s show %d zones that left, want one with an orphan", from, len(s.Left))
+		}
+	}
+}
