@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -21,21 +22,22 @@ func holdOf(group, zones string) coordinationv1.Lease {
 	}}
 }
 
-func TestWhetherAnyHoldRemembersAZone(t *testing.T) {
+func TestWhichHoldsRememberAZone(t *testing.T) {
 	zone := func(name string) string { return hold.FormatMembers([]plan.Member{{Zone: name, UID: "u"}}) }
 	renamed := holdOf("store", zone("zone-a"))
 	renamed.Name = "kube-scheduler"
 	for sentence, tc := range map[string]struct {
 		leases []coordinationv1.Lease
-		want   bool
+		want   []string
 	}{
-		"there is no Lease":                        {nil, false},
-		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, true},
-		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, true},
-		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, false},
-		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, true},
-		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, false},
-		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, true},
+		"there is no Lease":                        {nil, nil},
+		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, nil},
+		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"store"}},
+		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, nil},
+		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"two groups remember it":                   {[]coordinationv1.Lease{holdOf("cache", zone("zone-a")), holdOf("store", zone("zone-a"))}, []string{"cache", "store"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -47,9 +49,13 @@ func TestWhetherAnyHoldRemembersAZone(t *testing.T) {
 				}
 				return apitest.Answer(http.StatusOK, list)
 			})
-			got, err := r.Remembers(t.Context(), "team", "zone-a")
-			if got != tc.want || err != nil {
-				t.Errorf("got %t, %v, want %t", got, err, tc.want)
+			keys, err := r.LiveRemembering(t.Context(), "team", "zone-a")
+			var got []string
+			for _, key := range keys {
+				got = append(got, key.Group)
+			}
+			if !slices.Equal(got, tc.want) || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, tc.want)
 			}
 		})
 	}
@@ -60,7 +66,7 @@ func TestLeasesThatAreNotShownRememberNobodyKnowsWhat(t *testing.T) {
 	r.server.meddle(func(*http.Request) *http.Response {
 		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
 	})
-	if _, err := r.Remembers(t.Context(), "team", "zone-a"); err == nil {
+	if _, err := r.LiveRemembering(t.Context(), "team", "zone-a"); err == nil {
 		t.Error("no error, although the Leases could not be listed")
 	}
 }
