@@ -181,8 +181,9 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 		Barred: z.Barred, Mirror: m.mirror(z.Mirror),
 		Delay:     plan.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
 		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
-		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup),
+		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup), Contest: z.Contest,
 	}
+	masked.Contest.Writer = m.some(z.Contest.Writer)
 	for _, p := range z.Orphans {
 		masked.Orphans = append(masked.Orphans, m.podOf(p, budgets))
 	}

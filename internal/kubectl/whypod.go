@@ -83,13 +83,13 @@ func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, e
 	if err != nil {
 		return plan.Snapshot{}, allowed(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
 	}
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != "StatefulSet" {
-		return plan.Snapshot{}, fmt.Errorf("pod %s/%s belongs to no StatefulSet, so lockstep has nothing to do with it", c.namespace, name)
-	}
 	seen, err := c.open(c.namespace, nil, nil)
 	if err != nil {
 		return plan.Snapshot{}, err
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "StatefulSet" {
+		return plan.Snapshot{}, c.aboutUnowned(ctx, seen, pod)
 	}
 	set, err := seen.LiveSet(ctx, c.namespace, owner.Name)
 	if err != nil {

@@ -54,7 +54,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "orphaned pods that the cache does not show",
-		Edits: []Edit{{"internal/observe/records.go", "if ordinal, ok := orphanOf(pod); ok {", "if ordinal, ok := orphanOf(pod); ok && false {"}},
+		Edits: []Edit{{"internal/observe/records.go", "if ordinal, ok := OrphanOf(pod); ok {", "if ordinal, ok := OrphanOf(pod); ok && false {"}},
 		Test:  "internal/observe TestZonesThatLeftTheGroupAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
 	},
 	{

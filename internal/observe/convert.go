@@ -214,11 +214,11 @@ func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 	return string(owner.UID), ordinal, ok
 }
 
-// PodNameLabel is on every pod of a StatefulSet, and stays when it is orphaned.
+// podNameLabel is on every pod of a StatefulSet, and stays when it is orphaned.
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
-// orphanOf returns the ordinal of a pod that a StatefulSet made and that nothing controls.
-func orphanOf(pod *corev1.Pod) (ordinal int, ok bool) {
+// OrphanOf returns the ordinal of a pod that a StatefulSet made and that nothing controls.
+func OrphanOf(pod *corev1.Pod) (ordinal int, ok bool) {
 	if pod.Labels[podNameLabel] != pod.Name || metav1.GetControllerOfNoCopy(pod) != nil {
 		return 0, false
 	}

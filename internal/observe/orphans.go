@@ -45,7 +45,7 @@ func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zo
 		if pod == nil {
 			continue
 		}
-		if ordinal, is := orphanOf(pod); is {
+		if ordinal, is := OrphanOf(pod); is {
 			orphans = append(orphans, podOf(pod, ordinal))
 		}
 	}

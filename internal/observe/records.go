@@ -199,7 +199,7 @@ func keep(pod *corev1.Pod) keptPod {
 	if owner, ordinal, ok := memberOf(pod); ok {
 		return newPodRecord(pod.Namespace, owner, podOf(pod, ordinal))
 	}
-	if ordinal, ok := orphanOf(pod); ok {
+	if ordinal, ok := OrphanOf(pod); ok {
 		return newPodRecord(pod.Namespace, "", podOf(pod, ordinal))
 	}
 	return newStranger(pod)

@@ -1,0 +1,38 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// aboutUnowned returns an error that says which group, if any, waits for a pod that no StatefulSet
+// controls, and what to do.
+func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) error {
+	if _, orphan := observe.OrphanOf(pod); !orphan {
+		return fmt.Errorf("pod %s/%s belongs to no StatefulSet, so lockstep has nothing to do with it", c.namespace, pod.Name)
+	}
+	name, _, _ := plan.ParentOf(pod.Name)
+	set, err := seen.LiveSet(ctx, c.namespace, name)
+	switch {
+	case err == nil && set.Held:
+		return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s of group %s has not adopted it; change the selector of the StatefulSet so that it matches the pod, or evict the pod, which counts as one of that zone",
+			c.namespace, pod.Name, name, set.Key.Group)
+	case err != nil && !apierrors.IsNotFound(err):
+		return allowed(err)
+	}
+	keys, err := seen.holds.LiveRemembering(ctx, c.namespace, name)
+	if err != nil {
+		return allowed(err)
+	}
+	if len(keys) == 0 {
+		return fmt.Errorf("pod %s/%s is an orphan of a StatefulSet %s that no group remembers, so lockstep has nothing to do with it", c.namespace, pod.Name, name)
+	}
+	return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s is not in group %s any more, and the group waits for it; apply the StatefulSet again, or see kubectl lockstep why group/%s",
+		c.namespace, pod.Name, name, keys[0].Group, keys[0].Group)
+}
