@@ -142,6 +142,7 @@ func (o *Operator) assemble() error {
 		Fresh: o.fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
 	o.controller = &group.Controller{
+		DryRun:       o.config.DryRun,
 		Observer:     o.observer,
 		Executor:     o.executor,
 		Reporter:     voices{o.reporter, o.showing.Load},

@@ -72,6 +72,7 @@ type Controller struct {
 	Fresh        *freshness.Log
 	Contests     *contest.Log // which the Observer shows in its snapshots
 	Log          *logrus.Logger
+	DryRun       bool // the Executor writes nothing
 
 	trouble   trouble
 	diagnoses diagnoses
@@ -110,7 +111,7 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 		}
 		t = looked
 		if !plan.Disrupts(t.steps) {
-			outcome = loop.After(hold.LookAgain) // the caches have to catch up with what was seen
+			outcome = c.caughtUp()
 		}
 	}
 	describe(ctx, t.seen, t.steps)
@@ -120,6 +121,15 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
 	c.remember(ctx, t.seen, done)
 	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
+}
+
+// caughtUp says when to look again so that the caches show what a live read has shown, and
+// what was written since. In a dry run nothing was: they may show the same for ever.
+func (c *Controller) caughtUp() loop.Outcome {
+	if c.DryRun {
+		return loop.After(hold.WaitsAgain)
+	}
+	return loop.After(hold.LookAgain)
 }
 
 // thought is a plan, with what it was made from and what the hold must say before it.

@@ -27,3 +27,26 @@ func TestATimeThatIsOverDoesNotMakeTheLoopSpin(t *testing.T) {
 		})
 	}
 }
+
+// No Lease is ever made in a dry run, so a live read shows each time what caches cannot know.
+func TestADryRunReadsAGroupWithoutALeaseOnceAMinute(t *testing.T) {
+	const unknown = "members none\n" + settled
+	for sentence, tc := range map[string]struct {
+		dryRun bool
+		want   time.Duration
+	}{
+		"a dry run":                      {true, time.Minute},
+		"the Lease is made and is shown": {false, time.Second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{cached: today(unknown), live: today("live\n" + unknown)}
+				c, _ := newController(&w)
+				c.DryRun = tc.dryRun
+				if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.After(tc.want) || w.looks != 1 {
+					t.Errorf("got %s, %v after %d live reads; want a look in %s after one", got, err, w.looks, tc.want)
+				}
+			})
+		})
+	}
+}
