@@ -281,7 +281,7 @@ func (c comparison) zoneAt(n int, at plan.Version) *zone {
 func (c comparison) zonesAt(at plan.Version) []plan.Zone {
 	var all []plan.Zone
 	for n := range c.group.zones {
-		if z := c.zoneAt(n, at); z.away == inGroup {
+		if z := c.zoneAt(n, at); z != nil && z.away == inGroup {
 			all = append(all, z.Zone)
 		}
 	}
