@@ -223,6 +223,9 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 		return c.hush(n, o.uid, err)
 	}
 	c.wrote(n, written{o.uid, version, status})
+	if o, exists := c.Book.object(n); exists {
+		c.shown(n, o) // the watch may have been faster than the answer
+	}
 	return loop.Done()
 }
 
