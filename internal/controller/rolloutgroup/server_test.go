@@ -44,12 +44,19 @@ type server struct {
 	served  bool
 	objects map[Name]*unstructured.Unstructured
 	readers map[*reader]bool
+	told    []told           // all changes of objects, for watches that begin later
 	refuses map[string]int32 // codes by HTTP method
 	writes  []string
 	reads   int
 	refused int // requests to change something
 	slow    time.Duration
 	prunes  bool // it keeps no percentage
+}
+
+// told is a change of an object as watches tell it.
+type told struct {
+	version int
+	event   metav1.WatchEvent
 }
 
 // reader is a watch of RolloutGroups, or of the CRD.
@@ -132,9 +139,14 @@ func (s *server) store(what watch.EventType, n Name, o *unstructured.Unstructure
 }
 
 func (s *server) tell(what watch.EventType, o *unstructured.Unstructured) {
+	if o.GetLabels()[contract.ManagedByLabel] != contract.ManagedBy {
+		return
+	}
+	event := apitest.Event(what, o.DeepCopy())
+	s.told = append(s.told, told{s.version, event})
 	for r := range s.readers {
-		if !r.definition && o.GetLabels()[contract.ManagedByLabel] == contract.ManagedBy {
-			r.tell <- apitest.Event(what, o.DeepCopy())
+		if !r.definition {
+			r.tell <- event
 		}
 	}
 }
@@ -239,6 +251,13 @@ func (s *server) watch(q *http.Request, definition bool) *http.Response {
 	ctx, end := context.WithCancel(q.Context())
 	r := &reader{definition, make(chan metav1.WatchEvent, 1000), end}
 	s.readers[r] = true
+	if from, err := strconv.Atoi(q.URL.Query().Get("resourceVersion")); err == nil && !definition {
+		for _, change := range s.told {
+			if change.version > from {
+				r.tell <- change.event
+			}
+		}
+	}
 	return apitest.Watch(ctx, r.tell, func() {
 		end()
 		s.mu.Lock()
