@@ -15,25 +15,26 @@ const (
 	unlabelled         // its StatefulSet no longer has the label of the group
 )
 
-// leaves lets a zone leave its group for a while.
+// leaves lets a zone leave its group for a while. While it shrinks, its StatefulSet is not
+// deleted without its pods: of a pod that terminates no other one would know.
 func (w *walk) leaves(g *group, n int, how absence, s Step) {
-	if g.zones[n].away != inGroup {
+	if g.zones[n].away != inGroup || how == orphaned && g.surplus(n) {
 		return
 	}
 	w.story(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[how])
 	w.putZone(g, n, func(z *zone) { z.away = how })
 	if how == orphaned {
-		w.handOver(g, n)
+		w.orphan(g, n)
 	}
 	g.moved[n] = w.version
 	w.after(s.Lasts, func() { w.comesBack(g, n) })
 }
 
-// handOver writes whose the pods of a zone are now, all at once.
-func (w *walk) handOver(g *group, n int) {
+// orphan lets the garbage collector write that the pods of a zone belong to nobody.
+func (w *walk) orphan(g *group, n int) {
 	for ordinal, p := range g.pods[n] {
 		if p != nil {
-			w.churn(g, n, ordinal)
+			w.handOver(g, n, ordinal, "")
 		}
 	}
 }
@@ -54,7 +55,6 @@ func (w *walk) comesBack(g *group, n int) {
 	})
 	if former == orphaned {
 		g.witness.shrank[n] = shrunk{} // its date went with the StatefulSet
-		w.handOver(g, n)
 	}
 	g.moved[n] = w.version
 }

@@ -21,13 +21,14 @@ func (w *walk) sync(g *group, n int) {
 	})
 }
 
-// control is the StatefulSet controller: it observes, creates and removes pods. Zones
-// are OnDelete, so it replaces nobody.
+// control is the StatefulSet controller: it adopts pods, observes, creates and removes pods.
+// Zones are OnDelete, so it replaces nobody.
 func (w *walk) control(g *group, n int) {
 	z := g.zones[n]
 	if z.away == orphaned {
 		return
 	}
+	w.adopt(g, n)
 	if counting := w.counting(g, n); !z.Observed || z.Counting != counting || z.UpdateRevision != z.template {
 		w.putZone(g, n, func(z *zone) { z.observe(counting) })
 		z = g.zones[n]
@@ -36,8 +37,18 @@ func (w *walk) control(g *group, n int) {
 		switch p := g.pods[n][ordinal]; {
 		case p == nil && ordinal < z.Replicas:
 			w.create(g, n, ordinal)
-		case p != nil && ordinal >= z.Replicas && p.Phase != plan.Leaving:
+		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Leaving:
 			w.leave(g, n, ordinal, "controller removes")
+		}
+	}
+}
+
+// adopt lets orphans belong to the StatefulSet that there is now, but for those that terminate.
+func (w *walk) adopt(g *group, n int) {
+	for ordinal, p := range g.pods[n] {
+		if p != nil && p.owner != g.zones[n].UID && p.Phase != plan.Leaving {
+			w.story(g, "controller adopts", p.Name)
+			w.handOver(g, n, ordinal, g.zones[n].UID)
 		}
 	}
 }

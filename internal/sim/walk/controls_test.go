@@ -13,13 +13,13 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 	}{
 		"no preconditions on deletes":                        {Rules{Unconditional: true}, "ExactTarget", 0},
 		"intent written after the delete":                    {Rules{NotedLate: true}, "NotedFirst", 0},
-		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 370},
-		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 71},
+		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 300},
+		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 3},
 		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "RestIsWhole", 190},
 		"timers that do not ring":                            {Rules{Sleepy: true}, "Progress", 0},
 		"looks without a reason":                             {Rules{Restless: true}, "Rests", 0},
 		"zones that left are not looked for":                 {Rules{Blind: true}, "OneZoneAtATime", 0},
-		"steady clocks that go at three times the true pace": {Rules{HastyClocks: true}, "NotedFirst", 33},
+		"steady clocks that go at three times the true pace": {Rules{HastyClocks: true}, "NotedFirst", 187},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := tc.from; seed < tc.from+1000; seed++ {

@@ -69,12 +69,13 @@
 // Zones leave their group for a while: a StatefulSet is deleted without its pods and applied
 // again, or loses its label. Until it is back, the fall of a pod of it counts as long as the
 // Lease remembers the zone; nobody evicts pods that no group guards, as those of a zone that is
-// not remembered. All pods of a zone are orphaned at once, and adopted at once.
+// not remembered. All pods of a zone are orphaned at once, and adopted when the StatefulSet
+// controller looks at it again.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
-// budgets by partitions, AdmissionReviews as text, zones that are new or never come back, pods
-// that a StatefulSet has not adopted yet, other update strategies, Leases that cannot be read.
-// The explorer has some of these.
+// budgets by partitions, AdmissionReviews as text, zones that are new or never come back, zones
+// whose StatefulSet is deleted without its pods while it shrinks, other update strategies,
+// Leases that cannot be read. The explorer has some of these.
 //
 // Beside the house: only tests see it; no I/O, no clock, and lots are drawn from the seed
 // alone.

@@ -98,20 +98,12 @@ func (s *server) next() plan.Version {
 	return s.version
 }
 
-// putPod stores a pod under a new version. It belongs to the StatefulSet that there is.
-func (s *server) putPod(g *group, zone, ordinal int, p plan.Pod) {
+// putPod stores a pod of a StatefulSet under a new version.
+func (s *server) putPod(g *group, zone, ordinal int, p plan.Pod, owner string) {
 	p.Version = s.next()
-	next := &pod{Pod: p, owner: g.owner(zone)}
+	next := &pod{Pod: p, owner: owner}
 	g.pods[zone][ordinal] = next
 	s.logs[ofPods] = append(s.logs[ofPods], change{version: p.Version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
-}
-
-// owner returns the UID of the StatefulSet of a zone; empty where it was deleted.
-func (g *group) owner(n int) string {
-	if g.zones[n].away == orphaned {
-		return ""
-	}
-	return g.zones[n].UID
 }
 
 func (s *server) removePod(g *group, zone, ordinal int) {

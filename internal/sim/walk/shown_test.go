@@ -17,7 +17,7 @@ import (
 // do: a zone that comes back during a live read, and a pod that is gone and that no zone asks for.
 const drawnSchedules = 20
 
-var richSchedules = []uint64{1, 5, 7, 10, 12, 14, 19, 28, 29, 31, 32, 36}
+var richSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
 
 // Of every snapshot, from caches and live, each zone and each pod is compared with what the API
 // server had stored at the versions that the snapshot names. Nothing of a zone or a pod is left
@@ -57,7 +57,7 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 	}
 	for _, what := range []string{
 		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
-		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "terminating pod live", "downscale live", "pods that nobody wants live",
+		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "pods that nobody wants live",
 	} {
 		if shown[what] == 0 {
 			t.Errorf("no snapshot showed: %s", what)
@@ -174,6 +174,9 @@ func (c comparison) live() {
 		}
 		c.shown["zone live"]++
 		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID))), z)
+		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.owner != z.UID })) > 0 {
+			c.shown["pod that is not adopted yet live"]++
+		}
 		if !c.seen.Hold.Decrease.None() {
 			if c.shown["downscale live"]++; z.PodsAt < c.seen.ZonesAt {
 				c.Errorf("a downscale is noted, and pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.seen.ZonesAt)

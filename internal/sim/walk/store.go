@@ -11,8 +11,19 @@ import (
 
 // What is written goes through here: it is stored, judged, and shown to watches.
 
+// putPod stores a new pod of the StatefulSet that there is, or another state of a pod.
 func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
-	w.server.putPod(g, n, ordinal, p)
+	owner := g.zones[n].UID
+	if former := g.pods[n][ordinal]; former != nil {
+		owner = former.owner
+	}
+	w.server.putPod(g, n, ordinal, p, owner)
+	w.stored(g, n, ofPods)
+}
+
+// handOver stores whose a pod is now.
+func (w *walk) handOver(g *group, n, ordinal int, owner string) {
+	w.server.putPod(g, n, ordinal, g.pods[n][ordinal].Pod, owner)
 	w.stored(g, n, ofPods)
 }
 

@@ -131,7 +131,7 @@ func (w *walk) found(no int, s Setting) {
 			w.server.putPod(g, n, ordinal, plan.Pod{
 				Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: "r1",
 				Created: plan.UnixTimeOf(epoch), ReadySince: epoch.Add(-time.Hour), IP: "10.0.0.1", Phase: plan.Ready,
-			})
+			}, z.UID)
 		}
 	}
 	g.witness.watch(g, 0, false, w.wall())
