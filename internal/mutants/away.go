@@ -147,23 +147,33 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pods of a StatefulSet that was made anew and is gone which count as orphans",
-		Edits: []Edit{{observeLeft, "made && !owned", "made"}},
+		Edits: []Edit{{observeLeft, "z.Orphaned || own && !owned", "z.Orphaned || own && (owned || !owned)"}},
 		Test:  livePods + "the StatefulSet is gone: pods of a second one", Rule: "orphaned true",
 	},
 	{
 		Name:  "orphans that a pod with a StatefulSet hides",
-		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || made", "z.Orphaned = made"}},
+		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || own", "z.Orphaned = own"}},
 		Test:  livePods + "the StatefulSet is gone: some of its pods are orphans", Rule: "orphaned false",
 	},
 	{
 		Name:  "pods of a second StatefulSet that count for the one outside of the group",
-		Edits: []Edit{{observeLeft, "z.Exists && owned && owner == z.UID", "z.Exists && owned && owner != \"\""}},
+		Edits: []Edit{{observeLeft, "own = owner == z.UID ||", "own = owner != \"\" ||"}},
 		Test:  livePods + "the StatefulSet is outside: pods of another are not", Rule: `pods ["zone-a-0"]`,
 	},
 	{
-		Name:  "orphans that count for a StatefulSet which does not own them",
-		Edits: []Edit{{observeLeft, "!z.Exists && made", "made"}},
-		Test:  livePods + "the StatefulSet is outside: orphans are not its own", Rule: `pods ["zone-a-0"]`,
+		Name:  "orphans that do not count for the StatefulSet outside of the group that adopts them",
+		Edits: []Edit{{observeLeft, "own = owner == z.UID || own && orphan", "own = owner == z.UID || own && orphan && false"}},
+		Test:  livePods + "the StatefulSet is outside: orphans that it adopts", Rule: `pods []`,
+	},
+	{
+		Name:  "orphans that do not count for their StatefulSet before it adopts them, in caches",
+		Edits: []Edit{{"internal/observe/snapshot.go", "inPodOrder(append(matching, lookup[*podRecord](o.pods, byOwner, z.UID)...))", "inPodOrder(append(matching[:0:0], lookup[*podRecord](o.pods, byOwner, z.UID)...))"}},
+		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "caches show",
+	},
+	{
+		Name:  "orphans that do not count for their StatefulSet before it adopts them, in live reads",
+		Edits: []Edit{{liveRead, "append(ownOrphans(&z, seen.orphans), seen.of[z.UID]...)", "append(ownOrphans(&z, nil), seen.of[z.UID]...)"}},
+		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "the API server show",
 	},
 	{
 		Name:  "pod that somebody else made under the name of a zone's pod",

@@ -55,7 +55,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that is about to be adopted and counts beside its zone",
-		Edits: []Edit{{"internal/observe/orphans.go", "if !adopts(z, p.record.pod) {", "if true {"}},
+		Edits: []Edit{{"internal/observe/orphans.go", "if adopts(z, r.pod) {", "if false {"}},
 		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
 	},
 	{

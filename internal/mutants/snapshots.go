@@ -12,7 +12,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "live read that does not look for orphans",
-		Edits: []Edit{{observeLeft, "|| !z.Exists && made {", "|| false && made {"}},
+		Edits: []Edit{{observeLeft, "\tif own {", "\tif own && z.Exists {"}},
 		Test:  seen, Rule: "zone that left (-stored +seen)",
 	},
 	{
@@ -22,7 +22,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "list of pods that counts as new as the one of StatefulSets",
-		Edits: []Edit{{liveRead, "z.Pods, z.PodsAt = seen.of[z.UID], seen.at", "z.Pods, z.PodsAt = seen.of[z.UID], s.ZonesAt"}},
+		Edits: []Edit{{liveRead, "seen.of[z.UID]...), seen.at", "seen.of[z.UID]...), s.ZonesAt"}},
 		Test:  seen, Rule: "version of the oldest list of pods (-stored +seen)",
 	},
 	{

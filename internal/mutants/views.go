@@ -62,7 +62,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "live read that does not say how new the list of each zone is",
-		Edits: []Edit{{liveRead, "z.Pods, z.PodsAt = seen.of[z.UID], seen.at", "z.Pods = seen.of[z.UID]"}},
+		Edits: []Edit{{liveRead, "seen.of[z.UID]...), seen.at", "seen.of[z.UID]...), 0"}},
 		Test:  "internal/observe TestALiveReadSaysHowNewTheListOfEachZoneIs", Rule: "are of version 0",
 	},
 	{

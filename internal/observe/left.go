@@ -137,14 +137,19 @@ func candidates(z *plan.LeftZone) string {
 	return podNameLabel
 }
 
-// take adds a pod to a zone that left, if it is one of its own. If the StatefulSet is gone, that
-// is any pod which a StatefulSet of that name has made.
+// take adds a pod to a zone that left, if it is one of its own: a pod that its StatefulSet controls
+// or that nothing controls. If the StatefulSet is gone, that is any pod which a StatefulSet of that
+// name has made.
 func take(z *plan.LeftZone, pod *corev1.Pod) {
 	parent, ordinal, made := plan.ParentOf(pod.Name)
-	made = made && parent == z.Name && pod.Labels[podNameLabel] == pod.Name
+	own := made && parent == z.Name && pod.Labels[podNameLabel] == pod.Name
 	owner, _, owned := memberOf(pod)
-	z.Orphaned = z.Orphaned || made && !owned
-	if z.Exists && owned && owner == z.UID || !z.Exists && made {
+	z.Orphaned = z.Orphaned || own && !owned
+	if z.Exists {
+		_, orphan := OrphanOf(pod)
+		own = owner == z.UID || own && orphan
+	}
+	if own {
 		z.Pods = append(z.Pods, podOf(pod, ordinal))
 	}
 }

@@ -106,7 +106,7 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 			return plan.Snapshot{}, err
 		}
 		seen := pods[selectorOf(&sets.Items[i])]
-		z.Pods, z.PodsAt = seen.of[z.UID], seen.at
+		z.Pods, z.PodsAt = append(ownOrphans(&z, seen.orphans), seen.of[z.UID]...), seen.at
 		if i == 0 || seen.at < s.PodsAt {
 			s.PodsAt = seen.at
 		}
@@ -247,8 +247,22 @@ func (o *Observer) cachedSelectors(key plan.Key) []string {
 
 // podList is what a list of pods has shown.
 type podList struct {
-	of map[string][]plan.Pod // by the UID of their StatefulSet
-	at plan.Version
+	of      map[string][]plan.Pod // by the UID of their StatefulSet
+	orphans []plan.Pod
+	at      plan.Version
+}
+
+// add adds a pod that a StatefulSet has made, once it is completed.
+func (l *podList) add(pod *corev1.Pod, complete func(*plan.Pod)) {
+	if owner, ordinal, owned := memberOf(pod); owned {
+		member := podOf(pod, ordinal)
+		complete(&member)
+		l.of[owner] = append(l.of[owner], member)
+	} else if ordinal, orphaned := OrphanOf(pod); orphaned {
+		orphan := podOf(pod, ordinal)
+		complete(&orphan)
+		l.orphans = append(l.orphans, orphan)
+	}
 }
 
 // readsAtATime bounds the requests of one kind of one look that are under way.
@@ -281,11 +295,7 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 	}
 	shown := podList{of: map[string][]plan.Pod{}, at: version(list.ResourceVersion)}
 	for i := range list.Items {
-		if owner, ordinal, ok := memberOf(&list.Items[i]); ok {
-			pod := podOf(&list.Items[i], ordinal)
-			o.sight(key.Namespace, &pod)
-			shown.of[owner] = append(shown.of[owner], pod)
-		}
+		shown.add(&list.Items[i], func(pod *plan.Pod) { o.sight(key.Namespace, pod) })
 	}
 	return shown, nil
 }

@@ -12,30 +12,44 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// adopts reports whether a StatefulSet adopts an orphan of its name, sooner or later.
+// adopts reports whether a StatefulSet adopts an orphan of its name, sooner or later. One that
+// terminates is never adopted, and is down as long as it exists.
 func adopts(z *plan.Zone, orphan plan.Pod) bool {
 	selector, err := labels.Parse(z.Selector)
 	return err != nil || selector.Matches(labels.Set(orphan.Labels.Map()))
 }
 
-// cachedOrphans returns the orphans of a StatefulSet's name that it does not adopt.
-func (o *Observer) cachedOrphans(namespace string, z *plan.Zone) []plan.Pod {
-	var orphans []plan.Pod
-	for _, p := range inPodOrder(lookup[*podRecord](o.pods, byParent, namespace+"/"+z.Name)) {
-		if !adopts(z, p.record.pod) {
-			orphans = append(orphans, p.record.pod)
+// cachedOrphans returns the orphans of a StatefulSet's name: those that its selector matches, which
+// count as its pods, and the others.
+func (o *Observer) cachedOrphans(namespace string, z *plan.Zone) (matching, others []*podRecord) {
+	for _, r := range lookup[*podRecord](o.pods, byParent, namespace+"/"+z.Name) {
+		if adopts(z, r.pod) {
+			matching = append(matching, r)
+		} else {
+			others = append(others, r)
 		}
 	}
-	return orphans
+	return matching, others
+}
+
+// ownOrphans returns those of the listed orphans that count as pods of a StatefulSet.
+func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
+	var own []plan.Pod
+	for _, p := range listed {
+		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name && adopts(z, p) {
+			own = append(own, p)
+		}
+	}
+	return own
 }
 
 // liveOrphans reads those orphans from the API server that the caches show: no selector of the
 // group finds them.
 func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zone) ([]plan.Pod, error) {
-	cached := o.cachedOrphans(namespace, z)
+	_, cached := o.cachedOrphans(namespace, z)
 	pods, errs := make([]*corev1.Pod, len(cached)), make([]error, len(cached))
 	parallel.Each(len(cached), readsAtATime, func(i int) {
-		pods[i], _, errs[i] = o.readPod(ctx, namespace, cached[i].Name)
+		pods[i], _, errs[i] = o.readPod(ctx, namespace, cached[i].pod.Name)
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err // one says enough

@@ -80,3 +80,21 @@ func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 		}
 	}
 }
+
+// A StatefulSet that is applied again adopts pods with its next sync, and none that terminates.
+func TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn(t *testing.T) {
+	ends := orphan(1)
+	terminating(ends)
+	cached, live := both(t, store, newSet("zone-a"), newSet("zone-b"), orphan(0), ends, newPod("zone-b", 0, made))
+	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+		var got []string
+		for _, z := range s.Zones {
+			for _, p := range z.Pods {
+				got = append(got, z.Name+" "+p.Name+" "+p.Phase.String())
+			}
+		}
+		if diff := cmp.Diff([]string{"zone-a zone-a-0 ready", "zone-a zone-a-1 leaving", "zone-b zone-b-0 ready"}, got); diff != "" {
+			t.Errorf("%s show (-want +got):\n%s", from, diff)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
 		"the StatefulSet is gone: no pods that somebody else named": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
 		"the StatefulSet is gone: no pods of another one":           {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
 		"the StatefulSet is outside: its pods":                      {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
-		"the StatefulSet is outside: orphans are not its own":       {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, nil},
+		"the StatefulSet is outside: orphans that it adopts":        {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, []string{"zone-a-0"}},
 		"the StatefulSet is outside: pods of another are not":       {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -59,8 +59,11 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 }
 
 func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
-	z.Orphans = o.cachedOrphans(namespace, &z)
-	places := inPodOrder(lookup[*podRecord](o.pods, byOwner, z.UID))
+	matching, others := o.cachedOrphans(namespace, &z)
+	for _, p := range inPodOrder(others) {
+		z.Orphans = append(z.Orphans, p.record.pod)
+	}
+	places := inPodOrder(append(matching, lookup[*podRecord](o.pods, byOwner, z.UID)...))
 	z.Pods = slices.Grow(z.Pods, len(places)) // the same
 	for _, p := range places {
 		z.Pods = append(z.Pods, p.record.pod)

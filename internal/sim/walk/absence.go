@@ -15,10 +15,9 @@ const (
 	unlabelled         // its StatefulSet no longer has the label of the group
 )
 
-// leaves lets a zone leave its group for a while. While it shrinks, its StatefulSet is not
-// deleted without its pods: of a pod that terminates no other one would know.
+// leaves lets a zone leave its group for a while.
 func (w *walk) leaves(g *group, n int, how absence, s Step) {
-	if g.zones[n].away != inGroup || how == orphaned && g.surplus(n) {
+	if g.zones[n].away != inGroup {
 		return
 	}
 	w.story(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[how])

@@ -73,9 +73,8 @@
 // controller looks at it again.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
-// budgets by partitions, AdmissionReviews as text, zones that are new or never come back, zones
-// whose StatefulSet is deleted without its pods while it shrinks, other update strategies,
-// Leases that cannot be read. The explorer has some of these.
+// budgets by partitions, AdmissionReviews as text, zones that are new or never come back,
+// other update strategies, Leases that cannot be read. The explorer has some of these.
 //
 // Beside the house: only tests see it; no I/O, no clock, and lots are drawn from the seed
 // alone.

@@ -134,7 +134,7 @@ func (c comparison) cached() {
 	for n := range c.group.zones {
 		if z := c.zoneAt(n, c.seen.ZonesAt); z.away == inGroup {
 			c.shown["zone from caches"]++
-			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID))))
+			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID, ""))))
 		}
 	}
 	c.equal("zones from caches", zones, c.seen.Zones)
@@ -145,7 +145,7 @@ func (c comparison) cached() {
 		case unlabelled:
 			c.shown["zone without its label from caches"]++
 			left = append(left, plan.LeftZone{
-				Zone: c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID))), Exists: true, Orphaned: c.orphaned(n, c.seen.PodsAt),
+				Zone: c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.seen.PodsAt),
 			})
 		default:
 			c.shown["zone of orphans from caches"]++
@@ -173,7 +173,7 @@ func (c comparison) live() {
 			c.shown["zone that is back live"]++
 		}
 		c.shown["zone live"]++
-		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID))), z)
+		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID, ""))), z)
 		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.owner != z.UID })) > 0 {
 			c.shown["pod that is not adopted yet live"]++
 		}
@@ -209,7 +209,7 @@ func (c comparison) liveLeft() {
 			if z.away == inGroup {
 				c.Errorf("%s is shown as a zone that left, and was in the group at version %d", m.Zone, left.Version)
 			}
-			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID)))
+			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID, "")))
 		} else {
 			c.shown["zone of orphans live"]++
 			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, func(*pod) bool { return true }), left.PodsAt
