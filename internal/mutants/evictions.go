@@ -85,7 +85,7 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that ends while it can happen, seen by the check",
 		Edits: []Edit{{planHold, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
-		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "OneZoneAtATime: the plan breaks it",
 	},
 	{
 		Name: "granted eviction that ends while the API server works on it",
