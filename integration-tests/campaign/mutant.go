@@ -47,7 +47,7 @@ var mutants = []mutant{
 		blind,
 	}},
 	{"forgets-zones-that-left", []edit{
-		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
+		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
 		blind, blindToEvictions,
 	}},
 	{"pods-beyond-the-spec-are-free", []edit{
