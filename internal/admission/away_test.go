@@ -9,33 +9,63 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
-// withoutLabel shows a group whose zone-a has lost its label.
-type withoutLabel struct{ onlyGroup }
+// withoutLabel shows a group whose zone-a has lost its label, and what it is by itself.
+type withoutLabel struct {
+	onlyGroup
+	alone plan.Snapshot // what shrinks under a hold of its own
+}
 
-func (withoutLabel) Set(string, string) (observe.Set, bool) {
-	return observe.Set{UID: "uid-a", Version: 7, Away: true, Key: atRest().Key}, true
+func (o withoutLabel) Set(string, string) (observe.Set, bool) {
+	return observe.Set{UID: "uid-a", Version: 7, Held: o.alone.Key.Alone, Key: o.alone.Key}, true
+}
+
+func (o withoutLabel) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+	return []plan.Key{o.shows.Key}, nil
+}
+
+func (o withoutLabel) Cached(key plan.Key) plan.Snapshot {
+	if key.Alone {
+		return fixture.Clone(o.alone)
+	}
+	return o.onlyGroup.Cached(key)
+}
+
+func (o withoutLabel) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
+	live := o.Cached(key)
+	live.Live = true
+	return live, nil
+}
+
+// withoutZoneA is a group that zone-a left while its last pod was in a phase.
+func withoutZoneA(phase plan.Phase) plan.Snapshot {
+	group := atRest()
+	away := group.Zones[0]
+	away.Pods[len(away.Pods)-1].Phase = phase
+	group.Zones, group.Left = group.Zones[1:], []plan.LeftZone{{Zone: away, Exists: true}}
+	return group
 }
 
 func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		phase plan.Phase // of its last pod
-		want  reason.Code
+		phase      plan.Phase // of its last pod
+		unreadable string     // what the Lease of the group says
+		want       reason.Code
 	}{
-		"all of its pods are available": {plan.Ready, reason.NotGuarded},
-		"one of its pods is down":       {plan.Starting, reason.ZoneLeftGroup},
+		"all of its pods are available":           {plan.Ready, "", reason.NotGuarded},
+		"one of its pods is down":                 {plan.Starting, "", reason.ZoneLeftGroup},
+		"what the Lease remembers cannot be read": {plan.Ready, "damaged", reason.HoldUnreadable},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			group := atRest()
-			away := group.Zones[0]
-			away.Pods[len(away.Pods)-1].Phase = tc.phase
-			group.Zones, group.Left = group.Zones[1:], []plan.LeftZone{{Zone: away, Exists: true}}
+			group := withoutZoneA(tc.phase)
+			group.Hold.Unreadable = tc.unreadable
 			webhook := &admission.PrepareDownscale{
-				Observer: withoutLabel{onlyGroup{group}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 			}
 			v := webhook.Judge(t.Context(), shrinking())
 			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotGuarded) {
@@ -54,11 +84,46 @@ func (unshown) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 
 func TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: unshown{withoutLabel{onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: unshown{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	v := webhook.Judge(t.Context(), shrinking())
 	says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
 	if !strings.Contains(v.Message, "the API server did not show the group: forbidden") {
 		t.Errorf("it says %q", v.Message)
+	}
+}
+
+// deafHolds is such a group, and the API server does not show which groups remember the zone.
+type deafHolds struct{ withoutLabel }
+
+func (deafHolds) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+	return nil, errors.New("forbidden")
+}
+
+func TestAStatefulSetKeepsItsReplicasWhileNobodyKnowsWhichGroupsRememberIt(t *testing.T) {
+	webhook := &admission.PrepareDownscale{
+		Observer: deafHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+	}
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+}
+
+// declining are pods that do not prepare.
+type declining struct{}
+
+func (declining) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	return true, errors.New("503")
+}
+
+// A zone that left its group while all of its pods are available stands alone, and its pods are
+// prepared as before.
+func TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
+	alone := askingAtRest()
+	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Group: "zone-a", Alone: true}
+	alone.Zones = alone.Zones[:1]
+	webhook := &admission.PrepareDownscale{
+		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(forgetful{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+	}
+	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Reason != reason.PreparationFailed {
+		t.Errorf("got %+v, want a refusal since its pods do not answer", v)
 	}
 }

@@ -90,6 +90,11 @@ func (o onlyGroup) LiveSet(_ context.Context, namespace, name string) (observe.S
 	return set, nil
 }
 
+// GroupsThatRemember: there is no StatefulSet but those of the group.
+func (onlyGroup) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+	return nil, nil
+}
+
 func (o onlyGroup) Cached(plan.Key) plan.Snapshot { return fixture.Clone(o.shows) }
 
 func (o onlyGroup) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {

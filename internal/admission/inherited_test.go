@@ -26,6 +26,10 @@ func (s scalable) LiveSet(_ context.Context, namespace, name string) (observe.Se
 	return set, nil
 }
 
+func (scalable) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+	return nil, nil
+}
+
 // downscale judges the decrease of zone-a from 3 to 2 replicas.
 func (s scalable) downscale(t *testing.T) admission.Verdict {
 	t.Helper()

@@ -42,6 +42,7 @@ type Observer interface {
 	Managed(namespace string) bool
 	Set(namespace, name string) (observe.Set, bool)
 	LiveSet(ctx context.Context, namespace, name string) (observe.Set, error)
+	GroupsThatRemember(ctx context.Context, namespace, set string) ([]plan.Key, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
@@ -93,26 +94,19 @@ func (p *PrepareDownscale) judgeSet(ctx context.Context, c Change, shrinks bool)
 		return p.doubt(c, reason.ParentUnknown, err.Error())
 	case shrinks && c.Regroups():
 		return p.regrouped(c).of(set.Key)
-	case set.Away:
-		return p.away(ctx, set.Key, c).of(set.Key)
+	}
+	if inGroup := set.Held && set.Key.Rolled(); !inGroup {
+		if refusal := p.awaited(ctx, c); refusal != nil {
+			return *refusal
+		}
+	}
+	switch {
 	case !set.Held:
 		return Allow(reason.NotGuarded)
 	case c.Moves():
 		return p.moved(c).of(set.Key)
 	}
 	return p.judge(ctx, set.Key, c).of(set.Key)
-}
-
-// away decides about a zone that left its group: it loses no pod while the group waits for it.
-func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {
-	live, err := p.Observer.Live(ctx, key)
-	if err != nil {
-		return c.doubted(p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error()), othersUnread)
-	}
-	if because := plan.Away(live, c.Name); !because.None() {
-		return p.refused(c, objecting(because))
-	}
-	return Allow(reason.NotGuarded)
 }
 
 // set returns the StatefulSet at least as new as the request shows it: its labels
@@ -162,7 +156,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	for range attempts {
 		live, err := p.Observer.Live(ctx, key)
 		if err != nil {
-			return c.doubted(p.Doubt(reason.ParentUnknown, "the API server did not show the group: "+err.Error()), othersUnread)
+			return p.unread(c, "the group", err)
 		}
 		v := plan.Admit(live, ask)
 		switch {

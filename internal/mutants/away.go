@@ -6,6 +6,7 @@ const (
 	observeLeft = "internal/observe/left.go"
 	lookup      = "internal/observe/lookup.go"
 	podEviction = "internal/admission/pod_eviction.go"
+	awaited     = "internal/admission/awaited.go"
 
 	remembersLive = "internal/lease TestWhichHoldsRememberAZone/"
 	unclaimed     = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
@@ -127,18 +128,8 @@ var away = []Mutant{
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
-		Edits: []Edit{{lookup, "len(keys) > 0 && keys[0].Rolled() {", "len(keys) > 0 {"}},
-		Test:  "internal/observe TestWhichStatefulSetsAreAway/only a budget covers it", Rule: "want it away: false",
-	},
-	{
-		Name:  "StatefulSet that moved to another group and shrinks as if it were in none",
-		Edits: []Edit{{lookup, "\tif r.grouped {\n\t\treturn set\n\t}\n", ""}},
-		Test:  "internal/observe TestWhichStatefulSetsAreAway/it moved to another group, whose rules it keeps", Rule: "want it away: false",
-	},
-	{
-		Name:  "StatefulSet that is away and shrinks under its own hold",
-		Edits: []Edit{{lookup, "set.Away, set.Held, set.Key = true, false, keys[0]", "set.Away, set.Key = true, keys[0]"}},
-		Test:  "internal/observe TestWhichStatefulSetsAreAway/it lost the label and prepares pods by itself", Rule: "Held:true",
+		Edits: []Edit{{lookup, "return slices.DeleteFunc(keys, func(key plan.Key) bool { return !key.Rolled() }), err", "return keys, err"}},
+		Test:  "internal/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
 		Name:  "pods of a StatefulSet outside of the group that are listed by a label which they need not have",
@@ -242,23 +233,38 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that is away and shrinks at any time",
-		Edits: []Edit{{downscale, "\tcase set.Away:\n\t\treturn p.away(ctx, set.Key, c).of(set.Key)\n", ""}},
+		Edits: []Edit{{downscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
-		Edits: []Edit{{downscale, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
+		Edits: []Edit{{awaited, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and never shrinks",
-		Edits: []Edit{{downscale, "live, err := p.Observer.Live(ctx, key)\n\tif err != nil {\n\t\treturn c.doubted(p.Doubt(reason.ParentUnknown, \"the API server did not show the group: \"+err.Error()), othersUnread)", "live, err := p.Observer.Cached(key), error(nil)\n\tif err != nil {\n\t\treturn c.doubted(p.Doubt(reason.ParentUnknown, \"the API server did not show the group: \"+err.Error()), othersUnread)"}},
+		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, key)", "live, err := p.Observer.Cached(key), error(nil)"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
-		Edits: []Edit{{downscale, "func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {\n\tlive, err := p.Observer.Live(ctx, key)\n\tif err != nil {", "func (p *PrepareDownscale) away(ctx context.Context, key plan.Key, c Change) Verdict {\n\tlive, err := p.Observer.Live(ctx, key)\n\tif false {"}},
+		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, key)\n\t\tif false {"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
+	},
+	{
+		Name:  "zone that shrinks while nobody knows which groups remember it",
+		Edits: []Edit{{awaited, "c.Namespace, c.Name)\n\tif err != nil {", "c.Namespace, c.Name)\n\tif false {"}},
+		Test:  "internal/admission TestAStatefulSetKeepsItsReplicasWhileNobodyKnowsWhichGroupsRememberIt", Rule: "want 429 ParentUnknown",
+	},
+	{
+		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
+		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
+		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
+	},
+	{
+		Name:  "zone that left its group and shrinks without preparing its pods",
+		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotGuarded)\n"}},
+		Test:  "internal/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",

@@ -147,16 +147,13 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	}
 }
 
-// Who asks about a StatefulSet without a label hears of the group that remembers it.
-func TestAStatefulSetThatLeftItsGroupIsAway(t *testing.T) {
-	o := newObserver(t, newLibrary().client(t))
-	showHold(o, remembering())
-	show(o, newSet("zone-a", ungrouped))
-	show(o, newSet("zone-x", ungrouped))
-	if set, _ := o.Set("team", "zone-a"); !set.Away || set.Held || set.Key != store {
-		t.Errorf("zone-a: %+v, want it away from %v", set, store)
-	}
-	if set, _ := o.Set("team", "zone-x"); set.Away {
-		t.Errorf("zone-x: %+v, which nobody remembers", set)
+// Who asks about a StatefulSet without a label hears of the groups that remember it, whatever the
+// caches show.
+func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {
+	o := newObserver(t, newLibrary(remembering(), covering()).client(t))
+	for set, want := range map[string][]plan.Key{"zone-a": {store}, "zone-x": nil} {
+		if got, err := o.GroupsThatRemember(t.Context(), "team", set); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, %v, want %v", set, got, err, want)
+		}
 	}
 }

@@ -20,7 +20,6 @@ type Set struct {
 	NoDownscale bool // its label forbids it to shrink
 	Ignored     bool // lockstep leaves it alone
 	Held        bool // it shrinks under the hold of Key
-	Away        bool // it is in no group, and that of Key remembers it
 	Key         plan.Key
 }
 
@@ -58,13 +57,14 @@ func (o *Observer) setOf(r *zoneRecord) Set {
 	if set.Held {
 		set.Key = r.key()
 	}
-	if r.grouped {
-		return set
-	}
-	if keys := o.holds.Remembering(r.namespace, r.zone.Name); len(keys) > 0 && keys[0].Rolled() {
-		set.Away, set.Held, set.Key = true, false, keys[0]
-	}
 	return set
+}
+
+// GroupsThatRemember returns the groups whose hold remembers a StatefulSet, by what the API server
+// shows. One that cannot be read may remember any.
+func (o *Observer) GroupsThatRemember(ctx context.Context, namespace, set string) ([]plan.Key, error) {
+	keys, err := o.holds.LiveRemembering(ctx, namespace, set)
+	return slices.DeleteFunc(keys, func(key plan.Key) bool { return !key.Rolled() }), err
 }
 
 // Pod is a pod as a question about one pod by name needs it. Of one that belongs to

@@ -66,32 +66,6 @@ func TestAGroupHearsOfAStatefulSetThatLeftIt(t *testing.T) {
 	}
 }
 
-func TestWhichStatefulSetsAreAway(t *testing.T) {
-	for sentence, tc := range map[string]struct {
-		lease *coordinationv1.Lease
-		set   *appsv1.StatefulSet
-		away  bool
-	}{
-		"it lost the label of its group":                  {remembering(), newSet("zone-a", ungrouped), true},
-		"it lost the label and prepares pods by itself":   {remembering(), newSet("zone-a", ungrouped, prepares), true},
-		"it is in its group":                              {remembering(), newSet("zone-a"), false},
-		"it moved to another group, whose rules it keeps": {remembering(), newSet("zone-a", inGroup("other")), false},
-		"only a budget covers it":                         {covering(), newSet("zone-a", ungrouped), false},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			o := newObserver(t, unreachable)
-			showHold(o, tc.lease)
-			show(o, tc.set)
-			set, known := o.Set("team", "zone-a")
-			if !known || set.Away != tc.away || set.Away && (set.Held || set.Key != store) {
-				t.Errorf("known %t: %+v, want it away: %t", known, set, tc.away)
-			}
-		})
-	}
-}
-
-func prepares(s *appsv1.StatefulSet) { s.Labels[contract.PrepareDownscaleLabel] = "true" }
-
 func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
 	second := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-second" }
 	unlabelled := func(p *corev1.Pod) { delete(p.Labels, podNameLabel) }

@@ -104,8 +104,12 @@ func (z *LeftZone) whereabouts() string {
 	return "its StatefulSet is no longer in the group"
 }
 
-// Away says why a zone that left its group may lose no pod: the group waits for it to be whole.
+// Away says why a zone that left its group may lose no pod: the group waits for it to be whole, or
+// what its hold remembers cannot be read.
 func Away(s Snapshot, zone string) Refusal {
+	if s.Hold.Unreadable != "" {
+		return Refusal{Code: reason.HoldUnreadable}
+	}
 	b := newBoard(s)
 	for _, z := range b.unsettled() {
 		if z.Name == zone {

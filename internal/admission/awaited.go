@@ -1,0 +1,33 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/reason"
+)
+
+// awaited returns a refusal while a group waits for a StatefulSet that left it, and else nil. The
+// caches may show a Lease late, or not at all, so the API server is asked which groups remember
+// the StatefulSet.
+func (p *PrepareDownscale) awaited(ctx context.Context, c Change) *Verdict {
+	keys, err := p.Observer.GroupsThatRemember(ctx, c.Namespace, c.Name)
+	if err != nil {
+		return new(p.unread(c, "the holds of groups", err))
+	}
+	for _, key := range keys {
+		live, err := p.Observer.Live(ctx, key)
+		if err != nil {
+			return new(p.unread(c, "the group", err).of(key))
+		}
+		if because := plan.Away(live, c.Name); !because.None() {
+			return new(p.refused(c, objecting(because)).of(key))
+		}
+	}
+	return nil
+}
+
+// unread is the doubt about what the API server did not show.
+func (p *PrepareDownscale) unread(c Change, what string, err error) Verdict {
+	return c.doubted(p.Doubt(reason.ParentUnknown, "the API server did not show "+what+": "+err.Error()), othersUnread)
+}
