@@ -234,6 +234,10 @@ func TestEvict(t *testing.T) {
 			"PartitionNotWhole (partition zone); 1 pod unknown in partition zone",
 		},
 
+		"a partition that only an orphan has is missed in other zones": {
+			partitions + "\nzone-a rev=1 start=1\n zone-a-1 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 start=1\n zone-b-1 ready@1\n",
+			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
 		"where there is no other zone its budget counts, partitions or not": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
