@@ -153,10 +153,11 @@ func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 }
 
 func breaksGrantSparesTheRest(v *view, a *allowed) string {
-	if a.byPartition() && len(v.Left) == 0 {
-		return "" // the pods of the same partition are counted instead
+	z, found := v.leftNotWhole()
+	if !found && !a.byPartition() { // where partitions count, the pods of the same partition are counted instead
+		z, found = v.otherNotWhole(a.zone.Name)
 	}
-	if z, found := v.otherNotWhole(a.zone.Name); found {
+	if found {
 		return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
 	}
 	return ""

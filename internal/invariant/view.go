@@ -134,13 +134,21 @@ func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replica
 // otherNotWhole returns a zone that is not whole, other than the named one. One that left the
 // group may come back as it is now.
 func (v *view) otherNotWhole(name string) (z *zone, found bool) {
-	for i := range v.Left {
-		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
-			return z, true
-		}
+	if z, found := v.leftNotWhole(); found {
+		return z, true
 	}
 	for i := range v.zones {
 		if z := &v.zones[i]; z.Name != name && !v.isWhole(z) {
+			return z, true
+		}
+	}
+	return nil, false
+}
+
+// leftNotWhole returns a zone that left the group and could be back with pods that are down.
+func (v *view) leftNotWhole() (z *zone, found bool) {
+	for i := range v.Left {
+		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
 			return z, true
 		}
 	}
