@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -130,6 +131,18 @@ func (v *view) availableOf(z *zone) map[int]bool {
 
 // isWhole reports whether each pod that a zone's spec asks for exists and is available.
 func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
+
+// isServedByOrphans reports whether each pod that a zone's spec asks for is available, or an orphan of
+// its name is. None of them may be noted.
+func (v *view) isServedByOrphans(z *zone) bool {
+	serving := maps.Clone(v.availableOf(z))
+	for _, p := range z.Orphans {
+		if z.asksFor(p.Ordinal) && isAvailable(p, z.MinReady, v.Now) {
+			serving[p.Ordinal] = true
+		}
+	}
+	return len(serving) >= z.Replicas && len(v.notedOf(z)) == 0
+}
 
 // otherNotWhole returns a zone that is not whole, other than the named one. One that left the
 // group may come back as it is now.
