@@ -115,6 +115,43 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 	}
 }
 
+func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
+	const look = "live\nzones at 50\npods at 50\nzone-a rev=1 replicas=2 version=40\n orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30\n"
+	const view = "zones at 49\npods at 49\nzone-a rev=1 replicas=2 version=40\n"
+	for sentence, tc := range map[string]struct{ view, want string }{
+		"the same is shown":                                 {look, ""},
+		"an older orphan is behind":                         {view + " orphan zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"an orphan not heard of yet is behind":              {"pods at 29\nzone-a rev=1 replicas=2 version=40", "pod zone-a-0 at version 30"},
+		"an orphan gone since is shown":                     {"pods at 62\nzone-a rev=1 replicas=2 version=40", ""},
+		"an orphan that was adopted since is shown":         {view + " zone-a-0 ready@1 version=48", ""},
+		"an orphan that had gone before is behind":          {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=20", "the end of pod zone-a-1 before version 50"},
+		"an orphan that came after the look is shown":       {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=51", ""},
+		"a pod that was orphaned before is behind":          {view + " zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"an older pod of a zone that left is behind":        {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=29", "pod zone-b-0 at version 30"},
+		"a pod that had gone of a zone that left is behind": {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=20", "the end of pod zone-b-1 before version 50"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			log := freshness.NewLog()
+			log.Looked(fixture.MustParse(look))
+			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// A live read that lists no zone of the group is newer than any view. The list of a zone that left is not.
+func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
+	look := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
+	look.PodsAt, look.Left[0].PodsAt = ^plan.Version(0), 50
+	log := freshness.NewLog()
+	log.Looked(look)
+	const view = "zones at 60\npods at 60\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=55"
+	if got := missing(log, fixture.MustParse(view)); got != "" {
+		t.Errorf("behind: %s", got)
+	}
+}
+
 // The pods of each zone are listed by a request of their own, and what one of
 // them has shown to be over must not come back in a view.
 func TestALookIsAFloorForEachZone(t *testing.T) {

@@ -1,6 +1,7 @@
 package freshness
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,27 +70,50 @@ func olderThan(view, look plan.Snapshot) string {
 		if !reached(present, zone.Version, view.ZonesAt, seen.Version) {
 			return fmt.Sprintf("StatefulSet %s at version %d", seen.Name, seen.Version)
 		}
-		for _, pod := range seen.Pods {
-			cached, present := view.Pod(pod.Name)
-			if !reached(present, cached.Version, view.PodsAt, pod.Version) {
-				return fmt.Sprintf("pod %s at version %d", pod.Name, pod.Version)
-			}
+	}
+	for _, seen := range withLeft(look) {
+		if missing := cmp.Or(olderPod(view, seen.Pods), olderPod(view, seen.Orphans)); missing != "" {
+			return missing
 		}
 	}
 	return lingering(view, look)
+}
+
+func olderPod(view plan.Snapshot, seen []plan.Pod) string {
+	for _, pod := range seen {
+		cached, present := view.Pod(pod.Name)
+		if !reached(present, cached.Version, view.PodsAt, pod.Version) {
+			return fmt.Sprintf("pod %s at version %d", pod.Name, pod.Version)
+		}
+	}
+	return ""
+}
+
+// withLeft returns the zones of a group and those that left it.
+func withLeft(s plan.Snapshot) []plan.Zone {
+	zones := slices.Clone(s.Zones)
+	for _, left := range s.Left {
+		zones = append(zones, left.Zone)
+	}
+	return zones
 }
 
 // lingering finds what an older view still shows although the live read did
 // not. A view that is past the live read shows nothing that had ended then.
 func lingering(view, look plan.Snapshot) string {
 	for _, zone := range view.Zones {
-		seen, known := look.Zone(zone.Name)
-		if !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
+		if _, known := look.Zone(zone.Name); !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
 			return fmt.Sprintf("the end of StatefulSet %s before version %d", zone.Name, look.ZonesAt)
 		}
-		at := max(look.PodsAt, seen.PodsAt)
-		if known && seen.UID == zone.UID && view.PodsAt < at {
-			if missing := lingeringPod(zone, seen, at); missing != "" {
+	}
+	shown := withLeft(look)
+	for _, zone := range withLeft(view) {
+		i := slices.IndexFunc(shown, func(seen plan.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
+		if i < 0 {
+			continue
+		}
+		if at := cmp.Or(shown[i].PodsAt, look.PodsAt); view.PodsAt < at {
+			if missing := cmp.Or(lingeringPod(zone.Pods, shown[i], at), lingeringPod(zone.Orphans, shown[i], at)); missing != "" {
 				return missing
 			}
 		}
@@ -97,9 +121,10 @@ func lingering(view, look plan.Snapshot) string {
 	return ""
 }
 
-func lingeringPod(zone, look plan.Zone, at plan.Version) string {
-	for _, pod := range zone.Pods {
-		seen := slices.ContainsFunc(look.Pods, func(p plan.Pod) bool { return p.Name == pod.Name })
+func lingeringPod(pods []plan.Pod, look plan.Zone, at plan.Version) string {
+	for _, pod := range pods {
+		named := func(p plan.Pod) bool { return p.Name == pod.Name }
+		seen := slices.ContainsFunc(look.Pods, named) || slices.ContainsFunc(look.Orphans, named)
 		if !seen && pod.Version <= at {
 			return fmt.Sprintf("the end of pod %s before version %d", pod.Name, at)
 		}

@@ -104,7 +104,7 @@ func breaksGrantAlone(v *view, a *allowed) string {
 			return fmt.Sprintf("%s is granted while %s of zone %s is noted", a.Pod, i.Pod, i.Zone)
 		}
 	}
-	if h := v.Hold.Holder; h != "" && !a.under(h) && !(v.Live && v.leavesHold(h)) {
+	if h := v.Hold.Holder; h != "" && !a.under(h) && !(v.Live && (v.leavesHold(h) || a.inTheWay() && v.leavesHoldToOrphans(h))) {
 		return fmt.Sprintf("%s is granted over %s", a.Pod, h)
 	}
 	return ""
@@ -153,13 +153,32 @@ func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 }
 
 func breaksGrantSparesTheRest(v *view, a *allowed) string {
-	if a.byPartition() && len(v.Left) == 0 {
-		return "" // the pods of the same partition are counted instead
-	}
-	if z, found := v.otherNotWhole(a.zone.Name); found {
+	if z, found := v.notSpared(a); found {
 		return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
 	}
 	return ""
+}
+
+// notSpared returns a zone that has pods down and does not let the evicted pod go. Where partitions count,
+// the pods of the same partition are counted instead. An orphan in the way may go beside orphans that serve
+// in the place of all pods that are missing.
+func (v *view) notSpared(a *allowed) (z *zone, found bool) {
+	if z, found = v.leftNotWhole(); found || a.byPartition() {
+		return z, found
+	}
+	for i := range v.zones {
+		z := &v.zones[i]
+		if z.Name != a.zone.Name && !v.isWhole(z) && !(a.inTheWay() && v.isServedByOrphans(z)) {
+			return z, true
+		}
+	}
+	return nil, false
+}
+
+// inTheWay reports whether the evicted pod is an orphan whose name the spec asks for.
+func (a *allowed) inTheWay() bool {
+	_, orphan := podIn(a.Pod, a.zone.Orphans)
+	return orphan && a.zone.asksForPod(a.Pod)
 }
 
 func breaksGrantWithinBudget(v *view, a *allowed) string {

@@ -20,6 +20,16 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
+// Two zones that were made anew beside their pods, with other selectors.
+const inTheWay = `
+hold free
+zone-a rev=1 replicas=2
+  orphan zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=1 replicas=2
+  zone-b-1 ready@1
+  orphan zone-b-0 ready@1
+`
+
 const byPartitions = `
 zpdb a regex="zone-[ab]-([0-9]+)"
 hold eviction/partitions
@@ -73,6 +83,25 @@ var evictions = map[string]evicted{
 	"an orphan that has the name of a missing pod":   {"", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"an orphan beside one that is noted":             {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
 	"an orphan beside a pod that is down":            {"GrantWithinBudget", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "zone-a-0 starting@1\n  orphan zone-a-1 ready@1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
+	"an orphan while orphans serve in another zone":  {"", inTheWay, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan after a live look at a zone in which orphans serve": {
+		"", "live" + with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan over the hold of a zone in which orphans serve in caches": {
+		"GrantAlone", with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan over the hold of a zone with a pod beyond the spec": {
+		"GrantAlone", "live" + with(with(inTheWay, "hold free", "hold rollout/zone-b"), "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan while another zone misses a pod":                  {"GrantSparesTheRest", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is down":              {"GrantSparesTheRest", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is not available yet": {"GrantSparesTheRest", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a pod while orphans serve in another zone": {
+		"GrantSparesTheRest", with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan beyond the spec while orphans serve in another zone": {
+		"GrantSparesTheRest", with(inTheWay, "zone-a rev=1 replicas=2", "zone-a rev=1 replicas=0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
 	"a pod beyond the spec beside one that is down":  {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "zone-a-0 ready", "zone-a-0 starting"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
 	"a pod beyond the spec beside one that is noted": {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-0 granted\n"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1", "zone-a-0")},
 	"a grant beside a noted pod beyond the spec":     {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
@@ -86,13 +115,22 @@ var evictions = map[string]evicted{
 		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-10 granted partition=0\n"),
 		ofPartition("0", "zone-a-0"), apart("zone-b-10", "zone-a-0"),
 	},
-	"who is down goes without a note":                {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
-	"who is down goes at another version":            {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
-	"who is down goes at any version":                {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
-	"who has gone may go":                            {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a grant for another version":                    {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a refusal breaks nothing":                       {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
-	"partitions do not mind each other":              {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"who is down goes without a note":     {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
+	"who is down goes at another version": {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
+	"who is down goes at any version":     {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
+	"who has gone may go":                 {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant for another version":         {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a refusal breaks nothing":            {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
+	"partitions do not mind each other":   {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition beside a zone that is gone with its pods": {
+		"", "live\ndeleted zone-c\n" + with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"a partition beside a zone that may come back": {
+		"GrantSparesTheRest", "live\norphaned zone-c\n zone-c-0 ready@1\n" + byPartitions, ofPartition("0", "zone-a-0"), remembering("zone-c", apart("zone-a-0")),
+	},
+	"a partition beside a zone that is gone in caches": {
+		"GrantSparesTheRest", "deleted zone-c\n" + byPartitions, ofPartition("0", "zone-a-0"), remembering("zone-c", apart("zone-a-0")),
+	},
 	"two partitions of the only zone":                {"GrantWithinBudget", with(alone, "zone-a-1 ready", "zone-a-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"two pods of one partition":                      {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready", "zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition that is missing in a zone":          {"GrantWithinBudget", with(with(byPartitions, "zone-b-0 ready@1   ", ""), "zone-b rev=1", "zone-b rev=1 replicas=2"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},

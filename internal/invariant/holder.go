@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -63,4 +64,12 @@ func (v *view) leavesHold(h plan.Holder) bool {
 	name, _ := operationIn(h)
 	z, shown := v.zoneNamed(name)
 	return !shown || (v.isWhole(z) && len(z.Pods) == z.Replicas)
+}
+
+// leavesHoldToOrphans reports whether only orphans keep the zone of the operation that has the hold from
+// being whole.
+func (v *view) leavesHoldToOrphans(h plan.Holder) bool {
+	name, ours := operationIn(h)
+	z, shown := v.zoneNamed(name)
+	return ours && shown && v.isServedByOrphans(z) && !slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return !z.asksFor(p.Ordinal) })
 }

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -131,16 +132,36 @@ func (v *view) availableOf(z *zone) map[int]bool {
 // isWhole reports whether each pod that a zone's spec asks for exists and is available.
 func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
 
+// isServedByOrphans reports whether each pod that a zone's spec asks for is available, or an orphan of
+// its name is. None of them may be noted.
+func (v *view) isServedByOrphans(z *zone) bool {
+	serving := maps.Clone(v.availableOf(z))
+	for _, p := range z.Orphans {
+		if z.asksFor(p.Ordinal) && isAvailable(p, z.MinReady, v.Now) {
+			serving[p.Ordinal] = true
+		}
+	}
+	return len(serving) >= z.Replicas && len(v.notedOf(z)) == 0
+}
+
 // otherNotWhole returns a zone that is not whole, other than the named one. One that left the
 // group may come back as it is now.
 func (v *view) otherNotWhole(name string) (z *zone, found bool) {
-	for i := range v.Left {
-		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
-			return z, true
-		}
+	if z, found := v.leftNotWhole(); found {
+		return z, true
 	}
 	for i := range v.zones {
 		if z := &v.zones[i]; z.Name != name && !v.isWhole(z) {
+			return z, true
+		}
+	}
+	return nil, false
+}
+
+// leftNotWhole returns a zone that left the group and could be back with pods that are down.
+func (v *view) leftNotWhole() (z *zone, found bool) {
+	for i := range v.Left {
+		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
 			return z, true
 		}
 	}

@@ -1,5 +1,7 @@
 package mutants
 
+const orphansOfALook = "internal/freshness TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown/"
+
 // freshness is about caches that are believed too early, or never.
 var freshness = []Mutant{
 	{
@@ -11,6 +13,16 @@ var freshness = []Mutant{
 		Name:  "freshness ignores that a pod had gone",
 		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, look)\n", "\t_ = lingering\n\treturn \"\"\n"}},
 		Test:  explore + "two pods at a time while others delete pods and replies get lost", Rule: "WithinBudget",
+	},
+	{
+		Name:  "freshness ignores orphans",
+		Edits: []Edit{{freshnessKnown, "cmp.Or(olderPod(view, seen.Pods), olderPod(view, seen.Orphans))", "olderPod(view, seen.Pods)"}},
+		Test:  orphansOfALook + "an older orphan is behind", Rule: "pod zone-a-0 at version 30",
+	},
+	{
+		Name:  "freshness ignores that an orphan had gone",
+		Edits: []Edit{{freshnessKnown, "cmp.Or(lingeringPod(zone.Pods, shown[i], at), lingeringPod(zone.Orphans, shown[i], at))", "lingeringPod(zone.Pods, shown[i], at)"}},
+		Test:  orphansOfALook + "an orphan that had gone before is behind", Rule: "the end of pod zone-a-1 before version 50",
 	},
 	{
 		Name:   "freshness takes absence for an end",

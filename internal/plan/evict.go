@@ -78,9 +78,9 @@ func forEviction(object guard[disruption]) guard[eviction] {
 		z := *e.zone
 		z.budget = e.limit
 		if e.orphan {
-			z.down -= b.standIns(z.Zone) // what is missing for their sake is not down before they are
+			z.down -= b.standIns(z.Zone, 0) // what is missing for their sake is not down before they are
 		}
-		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}})
+		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}, inTheWay: e.inTheWay()})
 	}
 }
 
@@ -219,6 +219,9 @@ func (b *board) mayEvict(e eviction) Refusal {
 	return firstObjection(b, e, evictGuards, zoneGuards)
 }
 
+// inTheWay reports whether the pod is an orphan that has the name of a pod which the spec asks for.
+func (e eviction) inTheWay() bool { return e.orphan && e.zone.Owns(e.pod.Ordinal) }
+
 func budgetUnknown(_ *board, e eviction) Refusal { return e.unclear }
 
 func evictionsBarred(_ *board, e eviction) Refusal {
@@ -249,7 +252,7 @@ func alreadyNoted(b *board, e eviction) Refusal {
 }
 
 func evictionHeldElsewhere(b *board, e eviction) Refusal {
-	return firstOf(b.decreaseElsewhere(e.zone.Name), heldElsewhere(b, disruption{zone: e.zone}))
+	return firstOf(b.decreaseElsewhere(e.zone.Name), forEviction(heldElsewhere)(b, e))
 }
 
 // othersBeforeEviction objects while an operation waits that comes before the eviction,

@@ -18,6 +18,9 @@ const three = `
 	zone-c rev=1
 	  zone-c-0 ready@1 zone-c-1 ready@1 zone-c-2 ready@1`
 
+// inTheWay is a zone that was made anew beside its pods, with another selector.
+const inTheWay = "zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n"
+
 // Each case is a group and the answer to whoever evicts zone-a-0.
 func TestEvict(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
@@ -198,6 +201,33 @@ func TestEvict(t *testing.T) {
 			"zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
 			"OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
+		"an orphan in the way goes while orphans have the names of all missing pods of another zone": {
+			inTheWay + "zone-b rev=1 replicas=2\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n", "yes, noted zone-a-0",
+		},
+		"it takes over the hold of such a zone": {"live\nhold eviction/zone-b\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n", "yes, noted zone-a-0"},
+		"it stays once an orphan of another zone is noted": {
+			"hold eviction/zone-b\n noted zone-b-0 granted\n" + inTheWay + "zone-b rev=1 replicas=2\n orphan zone-b-0 ready@1 zone-b-1 ready@1\n",
+			"GroupHeld zone-b-0 of zone-b (eviction/zone-b); 2 pods unknown in zone-b",
+		},
+		"it stays once an orphan of another zone has gone": {
+			inTheWay + "zone-b rev=1 replicas=2\n orphan zone-b-1 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 2 pods unknown in zone-b",
+		},
+		"it stays while the pod that comes in the place of an orphan starts": {
+			inTheWay + "zone-b rev=1 replicas=2\n zone-b-0 starting@1\n orphan zone-b-1 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready, 1 pod unknown in zone-b",
+		},
+		"it stays while an orphan of another zone does not serve": {
+			inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 starting@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
+		"it stays while an orphan of another zone is not available yet": {
+			inTheWay + "zone-b rev=1 replicas=1 minReady=2h\n orphan zone-b-0 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
+		"it stays while another zone has pods beyond its spec": {
+			inTheWay + "zone-b rev=1 replicas=1\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
+		"an orphan that makes room for no pod stays while orphans are in the way in another zone": {
+			"zone-a rev=1 replicas=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
+			"OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+		},
 		"an orphan of a StatefulSet that left the group stays while it serves": {
 			"relabelled zone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet is no longer in the group)",
@@ -234,6 +264,10 @@ func TestEvict(t *testing.T) {
 			"PartitionNotWhole (partition zone); 1 pod unknown in partition zone",
 		},
 
+		"a partition that only an orphan has is missed in other zones": {
+			partitions + "\nzone-a rev=1 start=1\n zone-a-1 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 start=1\n zone-b-1 ready@1\n",
+			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
 		"where there is no other zone its budget counts, partitions or not": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},

@@ -12,8 +12,9 @@ const MaxIntents = 100
 
 // disruption is a pod that somebody wants to take down.
 type disruption struct {
-	zone *standing
-	pod  *candidate // nil where only the zone is asked about
+	zone     *standing
+	pod      *candidate // nil where only the zone is asked about
+	inTheWay bool       // it is an orphan, and the StatefulSet creates a pod of its name once it is gone
 }
 
 // A guard objects to what is asked or, by returning no Refusal, lets it pass.
@@ -97,10 +98,17 @@ func heldElsewhere(b *board, d disruption) Refusal {
 		return b.foreignHold()
 	case h.Holder.Zone() == d.zone.Name:
 		return Refusal{}
-	case b.wholeOrSettled(h.Holder.Zone()):
+	case b.wholeOrSettled(h.Holder.Zone()), b.waitsForOrphan(h.Holder.Zone(), d):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
+}
+
+// waitsForOrphan reports whether an orphan in the way may go before a zone is whole: orphans have the
+// names of all pods that the zone misses. If each zone waited for the orphans of another, none would ever go.
+func (b *board) waitsForOrphan(zone string, d disruption) bool {
+	z, exists := b.standing(zone)
+	return d.inTheWay && exists && b.servedByOrphans(z)
 }
 
 // notedElsewhere objects while an intent or a decrease of another zone counts, whoever
@@ -171,7 +179,7 @@ func otherZoneNotWhole(b *board, d disruption) Refusal {
 		return left
 	}
 	for _, z := range b.standings {
-		if z.Name != d.zone.Name && !z.whole() {
+		if z.Name != d.zone.Name && !z.whole() && !b.waitsForOrphan(z.Name, d) {
 			return Refusal{
 				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.notWholeBecause.Pod,
 				Detail: string(z.notWholeBecause.Code), Until: z.notWholeBecause.Until,

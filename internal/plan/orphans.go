@@ -1,5 +1,7 @@
 package plan
 
+import "time"
+
 // orphan returns the orphan of that name.
 func (z *Zone) orphan(name string) (Pod, bool) {
 	for i := range z.Orphans {
@@ -26,12 +28,19 @@ func (z *Zone) inTheWay(pod string) string {
 	return ""
 }
 
-// standIns counts the pods of a zone that are missing because orphans that serve have their names.
-// An orphan that is noted is about to leave.
-func (b *board) standIns(z *Zone) int {
+// servedByOrphans reports whether nothing of a zone is down but pods that are missing because orphans
+// that are available have their names.
+func (b *board) servedByOrphans(z *standing) bool {
+	return z.down == b.standIns(z.Zone, z.MinReady) &&
+		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone), b.shrinkage(z.Zone)).None()
+}
+
+// standIns counts the pods of a zone that are missing because orphans that have been Ready for a
+// while have their names. An orphan that is noted is about to leave.
+func (b *board) standIns(z *Zone, minReady time.Duration) int {
 	count := 0
 	for _, pod := range z.Orphans {
-		if _, noted := b.activeIntents[pod.Name]; pod.Up() && z.Owns(pod.Ordinal) && !noted {
+		if _, noted := b.activeIntents[pod.Name]; pod.Available(minReady, b.Now) && z.Owns(pod.Ordinal) && !noted {
 			count++
 		}
 	}

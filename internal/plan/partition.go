@@ -87,7 +87,11 @@ func (b *board) partitionDown(e eviction) *partitionTally {
 		return e.elsewhere
 	}
 	own := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == e.zone.Name })
-	return elsewhere(e.partition, b.partitionsOf(e.budget)[e.partition], own)
+	parts := b.partitionsOf(e.budget)[e.partition]
+	if parts == nil { // no zone has or misses it: it is that of an orphan
+		parts = make([]partitionInZone, len(b.standings))
+	}
+	return elsewhere(e.partition, parts, own)
 }
 
 // inPartition reports whether a pod of a partition is down or, if it only has to be

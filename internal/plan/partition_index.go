@@ -52,11 +52,16 @@ func (b *board) expectEvictions() {
 		return
 	}
 	for _, z := range b.standings {
-		for _, pod := range z.Pods {
-			for _, i := range b.covers.of(pod) {
-				if b.Budgets[i].ByPartition() {
-					b.partitionsOf(b.Budgets[i])
-				}
+		b.countPartitionsOf(z.Pods)
+		b.countPartitionsOf(z.Orphans)
+	}
+}
+
+func (b *board) countPartitionsOf(pods []Pod) {
+	for _, pod := range pods {
+		for _, i := range b.covers.of(pod) {
+			if b.Budgets[i].ByPartition() {
+				b.partitionsOf(b.Budgets[i])
 			}
 		}
 	}
