@@ -39,15 +39,13 @@ func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 // cachedMember returns a zone that a hold remembers and that its group does not have.
 func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
-	orphans := lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)
-	z.Orphaned = len(orphans) > 0
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
 		z.Zone, z.Exists = o.withPods(key.Namespace, set.zone), true
-	} else {
-		for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
-			z.Pods = append(z.Pods, p.record.pod)
-		}
+		z.Pods = nil // which are taken by the rule of live reads
+	}
+	for _, p := range inPodOrder(lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)) {
+		take(&z, p.record)
 	}
 	z.Uncovered = o.uncovered(key, set, z.Pods)
 	return z
@@ -120,7 +118,11 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 		}
 	}
 	var err error
-	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
+	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) {
+		if r, is := keep(pod).(*podRecord); is && r.parent() == z.Name {
+			take(&z, r)
+		}
+	}); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
 	}
 	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
@@ -137,21 +139,16 @@ func candidates(z *plan.LeftZone) string {
 	return podNameLabel
 }
 
-// take adds a pod to a zone that left, if it is one of its own: a pod that its StatefulSet controls
-// or that nothing controls. If the StatefulSet is gone, that is any pod which a StatefulSet of that
-// name has made.
-func take(z *plan.LeftZone, pod *corev1.Pod) {
-	parent, ordinal, made := plan.ParentOf(pod.Name)
-	own := made && parent == z.Name && pod.Labels[podNameLabel] == pod.Name
-	owner, _, owned := memberOf(pod)
-	z.Orphaned = z.Orphaned || own && !owned
-	if z.Exists {
-		_, orphan := OrphanOf(pod)
-		own = owner == z.UID || own && orphan
+// take adds a pod of a zone's name to a zone that left, if it counts as one of its pods. If the
+// StatefulSet is gone, these are the pods that a StatefulSet of that name controls, whatever its
+// UID is, and those that nothing controls. A pod that a controller of another kind has adopted is
+// no podRecord, and does not count.
+func take(z *plan.LeftZone, r *podRecord) {
+	if z.Exists && !has(&z.Zone, r) || !z.Exists && !r.named() {
+		return
 	}
-	if own {
-		z.Pods = append(z.Pods, podOf(pod, ordinal))
-	}
+	z.Orphaned = z.Orphaned || r.orphaned()
+	z.Pods = append(z.Pods, r.pod)
 }
 
 // eachPod lists pods in pages, since there may be many. All pages are of the version that it

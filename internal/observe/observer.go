@@ -84,8 +84,7 @@ type Observer struct {
 
 // Names of indexes.
 const (
-	byOwner     = "owner"     // pods by the UID of their StatefulSet
-	byParent    = "parent"    // orphaned pods by namespace and name of the StatefulSet that made them
+	byParent    = "parent"    // pods by namespace and name of the StatefulSet that made them
 	byGroup     = "group"     // zones by the key of their group
 	byUID       = "uid"       // zones by UID
 	byReference = "reference" // zones by the resource whose replicas they take over
@@ -106,7 +105,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		preparations: opts.Preparations,
 		contests:     opts.Contests,
 		budgets:      opts.Budgets,
-		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods, byParent: indexOrphans}), // no index by namespace: it costs, and nobody asks
+		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byParent: indexPods}), // no index by namespace: it costs, and nobody asks
 		zones:        factory.Apps().V1().StatefulSets().Informer(),
 		scales:       opts.Scales,
 		now:          opts.Now,
@@ -145,19 +144,10 @@ func (o *Observer) configure() error {
 }
 
 func indexPods(object any) ([]string, error) {
-	if r, ok := object.(*podRecord); ok && r.controller() != "" {
-		return []string{r.controller()}, nil
+	if r, ok := object.(*podRecord); ok {
+		return []string{r.namespace() + "/" + r.parent()}, nil
 	}
 	return nil, nil
-}
-
-func indexOrphans(object any) ([]string, error) {
-	r, ok := object.(*podRecord)
-	if !ok || r.controller() != "" {
-		return nil, nil
-	}
-	parent, _, _ := plan.ParentOf(r.pod.Name)
-	return []string{r.namespace() + "/" + parent}, nil
 }
 
 func indexByGroup(object any) ([]string, error) {
