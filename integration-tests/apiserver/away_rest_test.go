@@ -73,3 +73,41 @@ func TestAPodOfAFormerStatefulSetThatLeavesSlowlyCausesNoRequests(t *testing.T) 
 	s.remove("zone-a")
 	s.restsQuietly()
 }
+
+// A StatefulSet without a group that a budget covers is made anew with another selector.
+func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		used   bool
+		second []option
+	}{
+		"before anything was evicted, and the new StatefulSet has the labels of the budget": {false, []option{covers}},
+		"before anything was evicted": {false, nil},
+		"after an eviction":           {true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := evictions(t)
+			e.createOpen(zone("cache-a", 2, alone, covers, gated()), zone("cache-b", 2, alone, covers, gated()))
+			if err := e.budget("cache", coversCache); err != nil {
+				t.Fatal(err)
+			}
+			e.says("cache", "at 1: 1, cache-a 0/2 1, cache-b 0/2 1")
+			if tc.used {
+				before := e.pod("cache-b-0")
+				e.mayEvict("cache-b-0")
+				e.eventually("cache-b-0 is evicted", func(present) error { return e.evict("cache-b-0") })
+				e.opens(before)
+				e.settled()
+				e.remembers("lockstep-budget-cache", "cache-a")
+			}
+			e.madeAnew(zone("cache-a", 2, append([]option{alone, otherLabels(), gated()}, tc.second...)...))
+			former := e.pod("cache-a-0")
+			e.patience = 30 * time.Second
+			e.eventually("the first orphan is evicted", func(present) error { return e.evict("cache-a-0") })
+			e.never("the eviction of the second orphan while cache-a-0 is down", 3*time.Second, func() error { return e.evict("cache-a-1") })
+			e.opens(former)
+			e.eventually("the second orphan is evicted", func(present) error { return e.evict("cache-a-1") })
+		})
+	}
+}

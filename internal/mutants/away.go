@@ -5,13 +5,15 @@ const (
 	holdFormat     = "internal/hold/format.go"
 	observeLeft    = "internal/observe/left.go"
 	observeOrphans = "internal/observe/orphans.go"
+	covered        = "internal/observe/covered.go"
 	lookup         = "internal/observe/lookup.go"
 	podEviction    = "internal/admission/pod_eviction.go"
 
-	remembersLive = "internal/lease TestWhichHoldsRememberAZone/"
-	unclaimed     = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
-	deletedPods   = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
-	livePods      = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
+	remembersLive  = "internal/lease TestWhichHoldsRememberAZone/"
+	unclaimed      = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
+	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
+	coveredOrphans = "internal/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
+	livePods       = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
 )
 
 // away are about zones that left their group, and what the hold remembers of them.
@@ -193,8 +195,48 @@ var away = []Mutant{
 	},
 	{
 		Name:  "orphan that a controller of another kind adopts, of which its group does not hear",
-		Edits: []Edit{{"internal/observe/events.go", "return ours != stays || was", "return was"}},
+		Edits: []Edit{{"internal/observe/events.go", "return ours != stays || was", "return ours != stays && false || was"}},
 		Test:  "internal/observe TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts", Rule: "want the group",
+	},
+	{
+		Name:  "orphan that a budget covers and that is evicted under no hold",
+		Edits: []Edit{{lookup, "\t\tpod.Key, pod.Held = o.firstCovering(namespace, r.pod)\n", ""}},
+		Test:  coveredOrphans + "the budget covers the new StatefulSet", Rule: "want it under team/budget/store: true",
+	},
+	{
+		Name:  "orphan of a StatefulSet that lockstep ignores, evicted under a budget",
+		Edits: []Edit{{lookup, "else if !exists || !set.zone.Ignored {", "else {"}},
+		Test:  coveredOrphans + "lockstep ignores the new StatefulSet", Rule: "want it under team/budget/store: false",
+	},
+	{
+		Name:  "zone of orphans that a budget covers, which the caches do not show beside the budget",
+		Edits: []Edit{{covered, "!orphaned[r.zone.Name] && ", "(orphaned == nil || true) && "}},
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "caches: the zone of the orphan is not there",
+	},
+	{
+		Name:  "zone of orphans that a budget covers, which a live read does not show beside the budget",
+		Edits: []Edit{{covered, " || o.orphanedZones(key)[set.Name]", ""}},
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "the API server: the zone of the orphan is not there",
+	},
+	{
+		Name:  "covered orphans without a StatefulSet that nobody shows",
+		Edits: []Edit{{observeLeft, "return append(absent, o.unremembered(s)...)", "return absent"}},
+		Test:  coveredOrphans + "there is no StatefulSet", Rule: "the zone of the orphan is not there",
+	},
+	{
+		Name:  "orphan beside an ignored StatefulSet that its budget does not guard any more",
+		Edits: []Edit{{observeLeft, "slices.Concat(z.Pods, z.Orphans)", "z.Pods"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan beside an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+	},
+	{
+		Name:  "zone of covered orphans that a live read shows although they are gone",
+		Edits: []Edit{{observeLeft, "if m.UID != \"\" || len(z.Pods) > 0 {", "if len(z.Pods) >= 0 {"}},
+		Test:  "internal/observe TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone", Rule: "it shows 1 zones that left",
+	},
+	{
+		Name:  "zone with orphans that a budget does not cover, shown beside the budget",
+		Edits: []Edit{{covered, "if covers(budget, r.pod) {", "if covers(budget, r.pod) || true {"}},
+		Test:  "internal/observe TestABudgetHasNoZoneOfOrphansThatItDoesNotCover", Rule: "show 1 zones",
 	},
 	{
 		Name:  "pods of a zone that left in the order of their names",

@@ -50,7 +50,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "orphan that waits for a StatefulSet outside of its group to adopt it",
-		Edits: []Edit{{"internal/observe/lookup.go", "if set, exists := o.zone(namespace, parent); exists && set.grouped {", "if set, exists := o.zone(namespace, parent); exists {"}},
+		Edits: []Edit{{"internal/observe/lookup.go", "\tif exists && set.grouped {", "\tif exists {"}},
 		Test:  "internal/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
 	},
 }
