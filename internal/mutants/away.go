@@ -1,17 +1,20 @@
 package mutants
 
 const (
-	holdMembers = "internal/hold/members.go"
-	holdFormat  = "internal/hold/format.go"
-	observeLeft = "internal/observe/left.go"
-	lookup      = "internal/observe/lookup.go"
-	podEviction = "internal/admission/pod_eviction.go"
-	awaited     = "internal/admission/awaited.go"
+	holdMembers    = "internal/hold/members.go"
+	holdFormat     = "internal/hold/format.go"
+	observeLeft    = "internal/observe/left.go"
+	observeOrphans = "internal/observe/orphans.go"
+	covered        = "internal/observe/covered.go"
+	lookup         = "internal/observe/lookup.go"
+	podEviction    = "internal/admission/pod_eviction.go"
+	awaited        = "internal/admission/awaited.go"
 
-	remembersLive = "internal/lease TestWhichHoldsRememberAZone/"
-	unclaimed     = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
-	deletedPods   = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
-	livePods      = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
+	remembersLive  = "internal/lease TestWhichHoldsRememberAZone/"
+	unclaimed      = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
+	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
+	coveredOrphans = "internal/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
+	livePods       = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
 )
 
 // away are about zones that left their group, and what the hold remembers of them.
@@ -138,27 +141,27 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pods of a StatefulSet that was made anew and is gone which count as orphans",
-		Edits: []Edit{{observeLeft, "z.Orphaned || own && !owned", "z.Orphaned || own && (owned || !owned)"}},
+		Edits: []Edit{{observeLeft, "z.Orphaned || r.orphaned()", "true"}},
 		Test:  livePods + "the StatefulSet is gone: pods of a second one", Rule: "orphaned true",
 	},
 	{
 		Name:  "orphans that a pod with a StatefulSet hides",
-		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || own", "z.Orphaned = own"}},
+		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || r", "z.Orphaned = r"}},
 		Test:  livePods + "the StatefulSet is gone: some of its pods are orphans", Rule: "orphaned false",
 	},
 	{
 		Name:  "pods of a second StatefulSet that count for the one outside of the group",
-		Edits: []Edit{{observeLeft, "own = owner == z.UID ||", "own = owner != \"\" ||"}},
+		Edits: []Edit{{observeOrphans, "return r.controller() == z.UID ||", "return !r.orphaned() ||"}},
 		Test:  livePods + "the StatefulSet is outside: pods of another are not", Rule: `pods ["zone-a-0"]`,
 	},
 	{
 		Name:  "orphans that do not count for the StatefulSet outside of the group that adopts them",
-		Edits: []Edit{{observeLeft, "own = owner == z.UID || own && orphan", "own = owner == z.UID || own && orphan && false"}},
+		Edits: []Edit{{observeOrphans, "|| r.orphaned() && adopts(z, r.pod)", ""}},
 		Test:  livePods + "the StatefulSet is outside: orphans that it adopts", Rule: `pods []`,
 	},
 	{
 		Name:  "orphans that do not count for their StatefulSet before it adopts them, in caches",
-		Edits: []Edit{{"internal/observe/snapshot.go", "inPodOrder(append(matching, lookup[*podRecord](o.pods, byOwner, z.UID)...))", "inPodOrder(append(matching[:0:0], lookup[*podRecord](o.pods, byOwner, z.UID)...))"}},
+		Edits: []Edit{{"internal/observe/snapshot.go", "inPodOrder(own)", "inPodOrder(slices.DeleteFunc(own, (*podRecord).orphaned))"}},
 		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "caches show",
 	},
 	{
@@ -168,13 +171,63 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that somebody else made under the name of a zone's pod",
-		Edits: []Edit{{observeLeft, " && pod.Labels[podNameLabel] == pod.Name", ""}},
+		Edits: []Edit{{observeLeft, " || !z.Exists && !r.named()", ""}},
 		Test:  livePods + "the StatefulSet is gone: no pods that somebody else named", Rule: `pods ["zone-a-0"]`,
 	},
 	{
 		Name:  "pods of any StatefulSet that count for a zone which left",
-		Edits: []Edit{{observeLeft, "made && parent == z.Name &&", "made && parent != \"\" &&"}},
+		Edits: []Edit{{observeLeft, "is && r.parent() == z.Name", "is"}},
 		Test:  livePods + "the StatefulSet is gone: no pods of another one", Rule: `pods ["zone-b-0"]`,
+	},
+	{
+		Name:  "pods of a former StatefulSet that do not count once the one which is remembered is gone",
+		Edits: []Edit{{observeLeft, "!z.Exists && !r.named()", "!z.Exists && (!r.named() || !r.orphaned() && r.controller() != z.UID)"}},
+		Test:  "internal/observe TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft/deleted: pods of a former StatefulSet count", Rule: `want ["zone-a-0" "zone-a-1"]`,
+	},
+	{
+		Name:  "orphan that a controller of another kind adopts, of which its group does not hear",
+		Edits: []Edit{{"internal/observe/events.go", "return ours != stays || was", "return ours != stays && false || was"}},
+		Test:  "internal/observe TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts", Rule: "want the group",
+	},
+	{
+		Name:  "orphan that a budget covers and that is evicted under no hold",
+		Edits: []Edit{{lookup, "\t\tpod.Key, pod.Held = o.firstCovering(namespace, r.pod)\n", ""}},
+		Test:  coveredOrphans + "the budget covers the new StatefulSet", Rule: "want it under team/budget/store: true",
+	},
+	{
+		Name:  "orphan of a StatefulSet that lockstep ignores, evicted under a budget",
+		Edits: []Edit{{lookup, "else if !exists || !set.zone.Ignored {", "else {"}},
+		Test:  coveredOrphans + "lockstep ignores the new StatefulSet", Rule: "want it under team/budget/store: false",
+	},
+	{
+		Name:  "zone of orphans that a budget covers, which the caches do not show beside the budget",
+		Edits: []Edit{{covered, "!orphaned[r.zone.Name] && ", "(orphaned == nil || true) && "}},
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "caches: the zone of the orphan is not there",
+	},
+	{
+		Name:  "zone of orphans that a budget covers, which a live read does not show beside the budget",
+		Edits: []Edit{{covered, " || o.orphanedZones(key)[set.Name]", ""}},
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "the API server: the zone of the orphan is not there",
+	},
+	{
+		Name:  "covered orphans without a StatefulSet that nobody shows",
+		Edits: []Edit{{observeLeft, "return append(absent, o.unremembered(s)...)", "return absent"}},
+		Test:  coveredOrphans + "there is no StatefulSet", Rule: "the zone of the orphan is not there",
+	},
+	{
+		Name:  "orphan beside an ignored StatefulSet that its budget does not guard any more",
+		Edits: []Edit{{observeLeft, "slices.Concat(z.Pods, z.Orphans)", "z.Pods"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan beside an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+	},
+	{
+		Name:  "zone of covered orphans that a live read shows although they are gone",
+		Edits: []Edit{{observeLeft, "if m.UID != \"\" || len(z.Pods) > 0 {", "if len(z.Pods) >= 0 {"}},
+		Test:  "internal/observe TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone", Rule: "it shows 1 zones that left",
+	},
+	{
+		Name:  "zone with orphans that a budget does not cover, shown beside the budget",
+		Edits: []Edit{{covered, "if covers(budget, r.pod) {", "if covers(budget, r.pod) || true {"}},
+		Test:  "internal/observe TestABudgetHasNoZoneOfOrphansThatItDoesNotCover", Rule: "show 1 zones",
 	},
 	{
 		Name:  "pods of a zone that left in the order of their names",

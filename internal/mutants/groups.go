@@ -29,7 +29,7 @@ var groups = []Mutant{
 	},
 	{
 		Name:  "ignored StatefulSet that counts for a budget",
-		Edits: []Edit{{"internal/observe/covered.go", "return r.zone.Ignored || !concernOf(", "return !concernOf("}},
+		Edits: []Edit{{"internal/observe/covered.go", "return r.zone.Ignored || !orphaned", "return !orphaned"}},
 		Test:  "internal/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "the caches show",
 	},
 	{

@@ -55,7 +55,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that is about to be adopted and counts beside its zone",
-		Edits: []Edit{{"internal/observe/orphans.go", "if adopts(z, r.pod) {", "if false {"}},
+		Edits: []Edit{{"internal/observe/orphans.go", "case has(z, r):", "case r.controller() == z.UID:"}},
 		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
 	},
 	{

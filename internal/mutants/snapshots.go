@@ -12,12 +12,12 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "live read that does not look for orphans",
-		Edits: []Edit{{observeLeft, "\tif own {", "\tif own && z.Exists {"}},
+		Edits: []Edit{{observeLeft, "is && r.parent() == z.Name", "is && r.parent() == z.Name && z.Exists"}},
 		Test:  seen, Rule: "zone that left (-stored +seen)",
 	},
 	{
 		Name:  "caches that do not show orphans",
-		Edits: []Edit{{observeLeft, "append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)", "lookup[*podRecord](o.pods, byOwner, m.UID)"}},
+		Edits: []Edit{{observeLeft, "\t\ttake(&z, p.record)", "\t\tif !p.record.orphaned() {\n\t\t\ttake(&z, p.record)\n\t\t}"}},
 		Test:  seen, Rule: "zones that left, from caches (-stored +seen)",
 	},
 	{
@@ -50,7 +50,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "orphan that waits for a StatefulSet outside of its group to adopt it",
-		Edits: []Edit{{"internal/observe/lookup.go", "if set, exists := o.zone(namespace, parent); exists && set.grouped {", "if set, exists := o.zone(namespace, parent); exists {"}},
+		Edits: []Edit{{"internal/observe/lookup.go", "\tif exists && set.grouped {", "\tif exists {"}},
 		Test:  "internal/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
 	},
 }

@@ -43,9 +43,42 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 	if !exists {
 		return nil
 	}
+	orphaned := o.orphanedZones(key)
 	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, cache.NamespaceIndex, key.Namespace), func(r *zoneRecord) bool {
-		return r.zone.Ignored || !concernOf(r.labels, r.podLabels)(budget)
+		return r.zone.Ignored || !orphaned[r.zone.Name] && !concernOf(r.labels, r.podLabels)(budget)
 	})
+}
+
+// orphanedZones returns the names of StatefulSets some of whose orphans a budget covers, as the
+// caches show them. A StatefulSet that was made anew may have other labels than they have.
+func (o *Observer) orphanedZones(key plan.Key) map[string]bool {
+	if !key.Covered {
+		return nil
+	}
+	budget, exists := o.budget(key)
+	if !exists {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, r := range lookup[*podRecord](o.pods, byOrphaned, key.Namespace) {
+		if covers(budget, r.pod) {
+			names[r.parent()] = true
+		}
+	}
+	return names
+}
+
+func covers(b plan.DisruptionBudget, pod plan.Pod) bool {
+	return len(plan.Covering([]plan.DisruptionBudget{b}, pod)) > 0
+}
+
+// firstCovering returns the key of the first budget that covers a pod.
+func (o *Observer) firstCovering(namespace string, pod plan.Pod) (plan.Key, bool) {
+	covering := plan.Covering(o.budgetsOf(namespace), pod)
+	if len(covering) == 0 {
+		return plan.Key{}, false
+	}
+	return plan.Key{Namespace: namespace, Group: covering[0].Name, Covered: true}, true
 }
 
 func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
@@ -117,5 +150,8 @@ func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 		return grouped && group == key.Group
 	}
 	budget, exists := o.budget(key)
-	return exists && !contract.Ignored(set.Annotations) && concernOf(plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))(budget)
+	if !exists || contract.Ignored(set.Annotations) {
+		return false
+	}
+	return concernOf(plan.LabelsOf(set.Labels), plan.LabelsOf(set.Spec.Template.Labels))(budget) || o.orphanedZones(key)[set.Name]
 }

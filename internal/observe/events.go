@@ -109,7 +109,7 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 			if !ok || !alsoOK {
 				return
 			}
-			if was.controller() != is.controller() {
+			if changesHands(was, is) {
 				concern(before)
 			}
 			for _, key := range o.concernedBy(is) {
@@ -119,6 +119,13 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 			}
 		},
 	}
+}
+
+// changesHands reports whether another controller has a pod than before, or none.
+func changesHands(was, is keptPod) bool {
+	_, ours := was.(*podRecord)
+	_, stays := is.(*podRecord)
+	return ours != stays || was.controller() != is.controller()
 }
 
 // concernedBy returns the group of the StatefulSet that controls the pod, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,20 +18,34 @@ import (
 )
 
 // absentMembers returns the zones that the hold remembers and the snapshot does not show.
-func absentMembers(s *plan.Snapshot) []plan.Member {
+func (o *Observer) absentMembers(s *plan.Snapshot) []plan.Member {
 	var absent []plan.Member
 	for _, m := range s.Hold.Members {
 		if _, shown := s.Zone(m.Zone); !shown {
 			absent = append(absent, m)
 		}
 	}
-	return absent
+	return append(absent, o.unremembered(s)...)
+}
+
+// unremembered returns the zones of orphans that a budget covers, if they have no StatefulSet and
+// the hold does not remember it.
+func (o *Observer) unremembered(s *plan.Snapshot) []plan.Member {
+	var zones []plan.Member
+	for _, name := range slices.Sorted(maps.Keys(o.orphanedZones(s.Key))) {
+		_, shown := s.Zone(name)
+		_, exists := o.zone(s.Key.Namespace, name)
+		if !shown && !exists && !slices.ContainsFunc(s.Hold.Members, func(m plan.Member) bool { return m.Zone == name }) {
+			zones = append(zones, plan.Member{Zone: name})
+		}
+	}
+	return zones
 }
 
 // cachedLeft returns the zones that left the group as the caches show them.
 func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 	var left []plan.LeftZone
-	for _, m := range absentMembers(s) {
+	for _, m := range o.absentMembers(s) {
 		left = append(left, o.cachedMember(key, m))
 	}
 	return left
@@ -39,24 +54,22 @@ func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 // cachedMember returns a zone that a hold remembers and that its group does not have.
 func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
-	orphans := lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)
-	z.Orphaned = len(orphans) > 0
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
 		z.Zone, z.Exists = o.withPods(key.Namespace, set.zone), true
-	} else {
-		for _, p := range inPodOrder(append(orphans, lookup[*podRecord](o.pods, byOwner, m.UID)...)) {
-			z.Pods = append(z.Pods, p.record.pod)
-		}
+		z.Pods = nil // which are taken by the rule of live reads
 	}
-	z.Uncovered = o.uncovered(key, set, z.Pods)
+	for _, p := range inPodOrder(lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)) {
+		take(&z, p.record)
+	}
+	z.Uncovered = o.uncovered(key, set, &z.Zone)
 	return z
 }
 
 // uncovered reports whether the Lease of a budget remembers a zone that the budget covers no more:
-// it is gone, or selects neither the StatefulSet, if there is one, nor any of the pods. That
+// it is gone, or selects neither the StatefulSet, if there is one, nor any of the pods and orphans. That
 // cannot be said while budgets are not known.
-func (o *Observer) uncovered(key plan.Key, set *zoneRecord, pods []plan.Pod) bool {
+func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *plan.Zone) bool {
 	if !key.Covered || !o.BudgetsKnown() {
 		return false
 	}
@@ -67,7 +80,7 @@ func (o *Observer) uncovered(key plan.Key, set *zoneRecord, pods []plan.Pod) boo
 	case set != nil && concernOf(set.labels, set.podLabels)(budget):
 		return false
 	}
-	return !slices.ContainsFunc(pods, func(p plan.Pod) bool { return len(plan.Covering([]plan.DisruptionBudget{budget}, p)) > 0 })
+	return !slices.ContainsFunc(slices.Concat(z.Pods, z.Orphans), func(p plan.Pod) bool { return covers(budget, p) })
 }
 
 // guarding returns the groups of a namespace whose hold guards a zone of that name which they do
@@ -93,12 +106,14 @@ var errZoneIsBack = errors.New("a StatefulSet that left the group is back")
 
 // liveLeft reads the zones that left the group, and their pods, from the API server.
 func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
-	for _, m := range absentMembers(s) {
+	for _, m := range o.absentMembers(s) {
 		z, err := o.readLeft(ctx, s.Key, m)
 		if err != nil {
 			return err
 		}
-		s.Left = append(s.Left, z)
+		if m.UID != "" || len(z.Pods) > 0 {
+			s.Left = append(s.Left, z)
+		}
 	}
 	return nil
 }
@@ -120,11 +135,15 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 		}
 	}
 	var err error
-	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) { take(&z, pod) }); err != nil {
+	if z.PodsAt, err = o.eachPod(ctx, key.Namespace, candidates(&z), func(pod *corev1.Pod) {
+		if r, is := keep(pod).(*podRecord); is && r.parent() == z.Name {
+			take(&z, r)
+		}
+	}); err != nil {
 		return z, fmt.Errorf("list pods of StatefulSet %s/%s, which left its group: %w", key.Namespace, m.Zone, err)
 	}
 	slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
-	z.Uncovered = o.uncovered(key, record, z.Pods)
+	z.Uncovered = o.uncovered(key, record, &z.Zone)
 	return z, nil
 }
 
@@ -137,21 +156,16 @@ func candidates(z *plan.LeftZone) string {
 	return podNameLabel
 }
 
-// take adds a pod to a zone that left, if it is one of its own: a pod that its StatefulSet controls
-// or that nothing controls. If the StatefulSet is gone, that is any pod which a StatefulSet of that
-// name has made.
-func take(z *plan.LeftZone, pod *corev1.Pod) {
-	parent, ordinal, made := plan.ParentOf(pod.Name)
-	own := made && parent == z.Name && pod.Labels[podNameLabel] == pod.Name
-	owner, _, owned := memberOf(pod)
-	z.Orphaned = z.Orphaned || own && !owned
-	if z.Exists {
-		_, orphan := OrphanOf(pod)
-		own = owner == z.UID || own && orphan
+// take adds a pod of a zone's name to a zone that left, if it counts as one of its pods. If the
+// StatefulSet is gone, these are the pods that a StatefulSet of that name controls, whatever its
+// UID is, and those that nothing controls. A pod that a controller of another kind has adopted is
+// no podRecord, and does not count.
+func take(z *plan.LeftZone, r *podRecord) {
+	if z.Exists && !has(&z.Zone, r) || !z.Exists && !r.named() {
+		return
 	}
-	if own {
-		z.Pods = append(z.Pods, podOf(pod, ordinal))
-	}
+	z.Orphaned = z.Orphaned || r.orphaned()
+	z.Pods = append(z.Pods, r.pod)
 }
 
 // eachPod lists pods in pages, since there may be many. All pages are of the version that it

@@ -113,7 +113,9 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 // placeOrphan finds out under which hold a pod without a controller is evicted: that of the
 // group which remembers the StatefulSet that made it. If there is a StatefulSet of that name in a
 // group, it is about to adopt the pod, and nobody can tell before. If it does not adopt the pod,
-// because its selector is another one, the hold is that of its group.
+// because its selector is another one, the hold is that of its group. An orphan that no hold guards
+// is evicted under the hold of the first budget that covers it, unless a StatefulSet of that name is
+// ignored.
 func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	r, is := kept.(*podRecord)
 	if !is {
@@ -121,7 +123,8 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	}
 	namespace, name := r.home()
 	parent, _, _ := plan.ParentOf(name)
-	if set, exists := o.zone(namespace, parent); exists && set.grouped {
+	set, exists := o.zone(namespace, parent)
+	if exists && set.grouped {
 		if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {
 			pod.Held, pod.Key = true, set.key()
 		}
@@ -129,6 +132,8 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	}
 	if keys := o.guarding(namespace, parent); len(keys) > 0 {
 		pod.Held, pod.Key = true, keys[0]
+	} else if !exists || !set.zone.Ignored {
+		pod.Key, pod.Held = o.firstCovering(namespace, r.pod)
 	}
 	pod.Unclaimed = !pod.Held
 	return pod
@@ -167,9 +172,7 @@ func (o *Observer) place(kept keptPod) Pod {
 		if set.zone.Ignored {
 			continue
 		}
-		if covering := plan.Covering(o.budgetsOf(set.namespace), view); len(covering) > 0 {
-			pod.Held, pod.Key = true, plan.Key{Namespace: set.namespace, Group: covering[0].Name, Covered: true}
-		}
+		pod.Key, pod.Held = o.firstCovering(set.namespace, view)
 	}
 	pod.Unclaimed = len(sets) > 0 && !pod.Held
 	return pod

@@ -84,8 +84,8 @@ type Observer struct {
 
 // Names of indexes.
 const (
-	byOwner     = "owner"     // pods by the UID of their StatefulSet
-	byParent    = "parent"    // orphaned pods by namespace and name of the StatefulSet that made them
+	byParent    = "parent"    // pods by namespace and name of the StatefulSet that made them
+	byOrphaned  = "orphaned"  // pods that nothing controls, by namespace
 	byGroup     = "group"     // zones by the key of their group
 	byUID       = "uid"       // zones by UID
 	byReference = "reference" // zones by the resource whose replicas they take over
@@ -106,7 +106,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		preparations: opts.Preparations,
 		contests:     opts.Contests,
 		budgets:      opts.Budgets,
-		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byOwner: indexPods, byParent: indexOrphans}), // no index by namespace: it costs, and nobody asks
+		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byParent: indexPods, byOrphaned: indexOrphans}), // no index by namespace: it costs, and nobody asks
 		zones:        factory.Apps().V1().StatefulSets().Informer(),
 		scales:       opts.Scales,
 		now:          opts.Now,
@@ -145,19 +145,17 @@ func (o *Observer) configure() error {
 }
 
 func indexPods(object any) ([]string, error) {
-	if r, ok := object.(*podRecord); ok && r.controller() != "" {
-		return []string{r.controller()}, nil
+	if r, ok := object.(*podRecord); ok {
+		return []string{r.namespace() + "/" + r.parent()}, nil
 	}
 	return nil, nil
 }
 
 func indexOrphans(object any) ([]string, error) {
-	r, ok := object.(*podRecord)
-	if !ok || r.controller() != "" {
-		return nil, nil
+	if r, ok := object.(*podRecord); ok && r.orphaned() {
+		return []string{r.namespace()}, nil
 	}
-	parent, _, _ := plan.ParentOf(r.pod.Name)
-	return []string{r.namespace() + "/" + parent}, nil
+	return nil, nil
 }
 
 func indexByGroup(object any) ([]string, error) {

@@ -19,17 +19,23 @@ func adopts(z *plan.Zone, orphan plan.Pod) bool {
 	return err != nil || selector.Matches(labels.Set(orphan.Labels.Map()))
 }
 
-// cachedOrphans returns the orphans of a StatefulSet's name: those that its selector matches, which
-// count as its pods, and the others.
-func (o *Observer) cachedOrphans(namespace string, z *plan.Zone) (matching, others []*podRecord) {
+// has reports whether a pod of a StatefulSet's name counts as one of its pods: the StatefulSet
+// controls it, or adopts it sooner or later.
+func has(z *plan.Zone, r *podRecord) bool {
+	return r.controller() == z.UID || r.orphaned() && adopts(z, r.pod)
+}
+
+// cachedPods returns the pods of a StatefulSet, and the orphans of its name that it does not adopt.
+func (o *Observer) cachedPods(namespace string, z *plan.Zone) (own, orphans []*podRecord) {
 	for _, r := range lookup[*podRecord](o.pods, byParent, namespace+"/"+z.Name) {
-		if adopts(z, r.pod) {
-			matching = append(matching, r)
-		} else {
-			others = append(others, r)
+		switch {
+		case has(z, r):
+			own = append(own, r)
+		case r.orphaned():
+			orphans = append(orphans, r)
 		}
 	}
-	return matching, others
+	return own, orphans
 }
 
 // ownOrphans returns those of the listed orphans that count as pods of a StatefulSet.
@@ -46,7 +52,7 @@ func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
 // liveOrphans reads those orphans from the API server that the caches show: no selector of the
 // group finds them.
 func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zone) ([]plan.Pod, error) {
-	_, cached := o.cachedOrphans(namespace, z)
+	_, cached := o.cachedPods(namespace, z)
 	pods, errs := make([]*corev1.Pod, len(cached)), make([]error, len(cached))
 	parallel.Each(len(cached), readsAtATime, func(i int) {
 		pods[i], _, errs[i] = o.readPod(ctx, namespace, cached[i].pod.Name)

@@ -29,13 +29,14 @@ type kinship struct {
 	namespace string
 	owner     string // UID of the StatefulSet; empty: the pod is orphaned
 	revision  string
+	named     bool // their label says their names, as on each pod that a StatefulSet makes
 }
 
 // Equal reports whether both are the same.
 func (k kin) Equal(other kin) bool { return k == other }
 
-func newPodRecord(namespace, owner string, pod plan.Pod) *podRecord {
-	kin := kin{unique.Make(kinship{namespace, owner, pod.Revision})}
+func newPodRecord(shared kinship, pod plan.Pod) *podRecord {
+	kin := kin{unique.Make(shared)}
 	pod.Revision = kin.shared.Value().revision
 	pack(&pod.Name, &pod.UID, &pod.IP, &pod.Why)
 	return &podRecord{kin, pod}
@@ -91,6 +92,18 @@ func (r *podRecord) home() (namespace, name string) { return r.namespace(), r.po
 func (r *podRecord) namespace() string { return r.kin.shared.Value().namespace }
 
 func (r *podRecord) controller() string { return r.kin.shared.Value().owner }
+
+// parent returns the name of the StatefulSet that made the pod.
+func (r *podRecord) parent() string {
+	name, _, _ := plan.ParentOf(r.pod.Name)
+	return name
+}
+
+// named reports whether the pod's label says its name.
+func (r *podRecord) named() bool { return r.kin.shared.Value().named }
+
+// orphaned reports whether nothing controls the pod.
+func (r *podRecord) orphaned() bool { return r.controller() == "" }
 
 func (r *strangerRecord) view() plan.Pod {
 	return plan.Pod{Name: r.text[r.name:r.uid], UID: r.text[r.uid:], Version: r.version, Phase: r.phase}
@@ -196,11 +209,13 @@ func trimPod(object any) (any, error) {
 
 // keep converts a pod to what the cache keeps of it.
 func keep(pod *corev1.Pod) keptPod {
+	shared := kinship{pod.Namespace, "", pod.Labels[contract.RevisionLabel], pod.Labels[podNameLabel] == pod.Name}
 	if owner, ordinal, ok := memberOf(pod); ok {
-		return newPodRecord(pod.Namespace, owner, podOf(pod, ordinal))
+		shared.owner = owner
+		return newPodRecord(shared, podOf(pod, ordinal))
 	}
 	if ordinal, ok := OrphanOf(pod); ok {
-		return newPodRecord(pod.Namespace, "", podOf(pod, ordinal))
+		return newPodRecord(shared, podOf(pod, ordinal))
 	}
 	return newStranger(pod)
 }

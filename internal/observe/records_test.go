@@ -152,7 +152,7 @@ func TestMemoryPerPod(t *testing.T) {
 		"any other pod":          {ownedBy(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "uid-of-web", Controller: new(true)}), 250},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byOwner: indexPods})
+			store := cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{byParent: indexPods})
 			before := heap()
 			for i := range pods {
 				sent, err := realistic(i, tc.change).Marshal()

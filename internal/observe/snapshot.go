@@ -59,11 +59,11 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 }
 
 func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
-	matching, others := o.cachedOrphans(namespace, &z)
-	for _, p := range inPodOrder(others) {
+	own, orphans := o.cachedPods(namespace, &z)
+	for _, p := range inPodOrder(orphans) {
 		z.Orphans = append(z.Orphans, p.record.pod)
 	}
-	places := inPodOrder(append(matching, lookup[*podRecord](o.pods, byOwner, z.UID)...))
+	places := inPodOrder(own)
 	z.Pods = slices.Grow(z.Pods, len(places)) // the same
 	for _, p := range places {
 		z.Pods = append(z.Pods, p.record.pod)

@@ -30,13 +30,14 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 		objects   []runtime.Object
 		uncovered bool
 	}{
-		"the budget is gone":                           {gone, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, true},
-		"the budget is gone and so is the StatefulSet": {gone, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, true},
-		"it selects neither StatefulSet nor pod":       {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, true},
-		"it selects no orphan":                         {here, []runtime.Object{newPod("zone-a", 0, made, alone)}, true},
-		"it selects a pod of before":                   {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, false},
-		"it selects an orphan":                         {here, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, false},
-		"budgets cannot be read":                       {unread, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, false},
+		"the budget is gone":                                 {gone, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, true},
+		"the budget is gone and so is the StatefulSet":       {gone, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, true},
+		"it selects neither StatefulSet nor pod":             {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, true},
+		"it selects no orphan":                               {here, []runtime.Object{newPod("zone-a", 0, made, alone)}, true},
+		"it selects a pod of before":                         {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, false},
+		"it selects an orphan beside an ignored StatefulSet": {here, []runtime.Object{newSet("zone-a", other, selectsOthers, annotated(contract.IgnoreAnnotation, "true")), newPod("zone-a", 0, made, inApp, alone)}, false},
+		"it selects an orphan":                               {here, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, false},
+		"budgets cannot be read":                             {unread, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			lease := rememberingOf(key)

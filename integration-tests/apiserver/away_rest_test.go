@@ -1,0 +1,113 @@
+package apiserver_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// restsQuietly checks that the operator makes next to no requests while nothing changes.
+func (s *scene) restsQuietly() {
+	s.t.Helper()
+	time.Sleep(5 * time.Second)
+	began := time.Now()
+	time.Sleep(10 * time.Second)
+	var asked []string
+	for _, r := range s.requests() {
+		if r.User == s.operator.user && r.At.After(began) && r.Name != "lockstep-leader" && r.Verb != "watch" {
+			asked = append(asked, r.Verb+" "+r.Resource+" "+r.Name)
+		}
+	}
+	if len(asked) > 5 {
+		s.t.Errorf("the operator made %d requests in 10 s at rest: %q", len(asked), asked)
+	}
+}
+
+// controlledByAConfigMap lets a controller of another kind adopt pods; a ConfigMap stands for it.
+func (s *scene) controlledByAConfigMap(pods ...string) {
+	s.t.Helper()
+	owner, err := s.world.admin.CoreV1().ConfigMaps(s.name).Create(s.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, createOptions)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.UID, "controller": true,
+	}}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, pod := range pods {
+		if _, err := s.world.admin.CoreV1().Pods(s.name).Patch(s.t.Context(), pod, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func TestPodsThatAnotherControllerAdoptsAreNoOrphans(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 2))
+	s.remembers(theLease, "zone-b")
+	s.orphans("zone-a")
+	s.controlledByAConfigMap("zone-a-0", "zone-a-1")
+	s.restsQuietly()
+	s.change("zone-b", version(2))
+	s.finishes("zone-b")
+}
+
+// A zone is deleted, made anew, and deleted again while a pod of the first one takes its time to leave.
+func TestAPodOfAFormerStatefulSetThatLeavesSlowlyCausesNoRequests(t *testing.T) {
+	t.Parallel()
+	s := managed(t)
+	s.create(zone("zone-a", 1), zone("zone-b", 1))
+	s.remembers(theLease, "zone-b")
+	s.finalizers("zone-a-0", finalizer)
+	t.Cleanup(func() { s.finalizers("zone-a-0") })
+	s.remove("zone-a")
+	s.begin(zone("zone-a", 1))
+	s.remembers(theLease, string(s.witness.now().sets["zone-a"].UID))
+	s.remove("zone-a")
+	s.restsQuietly()
+}
+
+// A StatefulSet without a group that a budget covers is made anew with another selector.
+func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		used   bool
+		second []option
+	}{
+		"before anything was evicted, and the new StatefulSet has the labels of the budget": {false, []option{covers}},
+		"before anything was evicted": {false, nil},
+		"after an eviction":           {true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := evictions(t)
+			e.createOpen(zone("cache-a", 2, alone, covers, gated()), zone("cache-b", 2, alone, covers, gated()))
+			if err := e.budget("cache", coversCache); err != nil {
+				t.Fatal(err)
+			}
+			e.says("cache", "at 1: 1, cache-a 0/2 1, cache-b 0/2 1")
+			if tc.used {
+				before := e.pod("cache-b-0")
+				e.mayEvict("cache-b-0")
+				e.eventually("cache-b-0 is evicted", func(present) error { return e.evict("cache-b-0") })
+				e.opens(before)
+				e.settled()
+				e.remembers("lockstep-budget-cache", "cache-a")
+			}
+			e.madeAnew(zone("cache-a", 2, append([]option{alone, otherLabels(), gated()}, tc.second...)...))
+			former := e.pod("cache-a-0")
+			e.patience = 30 * time.Second
+			e.eventually("the first orphan is evicted", func(present) error { return e.evict("cache-a-0") })
+			e.never("the eviction of the second orphan while cache-a-0 is down", 3*time.Second, func() error { return e.evict("cache-a-1") })
+			e.opens(former)
+			e.eventually("the second orphan is evicted", func(present) error { return e.evict("cache-a-1") })
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// anotherKind lets a controller that is no StatefulSet of apps/v1 control a pod.
+func anotherKind(p *corev1.Pod) {
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.example.org/v1", Kind: "StatefulSet", Name: "zone-a", UID: "u", Controller: new(true)}}
+}
+
+// formerSet lets a StatefulSet of the same name that existed before control a pod.
+func formerSet(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-former" }
+
+func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		objects []runtime.Object
+		want    []string
+	}{
+		"deleted: pods of a former StatefulSet count":        {[]runtime.Object{newPod("zone-a", 0, made, formerSet), newPod("zone-a", 1, made)}, []string{"zone-a-0", "zone-a-1"}},
+		"deleted: pods of another kind of controller do not": {[]runtime.Object{newPod("zone-a", 0, made, anotherKind)}, nil},
+		"deleted: pods that somebody else made do not":       {[]runtime.Object{newPod("zone-a", 0), newPod("zone-a", 1, made)}, []string{"zone-a-1"}},
+		"outside: pods of a former StatefulSet do not":       {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, formerSet), newPod("zone-a", 1, made)}, []string{"zone-a-1"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cached, live := both(t, store, append(tc.objects, remembering())...)
+			for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+				var pods []string
+				for _, p := range s.Left[0].Pods {
+					pods = append(pods, p.Name)
+				}
+				if !slices.Equal(pods, tc.want) {
+					t.Errorf("%s show the pods %q, want %q", from, pods, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts(t *testing.T) {
+	o := newObserver(t, newLibrary().client(t))
+	showHold(o, remembering())
+	var told []plan.Key
+	was, is := must(trimPod(orphan(0))), must(trimPod(newPod("zone-a", 0, made, anotherKind)))
+	o.podEvents(func(key plan.Key) { told = append(told, key) }).OnUpdate(was, is)
+	if !slices.Equal(told, []plan.Key{store}) {
+		t.Errorf("told %v, want the group", told)
+	}
+}
