@@ -66,3 +66,23 @@ func TestOrphansInTheWayOfTheirStatefulSetAreEvictedOneByOne(t *testing.T) {
 	e.mayEvict("zone-b-0")
 	e.settled()
 }
+
+// A chart changes the selectors of all zones, so each StatefulSet is made anew beside its former pods.
+func TestOrphansInTheWayInTwoZonesAreEvictedOneByOne(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 1))
+	e.madeAnew(zone("zone-a", 2, otherLabels(), gated()))
+	e.madeAnew(zone("zone-b", 1, podLabels(map[string]string{"zone": "one-more"}), gated()))
+	evict := func(name, waits string) {
+		former := e.pod(name)
+		e.eventually(name+" is evicted", func(present) error { return e.evict(name) })
+		e.isBroken(name)
+		e.never("the eviction of "+waits+" while "+name+" is down", aWhile, func() error { return e.evict(waits) })
+		e.refused(e.evict(waits), name)
+		e.opens(former)
+	}
+	evict("zone-a-0", "zone-b-0")
+	evict("zone-b-0", "zone-a-1")
+	e.mayEvict("zone-a-1")
+}

@@ -106,16 +106,38 @@ func partitionOf(b plan.DisruptionBudget, pod string) string {
 	return ""
 }
 
-// downInPartition counts the pods of a partition in all zones but one that do not exist,
-// or have not been Ready for long enough. A noted one counts whatever the spec asks for.
-func (v *view) downInPartition(own *zone, b plan.DisruptionBudget, partition string) int {
+// downInPartition counts the pods of a partition in all zones but that of the evicted pod that do not
+// exist, or have not been Ready for long enough. A noted one counts whatever the spec asks for. For an
+// orphan in the way, other orphans serve in the place of pods that do not exist.
+func (v *view) downInPartition(a *allowed, partition string) int {
 	down := 0
 	for i := range v.zones {
-		if z := &v.zones[i]; z.Name != own.Name {
-			down += v.downOfPartition(z, b, partition)
+		z := &v.zones[i]
+		if z.Name == a.zone.Name {
+			continue
+		}
+		down += v.downOfPartition(z, a.budget, partition)
+		if a.inTheWay() {
+			down -= v.servedInPartition(z, a.budget, partition)
 		}
 	}
 	return down
+}
+
+// servedInPartition counts the pods of a partition that a zone misses while orphans with their names
+// have been up for long enough and are not noted. If too many are missing to look at each, it counts none.
+func (v *view) servedInPartition(z *zone, b plan.DisruptionBudget, partition string) int {
+	if z.Replicas-len(z.Pods) > mostMissing {
+		return 0
+	}
+	served, noted := 0, v.notedOf(z)
+	for _, p := range z.Orphans {
+		of := partitionOf(b, p.Name) == partition && z.asksFor(p.Ordinal)
+		if of && isAvailable(p, max(z.MinReady, b.Delay), v.Now) && !slices.Contains(noted, p.Ordinal) {
+			served++
+		}
+	}
+	return served
 }
 
 // downOfPartition is downInPartition for one of the zones. If the zone has no pod of the

@@ -199,7 +199,7 @@ func breaksGrantWithinBudget(v *view, a *allowed) string {
 // where partitions count, in its partition.
 func (v *view) downWithEviction(a *allowed) int {
 	if a.byPartition() && len(v.zones) > 1 {
-		return 1 + v.downInPartition(a.zone, a.budget, partitionOf(a.budget, a.Pod))
+		return 1 + v.downInPartition(a, partitionOf(a.budget, a.Pod))
 	}
 	down := v.downWith(a.zone, a.pod.Ordinal)
 	if _, orphan := podIn(a.Pod, a.zone.Orphans); orphan {

@@ -30,6 +30,8 @@ zone-b rev=1 replicas=2
   orphan zone-b-0 ready@1
 `
 
+const regex = `zpdb a regex="zone-[ab]-([0-9]+)"`
+
 const byPartitions = `
 zpdb a regex="zone-[ab]-([0-9]+)"
 hold eviction/partitions
@@ -92,6 +94,19 @@ var evictions = map[string]evicted{
 	},
 	"an orphan over the hold of a zone with a pod beyond the spec": {
 		"GrantAlone", "live" + with(with(inTheWay, "hold free", "hold rollout/zone-b"), "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan of a partition while an orphan serves in another zone": {"", regex + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"an orphan of a partition while an orphan of another zone is down": {
+		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"an orphan of a partition while an orphan of another zone is too fresh": {
+		"GrantWithinBudget", regex + " delay=2h" + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"an orphan of a partition while the orphan of another zone is noted": {
+		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n noted zone-b-0 granted partition=0\n"), ofPartition("0", "zone-a-0"), apart("zone-a-0", "zone-b-0"),
+	},
+	"a pod of a partition while an orphan serves in another zone": {
+		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
 	},
 	"an orphan while another zone misses a pod":                  {"GrantSparesTheRest", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"an orphan while another zone's orphan is down":              {"GrantSparesTheRest", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},

@@ -51,7 +51,7 @@ var rules = []Rule{
 	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, nil},
 	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(breaksRestIsWhole), nil},
 	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(breaksDownscaleSparesTheRest), nil},
-	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count", none, grants(breaksGrantSparesTheRest)},
+	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count; for an orphan in the way, an orphan that is available stands in for the missing pod of its name", none, grants(breaksGrantSparesTheRest)},
 	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
 	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
 	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(breaksWithinBudget), nil},

@@ -35,13 +35,33 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan in the way of a pod that costs its zone twice",
-		Edits: []Edit{{evict, "z.down -= b.standIns(z.Zone)", "z.down -= 0"}},
+		Edits: []Edit{{evict, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
 		Test:  "internal/plan TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphans in the way of pods that all go at once",
-		Edits: []Edit{{"internal/plan/orphans.go", "z.Owns(pod.Ordinal) && !noted {", "z.Owns(pod.Ordinal) && (noted || !noted) {"}},
+		Edits: []Edit{{"internal/plan/orphans.go", "z.Owns(pod.Ordinal) && !noted\n", "z.Owns(pod.Ordinal) && (noted || !noted)\n"}},
 		Test:  "internal/plan TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphans of two zones that wait for each other",
+		Edits: []Edit{{guards, "!z.whole() && !(d.inTheWay && b.servedByOrphans(z))", "!z.whole() && !(false && b.servedByOrphans(z))"}},
+		Test:  "internal/plan TestEvict/an orphan in the way goes while orphans have the names of all missing pods of another zone", Rule: "want yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphan that goes while an orphan of another zone is down",
+		Edits: []Edit{{"internal/plan/orphans.go", "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
+		Test:  "internal/plan TestEvict/it stays while an orphan of another zone does not serve", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphans of one partition that wait for each other",
+		Edits: []Edit{{"internal/plan/partition.go", "down -= b.standInsOfPartition(e)", "down -= 0"}},
+		Test:  "internal/plan TestEvict/in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone", Rule: "want yes, noted zone-a-0",
+	},
+	{
+		Name:  "pod that goes while orphans serve in another zone",
+		Edits: []Edit{{guards, "!z.whole() && !(d.inTheWay && b.servedByOrphans(z))", "!z.whole() && !b.servedByOrphans(z)"}},
+		Test:  "internal/plan TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, noted zone-a-0",
 	},
 	{
 		Name:  "young orphan that counts as down before it goes",

@@ -264,6 +264,24 @@ func TestEvict(t *testing.T) {
 			"PartitionNotWhole (partition zone); 1 pod unknown in partition zone",
 		},
 
+		"in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone": {
+			partitions + "\n" + inTheWay + "zone-b rev=1 replicas=2\n orphan zone-b-0 ready@1 zone-b-1 ready@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"it takes over the hold of such a zone, too": {
+			"live\nhold rollout/zone-b\n" + partitions + "\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"it stays once the orphan of its partition is noted": {
+			"hold eviction/partitions\n noted zone-b-0 granted partition=0\n" + partitions + "\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
+			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
+		"it stays while the orphan of its partition has not been Ready for long enough": {
+			partitions + " delay=10m\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1 for=9m59s\n",
+			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
+		"in a partition a pod stays while an orphan has the name of the missing pod of another zone": {
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
+			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+		},
 		"a partition that only an orphan has is missed in other zones": {
 			partitions + "\nzone-a rev=1 start=1\n zone-a-1 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 start=1\n zone-b-1 ready@1\n",
 			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",

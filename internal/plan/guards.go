@@ -98,17 +98,10 @@ func heldElsewhere(b *board, d disruption) Refusal {
 		return b.foreignHold()
 	case h.Holder.Zone() == d.zone.Name:
 		return Refusal{}
-	case b.wholeOrSettled(h.Holder.Zone()), b.waitsForOrphan(h.Holder.Zone(), d):
+	case b.wholeOrSettled(h.Holder.Zone()), d.inTheWay && b.waitsForOrphan(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
-}
-
-// waitsForOrphan reports whether an orphan in the way may go before a zone is whole: orphans have the
-// names of all pods that the zone misses. If each zone waited for the orphans of another, none would ever go.
-func (b *board) waitsForOrphan(zone string, d disruption) bool {
-	z, exists := b.standing(zone)
-	return d.inTheWay && exists && b.servedByOrphans(z)
 }
 
 // notedElsewhere objects while an intent or a decrease of another zone counts, whoever
@@ -179,7 +172,7 @@ func otherZoneNotWhole(b *board, d disruption) Refusal {
 		return left
 	}
 	for _, z := range b.standings {
-		if z.Name != d.zone.Name && !z.whole() && !b.waitsForOrphan(z.Name, d) {
+		if z.Name != d.zone.Name && !z.whole() && !(d.inTheWay && b.servedByOrphans(z)) {
 			return Refusal{
 				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.notWholeBecause.Pod,
 				Detail: string(z.notWholeBecause.Code), Until: z.notWholeBecause.Until,

@@ -13,7 +13,7 @@ const mostMissing = 1000
 
 // partitionHeldElsewhere lets pass what joins evictions by partitions, and what could take
 // over from an operation whose zone is whole.
-func partitionHeldElsewhere(b *board, _ eviction) Refusal {
+func partitionHeldElsewhere(b *board, e eviction) Refusal {
 	h := b.Hold
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
@@ -31,7 +31,7 @@ func partitionHeldElsewhere(b *board, _ eviction) Refusal {
 		return Refusal{}
 	case h.Holder.Foreign():
 		return b.foreignHold()
-	case b.wholeOrSettled(h.Holder.Zone()):
+	case b.wholeOrSettled(h.Holder.Zone()), e.inTheWay() && b.waitsForOrphan(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -44,10 +44,14 @@ func partitionNotWhole(b *board, e eviction) Refusal {
 		return left
 	}
 	t := b.partitionDown(e)
+	down := t.total()
+	if e.inTheWay() {
+		down -= b.standInsOfPartition(e)
+	}
 	switch {
-	case t.total() < e.limit:
+	case down < e.limit:
 		return Refusal{}
-	case t.total() == t.fresh:
+	case down == t.fresh:
 		return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: t.until}
 	}
 	return Refusal{Code: reason.PartitionNotWhole, Detail: t.In}
