@@ -150,7 +150,7 @@ func (c comparison) cached() {
 		default:
 			c.shown["zone of orphans from caches"]++
 			left = append(left, plan.LeftZone{
-				Zone: plan.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ownedBy("", m.UID))}, Orphaned: c.orphaned(n, c.seen.PodsAt),
+				Zone: plan.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.seen.PodsAt),
 			})
 		}
 	}
@@ -212,7 +212,7 @@ func (c comparison) liveLeft() {
 			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID, "")))
 		} else {
 			c.shown["zone of orphans live"]++
-			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, func(*pod) bool { return true }), left.PodsAt
+			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, ofAnyOwner), left.PodsAt
 		}
 		c.equal("zone that left", want, left)
 		if left.PodsAt < c.seen.ZonesAt || left.Version > left.PodsAt {
@@ -318,6 +318,9 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 func (c comparison) orphaned(n int, at plan.Version) bool {
 	return len(c.podsAt(n, at, ownedBy(""))) > 0
 }
+
+// ofAnyOwner chooses the pods of a StatefulSet that is gone: every StatefulSet of its name counts.
+func ofAnyOwner(*pod) bool { return true }
 
 func ownedBy(owners ...string) func(*pod) bool {
 	return func(p *pod) bool { return slices.Contains(owners, p.owner) }
