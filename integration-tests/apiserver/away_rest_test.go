@@ -2,9 +2,12 @@ package apiserver_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -110,4 +113,63 @@ func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
 			e.eventually("the second orphan is evicted", func(present) error { return e.evict("cache-a-1") })
 		})
 	}
+}
+
+// The Lease of a budget loses its label while nothing goes on, and a StatefulSet is made anew.
+func TestTheLeaseOfABudgetGetsItsLabelBackWhenAnOrphanIsToBeEvicted(t *testing.T) {
+	t.Parallel()
+	e := coveredAndDown(t)
+	e.opens(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cache-a-0", UID: "former"}})
+	e.settled()
+	e.editBudgetLease(func(l *coordinationv1.Lease) { delete(l.Labels, holdLabel) })
+	e.madeAnew(zone("cache-a", 2, alone, covers, otherLabels(), covers))
+	e.patience = 30 * time.Second
+	e.eventually("an orphan in the way is evicted", func(present) error { return e.evict("cache-a-0") })
+}
+
+// editBudgetLease edits the Lease of the budget cache.
+func (e *evictor) editBudgetLease(edit func(*coordinationv1.Lease)) {
+	e.t.Helper()
+	leases := e.world.admin.CoordinationV1().Leases(e.name)
+	l, err := leases.Get(e.t.Context(), "lockstep-budget-cache", getOptions)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	edit(l)
+	if _, err := leases.Update(e.t.Context(), l, updateOptions); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// A Lease that cannot be read may remember any StatefulSet without a group, too.
+func TestARefusalNamesTheLeaseThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.createOpen(zone("zone-a", 2), zone("zone-b", 2))
+	e.begin(zone("other", 1, alone))
+	e.serve("other-0")
+	e.remembers(theLease, "zone-b")
+	e.mayEvict("other-0")
+	e.editLease(func(l *coordinationv1.Lease) { l.Annotations[zonesAnnotation] = "garbage" })
+	e.eventually("the refusal names the Lease", func(present) error {
+		err := e.evict("other-0", dryEviction)
+		if err == nil || !strings.Contains(err.Error(), "HoldUnreadable") || !strings.Contains(err.Error(), "Lease "+theLease) {
+			return fmt.Errorf("the answer is %w", err)
+		}
+		return nil
+	})
+}
+
+// Somebody removes the annotation of a Lease that says whose it is, at rest, and a zone is orphaned.
+func TestOrphansAreGuardedWhileTheLeaseDoesNotSayWhoseItIs(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.createOpen(zone("zone-a", 2), zone("zone-b", 2, gated()))
+	e.remembers(theLease, "zone-b")
+	e.comesToRest()
+	e.editLease(func(l *coordinationv1.Lease) { delete(l.Annotations, groupAnnotation) })
+	e.gate("zone-b-0", corev1.ConditionFalse)
+	e.isBroken("zone-b-0")
+	e.orphans("zone-a")
+	e.never("the eviction of orphaned zone-a-0 while zone-b-0 is down", 8*time.Second, func() error { return e.evict("zone-a-0") })
 }

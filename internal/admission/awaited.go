@@ -11,17 +11,20 @@ import (
 // caches may show a Lease late, or not at all, so the API server is asked which groups remember
 // the StatefulSet.
 func (p *PrepareDownscale) awaited(ctx context.Context, c Change) *Verdict {
-	keys, err := p.Observer.GroupsThatRemember(ctx, c.Namespace, c.Name)
+	claims, err := p.Observer.ClaimsOfGroups(ctx, c.Namespace, c.Name)
 	if err != nil {
 		return new(p.unread(c, "the holds of groups", err))
 	}
-	for _, key := range keys {
-		live, err := p.Observer.Live(ctx, key)
+	for _, claim := range claims {
+		if !claim.Owned() {
+			return new(p.refused(c, objecting(plan.Refusal{Code: reason.HoldUnreadable, Detail: "Lease " + claim.Lease})))
+		}
+		live, err := p.Observer.Live(ctx, claim.Key)
 		if err != nil {
-			return new(p.unread(c, "the group", err).of(key))
+			return new(p.unread(c, "the group", err).of(claim.Key))
 		}
 		if because := plan.Away(live, c.Name); !because.None() {
-			return new(p.refused(c, objecting(because)).of(key))
+			return new(p.refused(c, objecting(because)).of(claim.Key))
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -25,8 +27,8 @@ func (o withoutLabel) Set(string, string) (observe.Set, bool) {
 	return observe.Set{UID: "uid-a", Version: 7, Held: o.alone.Key.Alone, Key: o.alone.Key}, true
 }
 
-func (o withoutLabel) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
-	return []plan.Key{o.shows.Key}, nil
+func (o withoutLabel) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
+	return []lease.Claim{{Key: o.shows.Key, Lease: hold.LeaseName(o.shows.Key)}}, nil
 }
 
 func (o withoutLabel) Cached(key plan.Key) plan.Snapshot {
@@ -96,7 +98,7 @@ func TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown(t *testing.T
 // deafHolds is such a group, and the API server does not show which groups remember the zone.
 type deafHolds struct{ withoutLabel }
 
-func (deafHolds) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+func (deafHolds) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
 	return nil, errors.New("forbidden")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -29,8 +30,8 @@ type evictable struct {
 	unsynced, unmanaged, unbudgeted bool
 	deaf                            error // why the API server does not answer
 	looks, podLooks                 int
-	remembered                      map[string]bool // pods whose StatefulSet a hold remembers
-	unshown                         error           // why the API server does not show holds
+	claims                          map[string][]lease.Claim // holds that remember the StatefulSet of a pod
+	unshown                         error                    // why the API server does not show holds
 }
 
 // cluster is one whose caches show the group as it is.
@@ -76,9 +77,9 @@ func (c *evictable) Pod(_, name string) (observe.Pod, bool) {
 	return observe.Pod{UID: pod.UID, Version: pod.Version, Up: pod.Up(), Held: true, Key: c.group.Key}, exists
 }
 
-// Remembered implements PodObserver.
-func (c *evictable) Remembered(_ context.Context, _, pod string) (bool, error) {
-	return c.remembered[pod], c.unshown
+// Claims implements PodObserver.
+func (c *evictable) Claims(_ context.Context, _, pod string) ([]lease.Claim, error) {
+	return c.claims[pod], c.unshown
 }
 
 func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {

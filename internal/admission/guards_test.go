@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -90,8 +91,8 @@ func (o onlyGroup) LiveSet(_ context.Context, namespace, name string) (observe.S
 	return set, nil
 }
 
-// GroupsThatRemember: there is no StatefulSet but those of the group.
-func (onlyGroup) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+// ClaimsOfGroups: there is no StatefulSet but those of the group.
+func (onlyGroup) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
 	return nil, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -26,7 +27,7 @@ func (s scalable) LiveSet(_ context.Context, namespace, name string) (observe.Se
 	return set, nil
 }
 
-func (scalable) GroupsThatRemember(context.Context, string, string) ([]plan.Key, error) {
+func (scalable) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
 	return nil, nil
 }
 

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -28,6 +30,9 @@ type PodEviction struct {
 	Log      *logrus.Logger
 	Clock    Clock // tells for how long a refusal counts
 	DryRun   bool  // every request is judged as if it were a dry run
+	// Relabel gives the Lease of a group the label back by which it is watched. Not set: nobody
+	// does.
+	Relabel func(context.Context, plan.Key) error
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
@@ -53,7 +58,7 @@ type PodObserver interface {
 	BudgetsKnown() bool
 	Pod(namespace, name string) (observe.Pod, bool)
 	LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error)
-	Remembered(ctx context.Context, namespace, pod string) (bool, error)
+	Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
@@ -106,16 +111,23 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 }
 
 // unclaimed decides about a pod of a StatefulSet that no hold covers as far as the caches show.
-// They may be late, or a hold may be one that they do not show.
+// They may be late, or a hold may be one that they do not show. Such a hold gets its label back, so
+// that they show it.
 func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
-	remembered, err := p.Observer.Remembered(ctx, e.Namespace, e.Pod)
+	claims, err := p.Observer.Claims(ctx, e.Namespace, e.Pod)
 	switch {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the holds of groups", err)
-	case remembered:
+	case len(claims) == 0:
+		return Allow(reason.NotGuarded)
+	}
+	p.relabel(ctx, e, claims)
+	if slices.ContainsFunc(claims, func(c lease.Claim) bool { return !c.Unreadable }) {
 		return p.refused(e, objection(reason.CacheBehind))
 	}
-	return Allow(reason.NotGuarded)
+	unreadable := objection(reason.HoldUnreadable)
+	unreadable.Because.Detail = "Lease " + claims[0].Lease
+	return p.refused(e, unreadable)
 }
 
 // judge decides on caches alone. Only what they allow and the hold has to say waits

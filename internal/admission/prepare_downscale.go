@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
@@ -42,7 +43,7 @@ type Observer interface {
 	Managed(namespace string) bool
 	Set(namespace, name string) (observe.Set, bool)
 	LiveSet(ctx context.Context, namespace, name string) (observe.Set, error)
-	GroupsThatRemember(ctx context.Context, namespace, set string) ([]plan.Key, error)
+	ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }

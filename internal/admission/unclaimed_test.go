@@ -1,13 +1,17 @@
 package admission_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/reason"
 )
 
@@ -27,7 +31,9 @@ func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *test
 				says  string
 			}{
 				"no hold remembers its StatefulSet":     {func(*evictable) {}, http.StatusOK, reason.NotGuarded, ""},
-				"a hold remembers its StatefulSet":      {func(c *evictable) { c.remembered = map[string]bool{pod: true} }, http.StatusTooManyRequests, reason.CacheBehind, ""},
+				"a hold remembers its StatefulSet":      {claimed(pod, lease.Claim{}), http.StatusTooManyRequests, reason.CacheBehind, ""},
+				"no hold that remembers it can be read": {claimed(pod, lease.Claim{Lease: "lockstep-group-x", Unreadable: true}), http.StatusForbidden, reason.HoldUnreadable, "lockstep-group-x"},
+				"one of two holds can be read":          {claimed(pod, lease.Claim{Unreadable: true}, lease.Claim{}), http.StatusTooManyRequests, reason.CacheBehind, ""},
 				"the API server does not show any hold": {func(c *evictable) { c.unshown = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown, "did not show the holds of groups: forbidden"},
 			} {
 				t.Run(sentence, func(t *testing.T) {
@@ -43,4 +49,58 @@ func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *test
 			}
 		})
 	}
+}
+
+// claimed lets holds remember the StatefulSet of a pod.
+func claimed(pod string, claims ...lease.Claim) func(*evictable) {
+	return func(c *evictable) { c.claims = map[string][]lease.Claim{pod: claims} }
+}
+
+func TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused(t *testing.T) {
+	const pod = "zone-x-0"
+	key, name := plan.Key{Namespace: "team", Group: "cache", Covered: true}, "lockstep-budget-cache"
+	for sentence, tc := range map[string]struct {
+		claim     lease.Claim
+		dryRun    bool
+		unmanaged bool
+		want      []plan.Key
+	}{
+		"it lost its label":           {lease.Claim{Key: key, Lease: name, Unlabelled: true}, false, false, []plan.Key{key}},
+		"it has its label":            {lease.Claim{Key: key, Lease: name}, false, false, nil},
+		"it cannot be read":           {lease.Claim{Key: key, Lease: name, Unlabelled: true, Unreadable: true}, false, false, []plan.Key{key}},
+		"it does not say whose it is": {lease.Claim{Key: plan.Key{Namespace: "team"}, Lease: name, Unlabelled: true, Unreadable: true}, false, false, nil},
+		"the request is a dry run":    {lease.Claim{Key: key, Lease: name, Unlabelled: true}, true, false, nil},
+		"its namespace has opted out": {lease.Claim{Key: key, Lease: name, Unlabelled: true}, false, true, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			c.cached[pod] = observe.Pod{UID: "u", Version: 9, Up: true, Unclaimed: true}
+			c.claims = map[string][]lease.Claim{pod: {tc.claim}}
+			webhook := c.webhook()
+			webhook.Observer = &optsOutBeforeWrites{evictable: c, out: tc.unmanaged}
+			var got []plan.Key
+			webhook.Relabel = func(_ context.Context, key plan.Key) error {
+				got = append(got, key)
+				return errors.New("not written")
+			}
+			if v := webhook.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: "u", DryRun: tc.dryRun}); v.Allowed {
+				t.Errorf("got %+v", v)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("the label was put back on the Leases of %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// optsOutBeforeWrites is a cluster whose namespace is managed no more once a request is judged.
+type optsOutBeforeWrites struct {
+	*evictable
+	out, asked bool
+}
+
+func (o *optsOutBeforeWrites) Managed(string) bool {
+	first := !o.asked
+	o.asked = true
+	return first || !o.out
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -34,6 +35,16 @@ func LeaseName(key plan.Key) string {
 		return name
 	}
 	return prefix + "." + hashOf(key.Group)
+}
+
+// IsLeaseName reports whether a Lease of that name is the hold of some group.
+func IsLeaseName(name string) bool {
+	for _, prefix := range []string{groupPrefix, alonePrefix, coveredPrefix} {
+		if rest, has := strings.CutPrefix(name, prefix); has && (strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, ".")) {
+			return true
+		}
+	}
+	return false
 }
 
 // hashedName is what StatusName makes of a group that no object can be named after.

@@ -125,3 +125,14 @@ func TestNoTwoGroupsShareAStatus(t *testing.T) {
 		}
 	})
 }
+
+func TestNamesOfLeasesThatAreHolds(t *testing.T) {
+	for name, want := range map[string]bool{
+		"lockstep-group-store": true, "lockstep-group.e3b0c44298fc1c149afbf4c8996fb924": true, "lockstep-budget-cache": true, "lockstep-statefulset-web": true,
+		"lockstep-leader": false, "lockstep-groups": false, "lockstep-group": false, "kube-scheduler": false,
+	} {
+		if got := hold.IsLeaseName(name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+}

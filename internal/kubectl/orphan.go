@@ -26,13 +26,17 @@ func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) 
 	case err != nil && !apierrors.IsNotFound(err):
 		return allowed(err)
 	}
-	keys, err := seen.holds.LiveRemembering(ctx, c.namespace, name)
+	claims, err := seen.holds.LiveRemembering(ctx, c.namespace, name)
 	if err != nil {
 		return allowed(err)
 	}
-	if len(keys) == 0 {
+	if len(claims) == 0 {
 		return fmt.Errorf("pod %s/%s is an orphan of a StatefulSet %s that no group remembers, so lockstep has nothing to do with it", c.namespace, pod.Name, name)
 	}
+	if c := claims[0]; c.Unreadable {
+		return fmt.Errorf("pod %s/%s is an orphan of a StatefulSet %s that a group may remember: Lease %s cannot be read; repair its annotations", pod.Namespace, pod.Name, name, c.Lease)
+	}
+	group := claims[0].Key.Group
 	return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s is not in group %s any more, and the group waits for it; apply the StatefulSet again, or see kubectl lockstep why group/%s",
-		c.namespace, pod.Name, name, keys[0].Group, keys[0].Group)
+		c.namespace, pod.Name, name, group, group)
 }

@@ -26,6 +26,8 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 	zone := func(name string) string { return hold.FormatMembers([]plan.Member{{Zone: name, UID: "u"}}) }
 	renamed := holdOf("store", zone("zone-a"))
 	renamed.Name = "kube-scheduler"
+	ownerless := holdOf("store", zone("zone-a"))
+	delete(ownerless.Annotations, contract.GroupAnnotation)
 	for sentence, tc := range map[string]struct {
 		leases []coordinationv1.Lease
 		want   []string
@@ -34,9 +36,10 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, []string{"store"}},
 		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, []string{"store"}},
 		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, nil},
-		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"store"}},
+		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"lockstep-group-store, which cannot be read"}},
 		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, nil},
 		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a hold does not say whose it is":          {[]coordinationv1.Lease{ownerless}, []string{"lockstep-group-store, which cannot be read"}},
 		"two groups remember it":                   {[]coordinationv1.Lease{holdOf("cache", zone("zone-a")), holdOf("store", zone("zone-a"))}, []string{"cache", "store"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -49,10 +52,17 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 				}
 				return apitest.Answer(http.StatusOK, list)
 			})
-			keys, err := r.LiveRemembering(t.Context(), "team", "zone-a")
+			claims, err := r.LiveRemembering(t.Context(), "team", "zone-a")
 			var got []string
-			for _, key := range keys {
-				got = append(got, key.Group)
+			for _, c := range claims {
+				if c.Unreadable {
+					got = append(got, c.Lease+", which cannot be read")
+				} else {
+					got = append(got, c.Key.Group)
+				}
+				if !c.Unlabelled {
+					t.Errorf("%s counts as one with its label", c.Lease)
+				}
 			}
 			if !slices.Equal(got, tc.want) || err != nil {
 				t.Errorf("got %q, %v, want %q", got, err, tc.want)

@@ -169,6 +169,15 @@ func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Hold) error
 	})
 }
 
+// Relabel adds the label by which the Store watches Leases to the Lease of a group that lost it.
+func (s *Store) Relabel(ctx context.Context, key plan.Key) error {
+	record, err := s.get(ctx, key)
+	if err != nil || !record.Unlabelled {
+		return err
+	}
+	return s.Label(ctx, key, record)
+}
+
 // replace stores what a Lease becomes in place of the very one that a record was read from.
 func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
 	lease, err := s.put(ctx, key, record, become)
@@ -266,30 +275,6 @@ func rank(key plan.Key) int {
 		return 0
 	}
 	return 1
-}
-
-// LiveRemembering returns the groups of a namespace whose hold remembers a zone of that name, by
-// what the API server shows. A hold that cannot be read may remember any, and one without its
-// label counts.
-func (s *Store) LiveRemembering(ctx context.Context, namespace, zone string) ([]plan.Key, error) {
-	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
-	defer stop()
-	leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list Leases of %s: %w", namespace, err)
-	}
-	var keys []plan.Key
-	for i := range leases.Items {
-		key, ofGroup := KeyOf(&leases.Items[i])
-		if !ofGroup {
-			continue
-		}
-		zones, err := membersOf(&leases.Items[i])
-		if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone }) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
 }
 
 func (s *Store) having(index, value string) []plan.Key {

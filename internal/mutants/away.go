@@ -6,6 +6,8 @@ const (
 	observeLeft    = "internal/observe/left.go"
 	observeOrphans = "internal/observe/orphans.go"
 	covered        = "internal/observe/covered.go"
+	relabelling    = "internal/admission/relabel.go"
+	claims         = "internal/lease/claims.go"
 	lookup         = "internal/observe/lookup.go"
 	podEviction    = "internal/admission/pod_eviction.go"
 	awaited        = "internal/admission/awaited.go"
@@ -131,7 +133,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
-		Edits: []Edit{{lookup, "return slices.DeleteFunc(keys, func(key plan.Key) bool { return !key.Rolled() }), err", "return keys, err"}},
+		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err", "return claims, err"}},
 		Test:  "internal/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
@@ -236,23 +238,48 @@ var away = []Mutant{
 	},
 	{
 		Name:  "hold that cannot be read remembers nothing",
-		Edits: []Edit{{store, "if err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone })", "if false && err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone })"}},
+		Edits: []Edit{{claims, "remembers := err != nil || slices", "remembers := false && err != nil || slices"}},
 		Test:  remembersLive + "what a group remembers cannot be read", Rule: "got []",
 	},
 	{
 		Name:  "Lease of somebody else that remembers a zone",
-		Edits: []Edit{{store, "if !ofGroup {\n\t\t\tcontinue", "if false && !ofGroup {\n\t\t\tcontinue"}},
-		Test:  remembersLive + "a Lease that is no hold says it does", Rule: `got ["store"], <nil>, want []`,
+		Edits: []Edit{{claims, "remembers && (owned || hold.IsLeaseName(lease.Name))", "remembers"}},
+		Test:  remembersLive + "a Lease that is no hold says it does", Rule: `got ["kube-scheduler, which cannot be read"], <nil>, want []`,
 	},
 	{
 		Name:  "hold without its label that remembers nothing",
-		Edits: []Edit{{store, "leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})", "leases, err := s.client.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{LabelSelector: contract.HoldLabel})"}},
+		Edits: []Edit{{claims, "metav1.ListOptions{}", "metav1.ListOptions{LabelSelector: \"lockstep.dev/hold\"}"}},
 		Test:  remembersLive + "its group remembers it", Rule: "got []",
 	},
 	{
 		Name:  "holds that cannot be listed remember nothing",
-		Edits: []Edit{{store, "return nil, fmt.Errorf(\"list Leases of %s: %w\", namespace, err)", "return nil, nil"}},
+		Edits: []Edit{{claims, "return nil, fmt.Errorf(\"list Leases of %s: %w\", namespace, err)", "_ = fmt.Errorf(\"list Leases of %s: %w\", namespace, err)\n\t\treturn nil, nil"}},
 		Test:  "internal/lease TestLeasesThatAreNotShownRememberNobodyKnowsWhat", Rule: "no error",
+	},
+	{
+		Name:  "Lease that does not say whose it is and remembers nothing",
+		Edits: []Edit{{claims, "(owned || hold.IsLeaseName(lease.Name))", "owned"}},
+		Test:  remembersLive + "a hold does not say whose it is", Rule: "got []",
+	},
+	{
+		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
+		Edits: []Edit{{podEviction, "\tp.relabel(ctx, e, claims)\n", ""}},
+		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
+	},
+	{
+		Name:  "Lease that gets its label back in a dry run",
+		Edits: []Edit{{relabelling, " || e.DryRun", ""}},
+		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/the request is a dry run", Rule: "want []",
+	},
+	{
+		Name:  "Lease that gets its label back in a namespace that has opted out",
+		Edits: []Edit{{relabelling, " || !p.Observer.Managed(e.Namespace)", ""}},
+		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/its namespace has opted out", Rule: "want []",
+	},
+	{
+		Name:  "refusal because of a Lease that cannot be read, which blames the caches",
+		Edits: []Edit{{podEviction, "return !c.Unreadable })", "return true })"}},
+		Test:  unclaimed + "the caches show the pod/no hold that remembers it can be read", Rule: "want 403 HoldUnreadable",
 	},
 	{
 		Name:  "pod without a hold that is evicted by caches alone",
@@ -266,7 +293,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that is evicted although a hold remembers its StatefulSet",
-		Edits: []Edit{{podEviction, "\tcase remembered:\n", "\tcase false && remembered:\n"}},
+		Edits: []Edit{{podEviction, "\tcase len(claims) == 0:\n", "\tcase len(claims) >= 0:\n"}},
 		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
 	},
 	{
@@ -296,12 +323,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that is away and never shrinks",
-		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, key)", "live, err := p.Observer.Cached(key), error(nil)"}},
+		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
-		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, key)\n\t\tif false {"}},
+		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif false {"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
 	},
 	{

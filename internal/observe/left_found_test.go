@@ -52,8 +52,8 @@ func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 		if pod, known := o.Pod("team", "zone-a-0"); !known || !pod.Unclaimed {
 			t.Errorf("zones %q: known %t: %+v", text, known, pod)
 		}
-		if got, err := o.Remembered(t.Context(), "team", "zone-a-0"); got != want || err != nil {
-			t.Errorf("zones %q: remembered %t, %v, want %t", text, got, err, want)
+		if claims, err := o.Claims(t.Context(), "team", "zone-a-0"); len(claims) > 0 != want || err != nil {
+			t.Errorf("zones %q: claims %v, %v, want any: %t", text, claims, err, want)
 		}
 	}
 }
@@ -152,7 +152,12 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {
 	o := newObserver(t, newLibrary(remembering(), covering()).client(t))
 	for set, want := range map[string][]plan.Key{"zone-a": {store}, "zone-x": nil} {
-		if got, err := o.GroupsThatRemember(t.Context(), "team", set); err != nil || !slices.Equal(got, want) {
+		claims, err := o.ClaimsOfGroups(t.Context(), "team", set)
+		var got []plan.Key
+		for _, c := range claims {
+			got = append(got, c.Key)
+		}
+		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, %v, want %v", set, got, err, want)
 		}
 	}

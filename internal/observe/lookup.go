@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -60,11 +61,11 @@ func (o *Observer) setOf(r *zoneRecord) Set {
 	return set
 }
 
-// GroupsThatRemember returns the groups whose hold remembers a StatefulSet, by what the API server
-// shows. One that cannot be read may remember any.
-func (o *Observer) GroupsThatRemember(ctx context.Context, namespace, set string) ([]plan.Key, error) {
-	keys, err := o.holds.LiveRemembering(ctx, namespace, set)
-	return slices.DeleteFunc(keys, func(key plan.Key) bool { return !key.Rolled() }), err
+// ClaimsOfGroups returns the holds of groups that remember a StatefulSet, or may remember it, by what
+// the API server shows.
+func (o *Observer) ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error) {
+	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
+	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err
 }
 
 // Pod is a pod as a question about one pod by name needs it. Of one that belongs to
@@ -78,17 +79,16 @@ type Pod struct {
 	Held     bool // it is taken down under the hold of Key
 	Key      plan.Key
 	// Unclaimed says that a StatefulSet made it and that it is under no hold as far as the caches
-	// show, so that only a live read of the holds tells (see Remembered).
+	// show, so that only a live read of the holds tells (see Claims).
 	Unclaimed bool
 }
 
-// Remembered reports whether the hold of a group remembers the StatefulSet that made a pod, by
-// what the API server shows. One that cannot be read may remember any. That of a budget counts
-// while the budget covers it.
-func (o *Observer) Remembered(ctx context.Context, namespace, pod string) (bool, error) {
+// Claims returns the holds that remember the StatefulSet that made a pod, or may remember it, by
+// what the API server shows. That of a budget counts while the budget covers the StatefulSet.
+func (o *Observer) Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error) {
 	set, _, _ := plan.ParentOf(pod)
-	keys, err := o.holds.LiveRemembering(ctx, namespace, set)
-	return slices.ContainsFunc(keys, func(key plan.Key) bool { return !o.letGo(key, set) }), err
+	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
+	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return o.letGo(c.Key, set) }), err
 }
 
 // Pod returns a pod from the cache. It makes no request.
