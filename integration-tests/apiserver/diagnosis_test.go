@@ -37,8 +37,8 @@ var ailments = map[string]struct {
 		code: "PodLeaving",
 		bring: func(s *scene) {
 			s.create(zone("zone-a", 1), zone("zone-b", 1))
-			s.finalizers("zone-a-0", finalizer)
-			s.t.Cleanup(func() { s.finalizers("zone-a-0") })
+			s.finalizers(finalizer)
+			s.t.Cleanup(func() { s.finalizers() })
 			s.changeAll(version(2))
 		},
 		want: func(*scene) []fact {
@@ -200,14 +200,14 @@ func (p person) looksAtNodes() {
 	})
 }
 
-// finalizers lets a pod have these, and no others.
-func (s *scene) finalizers(pod string, all ...string) {
+// finalizers lets zone-a-0 have these, and no others.
+func (s *scene) finalizers(all ...string) {
 	s.t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": all}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := s.world.admin.CoreV1().Pods(s.name).Patch(context.WithoutCancel(s.t.Context()), pod, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := s.world.admin.CoreV1().Pods(s.name).Patch(context.WithoutCancel(s.t.Context()), "zone-a-0", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 }
