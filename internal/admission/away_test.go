@@ -102,7 +102,7 @@ func (deafHolds) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim,
 	return nil, errors.New("forbidden")
 }
 
-func TestAStatefulSetKeepsItsReplicasWhileNobodyKnowsWhichGroupsRememberIt(t *testing.T) {
+func TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
 		Observer: deafHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}

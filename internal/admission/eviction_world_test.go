@@ -118,6 +118,9 @@ type ledger struct {
 	overtake int   // by how many writes somebody else comes first
 	broken   error // what becomes of a write otherwise
 	slow     func()
+
+	unwatched  plan.Hold // the record of a Lease that lost its label
+	relabelled []plan.Key
 }
 
 // Cached implements admission.Store.
@@ -125,6 +128,17 @@ func (l *ledger) Cached(plan.Key) plan.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
+}
+
+// Relabel implements admission.Store.
+func (l *ledger) Relabel(_ context.Context, key plan.Key) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.relabelled = append(l.relabelled, key)
+	if l.unwatched.Exists {
+		l.record, l.record.Unlabelled = l.unwatched, false
+	}
+	return l.broken
 }
 
 // Write implements admission.Store.

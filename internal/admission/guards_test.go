@@ -112,7 +112,9 @@ func kept(store admission.Store) admission.Holds {
 // forgetful takes every write of a hold and shows what it showed before.
 type forgetful struct{ shows plan.Hold }
 
-func (f forgetful) Cached(plan.Key) plan.Hold                        { return f.shows }
+func (f forgetful) Cached(plan.Key) plan.Hold             { return f.shows }
+func (forgetful) Relabel(context.Context, plan.Key) error { return nil }
+
 func (f forgetful) Write(context.Context, plan.Key, plan.Hold) error { return nil }
 
 // obedient are pods that do as they are told.

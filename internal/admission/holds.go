@@ -19,6 +19,7 @@ type Holds struct {
 type Store interface {
 	Cached(plan.Key) plan.Hold
 	Write(context.Context, plan.Key, plan.Hold) error
+	Relabel(context.Context, plan.Key) error
 }
 
 // errOptedOut is why a write was not sent.
@@ -33,4 +34,13 @@ func (h Holds) Write(ctx context.Context, key plan.Key, record plan.Hold) error 
 		return errOptedOut
 	}
 	return h.Store.Write(ctx, key, record)
+}
+
+// Relabel gives a Lease that lost it the label by which it is watched, in a namespace that is
+// still managed.
+func (h Holds) Relabel(ctx context.Context, key plan.Key) error {
+	if !h.Managed(key.Namespace) {
+		return errOptedOut
+	}
+	return h.Store.Relabel(ctx, key)
 }

@@ -85,6 +85,8 @@ func (l leaverHolds) Cached(plan.Key) plan.Hold {
 	return l.record
 }
 
+func (leaverHolds) Relabel(context.Context, plan.Key) error { return nil }
+
 func (l leaverHolds) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	defer l.reach(noting)
 	l.mu.Lock()

@@ -57,10 +57,13 @@ func unlabelledRollout() *evictable {
 		fixture.Zone("zone-a", "1", func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }, fixture.Pods("1", "1", "1")),
 		fixture.Zone("zone-b", "1", fixture.Budget(2), fixture.Pods("1", "1")),
 	)
+	held := fixture.Clone(c.group)
+	fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-1"))(&held)
+	c.unwatched, c.unwatched.Own, c.unwatched.Unlabelled = held.Hold, false, true
 	c.live = func(s *plan.Snapshot) {
 		s.Zones[0].Pods[0].Phase = plan.Starting
 		if !s.Hold.Exists {
-			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-1"))(s)
+			s.Hold = c.unwatched
 		}
 	}
 	return c

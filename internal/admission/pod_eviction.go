@@ -30,9 +30,6 @@ type PodEviction struct {
 	Log      *logrus.Logger
 	Clock    Clock // tells for how long a refusal counts
 	DryRun   bool  // every request is judged as if it were a dry run
-	// Relabel gives the Lease of a group the label back by which it is watched. Not set: nobody
-	// does.
-	Relabel func(context.Context, plan.Key) error
 	// Unpinned is told about every eviction that is not bound to the very pod that
 	// is judged. Not set: nobody is.
 	Unpinned func()
@@ -121,7 +118,11 @@ func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
 	case len(claims) == 0:
 		return Allow(reason.NotGuarded)
 	}
-	p.relabel(ctx, e, claims)
+	for _, c := range claims {
+		if c.Unlabelled && c.Owned() && !e.DryRun {
+			relabel(ctx, p.Holds, p.Log, c.Key)
+		}
+	}
 	if slices.ContainsFunc(claims, func(c lease.Claim) bool { return !c.Unreadable }) {
 		return p.refused(e, objection(reason.CacheBehind))
 	}
@@ -178,8 +179,8 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch {
 		case !permit.Allowed():
-			if !e.DryRun {
-				relabel(ctx, p.Holds, p.Log, key, looked.Hold)
+			if looked.Hold.Unlabelled && !e.DryRun {
+				relabel(ctx, p.Holds, p.Log, key)
 			}
 			p.queue(ctx, key, e, permit)
 			return p.told(ctx, e, permit)

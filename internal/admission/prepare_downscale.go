@@ -162,8 +162,8 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		v := plan.Admit(live, ask)
 		switch {
 		case !v.Allowed():
-			if !c.DryRun {
-				relabel(ctx, p.Holds, p.Log, key, live.Hold)
+			if live.Hold.Unlabelled && !c.DryRun {
+				relabel(ctx, p.Holds, p.Log, key)
 			}
 			return p.wait(ctx, key, c, v)
 		case c.DryRun || (v.Note.None() && !v.Dated):

@@ -29,6 +29,8 @@ func (s *slow) Cached(plan.Key) plan.Hold {
 	return s.record
 }
 
+func (*slow) Relabel(context.Context, plan.Key) error { return nil }
+
 func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,6 +95,8 @@ func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan
 
 // strict stores holds as long as somebody waits for that.
 type strict struct{ slow }
+
+func (*strict) Relabel(context.Context, plan.Key) error { return nil }
 
 func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
 	s.mu.Lock()

@@ -19,38 +19,41 @@ func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// A group in which nothing else is to be done is not looked at by whoever leads: he learns
-// of its Lease from the watch, or not at all.
-func TestWhoeverRefusesShowsALeaseThatLostItsLabel(t *testing.T) {
+// In a group in which nothing is to be done, the leader reads nothing live: it learns of the Lease
+// from the watch, or not at all.
+func TestARefusalGivesALeaseThatLostItsLabelTheLabelBack(t *testing.T) {
 	now := atRest().Now
 	noted := fixture.Noted("zone-b-0")
+	rolls := plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}
+	damaged, labelled := rolls, rolls
+	damaged.Unreadable, labelled.Unlabelled = "?", false
 	for sentence, tc := range map[string]struct {
-		record plan.Hold
-		dryRun bool
-		shown  bool
+		record  plan.Hold
+		dryRun  bool
+		managed bool
+		want    bool
 	}{
-		"an operation that nobody ends":     {plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}}, false, true},
-		"a downscale":                       {plan.Hold{Holder: plan.Downscale.For("zone-b"), Decrease: fixture.Shrinking("zone-b", 3, 2, plan.Admitted)}, false, true},
-		"a pod beside somebody's own hold":  {plan.Hold{Holder: "manual/maintenance", Intents: []plan.Intent{noted}, Renewed: now, Duration: time.Hour}, false, true},
-		"but not somebody's own hold alone": {plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour}, false, false},
-		"nor what cannot be read":           {plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}, Unreadable: "?"}, false, false},
-		"nor by a dry run":                  {plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}}, true, false},
+		"an operation is under way":  {rolls, false, true, true},
+		"a downscale is noted":       {plan.Hold{Holder: plan.Downscale.For("zone-b"), Decrease: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
+		"a person holds the group":   {plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}, false, true, true},
+		"the Lease cannot be read":   {damaged, false, true, true},
+		"the Lease has its label":    {labelled, false, true, false},
+		"the request is a dry run":   {rolls, true, true, false},
+		"its namespace is opted out": {rolls, false, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			group, holds := atRest(), &ledger{}
+			group, store := atRest(), &ledger{}
 			group.Hold = tc.record
 			group.Hold.Exists, group.Hold.UID, group.Hold.Version = true, "lease", 3
 			asks := shrinking()
 			asks.DryRun = tc.dryRun
-			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+			holds := admission.Holds{Store: store, Managed: func(string) bool { return tc.managed }}
+			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), asks); v.Allowed {
 				t.Errorf("got %+v", v)
 			}
-			if shown := len(holds.written) > 0; shown != tc.shown {
-				t.Fatalf("written %d times", len(holds.written))
-			}
-			if tc.shown && holds.written[0].Holder != tc.record.Holder {
-				t.Errorf("written as %+v", holds.written[0])
+			if got := len(store.relabelled) > 0; got != tc.want || len(store.written) > 0 {
+				t.Errorf("labelled: %t, written %d times; want %t and no write", got, len(store.written), tc.want)
 			}
 		})
 	}

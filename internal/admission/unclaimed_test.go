@@ -1,7 +1,6 @@
 package admission_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -77,30 +76,14 @@ func TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused(t *testing.T) {
 			c.cached[pod] = observe.Pod{UID: "u", Version: 9, Up: true, Unclaimed: true}
 			c.claims = map[string][]lease.Claim{pod: {tc.claim}}
 			webhook := c.webhook()
-			webhook.Observer = &optsOutBeforeWrites{evictable: c, out: tc.unmanaged}
-			var got []plan.Key
-			webhook.Relabel = func(_ context.Context, key plan.Key) error {
-				got = append(got, key)
-				return errors.New("not written")
-			}
+			webhook.Holds.Managed = func(string) bool { return !tc.unmanaged }
+			c.broken = errors.New("not written")
 			if v := webhook.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: "u", DryRun: tc.dryRun}); v.Allowed {
 				t.Errorf("got %+v", v)
 			}
-			if !slices.Equal(got, tc.want) {
-				t.Errorf("the label was put back on the Leases of %v, want %v", got, tc.want)
+			if !slices.Equal(c.relabelled, tc.want) {
+				t.Errorf("the label was put back on the Leases of %v, want %v", c.relabelled, tc.want)
 			}
 		})
 	}
-}
-
-// optsOutBeforeWrites is a cluster whose namespace is managed no more once a request is judged.
-type optsOutBeforeWrites struct {
-	*evictable
-	out, asked bool
-}
-
-func (o *optsOutBeforeWrites) Managed(string) bool {
-	first := !o.asked
-	o.asked = true
-	return first || !o.out
 }

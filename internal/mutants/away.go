@@ -6,7 +6,6 @@ const (
 	observeLeft    = "internal/observe/left.go"
 	observeOrphans = "internal/observe/orphans.go"
 	covered        = "internal/observe/covered.go"
-	relabelling    = "internal/admission/relabel.go"
 	claims         = "internal/lease/claims.go"
 	lookup         = "internal/observe/lookup.go"
 	podEviction    = "internal/admission/pod_eviction.go"
@@ -97,7 +96,7 @@ var away = []Mutant{
 		Test:  deletedPods + "its zone asks for it", Rule: "deleted and unwanted: true",
 	},
 	{
-		Name:  "pod that counts as wanted although nobody knows its zone",
+		Name:  "pod of an unknown zone that counts as wanted",
 		Edits: []Edit{{planHold, "return left == nil || !left.wants(i.Pod)", "return left != nil && !left.wants(i.Pod)"}},
 		Test:  deletedPods + "its zone is unknown", Rule: "deleted and unwanted: false",
 	},
@@ -127,7 +126,7 @@ var away = []Mutant{
 		Test:  "internal/observe TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt", Rule: "Unplaced:true",
 	},
 	{
-		Name:  "StatefulSets outside of the group that concern nobody",
+		Name:  "events of StatefulSets outside of the group that reach no group",
 		Edits: []Edit{{"internal/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
 		Test:  "internal/observe TestAGroupHearsOfAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
 	},
@@ -163,7 +162,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "orphans that do not count for their StatefulSet before it adopts them, in caches",
-		Edits: []Edit{{"internal/observe/snapshot.go", "inPodOrder(own)", "inPodOrder(slices.DeleteFunc(own, (*podRecord).orphaned))"}},
+		Edits: []Edit{{"internal/observe/snapshot.go", "inPlace(own), inPlace(orphans)", "inPlace(slices.DeleteFunc(own, (*podRecord).orphaned)), inPlace(orphans)"}},
 		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "caches show",
 	},
 	{
@@ -172,9 +171,9 @@ var away = []Mutant{
 		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "the API server show",
 	},
 	{
-		Name:  "pod that somebody else made under the name of a zone's pod",
+		Name:  "pod of another origin that has the name of a zone's pod",
 		Edits: []Edit{{observeLeft, " || !z.Exists && !r.named()", ""}},
-		Test:  livePods + "the StatefulSet is gone: no pods that somebody else named", Rule: `pods ["zone-a-0"]`,
+		Test:  livePods + "the StatefulSet is gone: no pods without the label of their name", Rule: `pods ["zone-a-0"]`,
 	},
 	{
 		Name:  "pods of any StatefulSet that count for a zone which left",
@@ -212,7 +211,7 @@ var away = []Mutant{
 		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "the API server: the zone of the orphan is not there",
 	},
 	{
-		Name:  "covered orphans without a StatefulSet that nobody shows",
+		Name:  "covered orphans without a StatefulSet that no snapshot shows",
 		Edits: []Edit{{observeLeft, "return append(absent, o.unremembered(s)...)", "return absent"}},
 		Test:  coveredOrphans + "there is no StatefulSet", Rule: "the zone of the orphan is not there",
 	},
@@ -242,7 +241,7 @@ var away = []Mutant{
 		Test:  remembersLive + "what a group remembers cannot be read", Rule: "got []",
 	},
 	{
-		Name:  "Lease of somebody else that remembers a zone",
+		Name:  "Lease of another program that remembers a zone",
 		Edits: []Edit{{claims, "remembers && (owned || hold.IsLeaseName(lease.Name))", "remembers"}},
 		Test:  remembersLive + "a Lease that is no hold says it does", Rule: `got ["kube-scheduler, which cannot be read"], <nil>, want []`,
 	},
@@ -254,7 +253,7 @@ var away = []Mutant{
 	{
 		Name:  "holds that cannot be listed remember nothing",
 		Edits: []Edit{{claims, "return nil, fmt.Errorf(\"list Leases of %s: %w\", namespace, err)", "_ = fmt.Errorf(\"list Leases of %s: %w\", namespace, err)\n\t\treturn nil, nil"}},
-		Test:  "internal/lease TestLeasesThatAreNotShownRememberNobodyKnowsWhat", Rule: "no error",
+		Test:  "internal/lease TestHoldsThatCannotBeListedAreAnError", Rule: "no error",
 	},
 	{
 		Name:  "Lease that does not say whose it is and remembers nothing",
@@ -263,17 +262,17 @@ var away = []Mutant{
 	},
 	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
-		Edits: []Edit{{podEviction, "\tp.relabel(ctx, e, claims)\n", ""}},
+		Edits: []Edit{{podEviction, "\t\t\trelabel(ctx, p.Holds, p.Log, c.Key)\n", ""}},
 		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
 	},
 	{
 		Name:  "Lease that gets its label back in a dry run",
-		Edits: []Edit{{relabelling, " || e.DryRun", ""}},
+		Edits: []Edit{{podEviction, "c.Owned() && !e.DryRun {", "c.Owned() {"}},
 		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/the request is a dry run", Rule: "want []",
 	},
 	{
 		Name:  "Lease that gets its label back in a namespace that has opted out",
-		Edits: []Edit{{relabelling, " || !p.Observer.Managed(e.Namespace)", ""}},
+		Edits: []Edit{{"internal/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
 		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/its namespace has opted out", Rule: "want []",
 	},
 	{
@@ -312,6 +311,26 @@ var away = []Mutant{
 		Test:  "internal/observe TestAHoldThatCannotBeReadMayRememberAnyZone", Rule: "Unclaimed:false",
 	},
 	{
+		Name:  "eviction of a zone that left, beside a hold that cannot be read, which blames the zone",
+		Edits: []Edit{{evict, "case pod.Up() && b.Hold.Unreadable != \"\":", "case false:"}},
+		Test:  "internal/plan TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
+	},
+	{
+		Name:  "intent of a newer version that is ended",
+		Edits: []Edit{{"internal/plan/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
+		Test:  scenarios + "intents-of-a-newer-version-of-lockstep-are-not-ended", Rule: "end intent of zone-b-0",
+	},
+	{
+		Name:  "unbound grant that is over for the pod that came after the one that is noted",
+		Edits: []Edit{{evict, "\tcase e.intent.Unbound:\n", ""}},
+		Test:  "internal/plan TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionUnderway",
+	},
+	{
+		Name:  "zone that joins and is remembered in place of one that was",
+		Edits: []Edit{{left, "append(members, joined...)", "append(joined, members...)"}},
+		Test:  "internal/plan TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins", Rule: "in place of one that was",
+	},
+	{
 		Name:  "zone that is away and shrinks at any time",
 		Edits: []Edit{{downscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
 		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
@@ -332,9 +351,9 @@ var away = []Mutant{
 		Test:  "internal/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
 	},
 	{
-		Name:  "zone that shrinks while nobody knows which groups remember it",
+		Name:  "zone that shrinks although the holds of groups cannot be read",
 		Edits: []Edit{{awaited, "c.Namespace, c.Name)\n\tif err != nil {", "c.Namespace, c.Name)\n\tif false {"}},
-		Test:  "internal/admission TestAStatefulSetKeepsItsReplicasWhileNobodyKnowsWhichGroupsRememberIt", Rule: "want 429 ParentUnknown",
+		Test:  "internal/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",

@@ -229,7 +229,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
-		Edits: []Edit{{"internal/admission/holds.go", "if !h.Managed(key.Namespace) {", "if false {"}},
+		Edits: []Edit{{"internal/admission/holds.go", "record plan.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Hold) error {\n\tif false {"}},
 		Test:  "internal/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
 	},
 	{

@@ -273,7 +273,7 @@ var evictions = []Mutant{
 	{
 		Name:  "unbound eviction that takes no pod which came later",
 		Edits: []Edit{{planHold, "i.Granted() && (i.Unbound || !i.Succeeded(uid, version))", "i.Granted() && !i.Succeeded(uid, version)"}},
-		Test:  "internal/plan TestWhichPodsAGrantedEvictionMayStillDelete/one that is unbound takes whoever has the name", Rule: "got false, want true",
+		Test:  "internal/plan TestWhichPodsAGrantedEvictionMayStillDelete/an unbound one takes the pod that has the name", Rule: "got false, want true",
 	},
 	{
 		Name:  "percentage of the replicas that a downscale of an earlier StatefulSet left",

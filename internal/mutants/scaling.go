@@ -104,8 +104,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
-		Edits: []Edit{{downscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key, live.Hold)\n", ""}},
-		Test:  "internal/admission TestWhoeverRefusesShowsALeaseThatLostItsLabel", Rule: "written 0 times",
+		Edits: []Edit{{downscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key)\n", ""}},
+		Test:  "internal/admission TestARefusalGivesALeaseThatLostItsLabelTheLabelBack/an operation is under way", Rule: "labelled: false",
 	},
 	{
 		Name:  "downscale that was only seen counts as judged",

@@ -41,7 +41,7 @@ var snapshots = []Mutant{
 		Test:  "internal/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
 	},
 	{
-		Name: "pod of a group that counts as nobody's",
+		Name: "pod of a group that counts as unguarded",
 		Edits: []Edit{
 			{"internal/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "false, set.key()\n\t\t\tcontinue\n"},
 			{"internal/observe/lookup.go", "len(sets) > 0 && !pod.Held", "false"},

@@ -74,7 +74,7 @@ func (o *Operator) admission() http.Handler {
 		PrepareDownscale: o.downscales,
 		PodEviction: &admission.PodEviction{
 			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
-			Relabel: o.holds.Relabel, Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
+			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
 		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},
 		Limit:          o.config.ServerTLS.RequestTimeout,

@@ -128,6 +128,9 @@ func (s records) Cached(plan.Key) plan.Hold {
 	return at(s.task, func() plan.Hold { return s.hold(s.g) })
 }
 
+// Relabel implements admission.Store.
+func (s records) Relabel(ctx context.Context, key plan.Key) error { return s.leases.Relabel(ctx, key) }
+
 // Write implements admission.Store.
 func (s records) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	at(s.task, func() nothing {
