@@ -90,10 +90,13 @@ func olderPod(view plan.Snapshot, seen []plan.Pod) string {
 }
 
 // withLeft returns the zones of a group and those that left it.
-func withLeft(s plan.Snapshot) []plan.Zone {
-	zones := slices.Clone(s.Zones)
-	for _, left := range s.Left {
-		zones = append(zones, left.Zone)
+func withLeft(s plan.Snapshot) []*plan.Zone {
+	zones := make([]*plan.Zone, 0, len(s.Zones)+len(s.Left))
+	for i := range s.Zones {
+		zones = append(zones, &s.Zones[i])
+	}
+	for i := range s.Left {
+		zones = append(zones, &s.Left[i].Zone)
 	}
 	return zones
 }
@@ -108,7 +111,7 @@ func lingering(view, look plan.Snapshot) string {
 	}
 	shown := withLeft(look)
 	for _, zone := range withLeft(view) {
-		i := slices.IndexFunc(shown, func(seen plan.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
+		i := slices.IndexFunc(shown, func(seen *plan.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
 		if i < 0 {
 			continue
 		}
@@ -121,7 +124,7 @@ func lingering(view, look plan.Snapshot) string {
 	return ""
 }
 
-func lingeringPod(pods []plan.Pod, look plan.Zone, at plan.Version) string {
+func lingeringPod(pods []plan.Pod, look *plan.Zone, at plan.Version) string {
 	for _, pod := range pods {
 		named := func(p plan.Pod) bool { return p.Name == pod.Name }
 		seen := slices.ContainsFunc(look.Pods, named) || slices.ContainsFunc(look.Orphans, named)
