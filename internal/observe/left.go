@@ -56,8 +56,9 @@ func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
-		z.Zone, z.Exists = o.withPods(key.Namespace, set.zone), true
-		z.Pods = nil // which are taken by the rule of live reads
+		z.Zone, z.Exists = set.zone, true
+		_, orphans := o.cachedPods(key.Namespace, &z.Zone)
+		z.Orphans = inPlace(orphans)
 	}
 	for _, p := range inPodOrder(lookup[*podRecord](o.pods, byParent, key.Namespace+"/"+m.Zone)) {
 		take(&z, p.record)

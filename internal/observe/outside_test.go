@@ -75,15 +75,15 @@ func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
 		orphaned bool
 		pods     []string
 	}{
-		"the StatefulSet is gone: orphans":                          {[]runtime.Object{orphan(0)}, true, []string{"zone-a-0"}},
-		"the StatefulSet is gone: some of its pods are orphans":     {[]runtime.Object{orphan(0), newPod("zone-a", 1, made)}, true, []string{"zone-a-0", "zone-a-1"}},
-		"the StatefulSet is gone: pods by their ordinals":           {[]runtime.Object{orphan(10), orphan(2)}, true, []string{"zone-a-2", "zone-a-10"}},
-		"the StatefulSet is gone: pods of a second one":             {[]runtime.Object{newPod("zone-a", 0, made, second)}, false, []string{"zone-a-0"}},
-		"the StatefulSet is gone: no pods that somebody else named": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
-		"the StatefulSet is gone: no pods of another one":           {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
-		"the StatefulSet is outside: its pods":                      {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
-		"the StatefulSet is outside: orphans that it adopts":        {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, []string{"zone-a-0"}},
-		"the StatefulSet is outside: pods of another are not":       {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
+		"the StatefulSet is gone: orphans":                                 {[]runtime.Object{orphan(0)}, true, []string{"zone-a-0"}},
+		"the StatefulSet is gone: some of its pods are orphans":            {[]runtime.Object{orphan(0), newPod("zone-a", 1, made)}, true, []string{"zone-a-0", "zone-a-1"}},
+		"the StatefulSet is gone: pods by their ordinals":                  {[]runtime.Object{orphan(10), orphan(2)}, true, []string{"zone-a-2", "zone-a-10"}},
+		"the StatefulSet is gone: pods of a second one":                    {[]runtime.Object{newPod("zone-a", 0, made, second)}, false, []string{"zone-a-0"}},
+		"the StatefulSet is gone: no pods without the label of their name": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
+		"the StatefulSet is gone: no pods of another one":                  {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
+		"the StatefulSet is outside: its pods":                             {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
+		"the StatefulSet is outside: orphans that it adopts":               {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, []string{"zone-a-0"}},
+		"the StatefulSet is outside: pods of another are not":              {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, live := both(t, store, append(tc.objects, remembering())...)

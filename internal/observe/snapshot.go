@@ -60,15 +60,17 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 
 func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
 	own, orphans := o.cachedPods(namespace, &z)
-	for _, p := range inPodOrder(orphans) {
-		z.Orphans = append(z.Orphans, p.record.pod)
-	}
-	places := inPodOrder(own)
-	z.Pods = slices.Grow(z.Pods, len(places)) // the same
-	for _, p := range places {
-		z.Pods = append(z.Pods, p.record.pod)
-	}
+	z.Pods, z.Orphans = inPlace(own), inPlace(orphans)
 	return z
+}
+
+// inPlace returns pods in order.
+func inPlace(records []*podRecord) []plan.Pod {
+	pods := slices.Grow([]plan.Pod(nil), len(records))
+	for _, p := range inPodOrder(records) {
+		pods = append(pods, p.record.pod)
+	}
+	return pods
 }
 
 // orderedPod is where a pod stands in its zone. It is much smaller than the pod.
