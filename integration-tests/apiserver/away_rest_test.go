@@ -160,7 +160,7 @@ func TestARefusalNamesTheLeaseThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// Somebody removes the annotation of a Lease that says whose it is, at rest, and a zone is orphaned.
+// A user removes the annotation that names the group from a Lease at rest, and a zone is orphaned.
 func TestOrphansAreGuardedWhileTheLeaseDoesNotSayWhoseItIs(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)

@@ -55,11 +55,11 @@ func TestCover(t *testing.T) {
 		},
 
 		// Labels
-		"a Lease that lost its label gets it back at rest":  {"live\nhold free unlabelled\n" + done, "label"},
-		"one that cannot be read gets it back as well":      {"live\nhold free unlabelled unreadable=damaged\n" + done, "label"},
-		"one that somebody else holds gets it back as well": {"live\nhold manual/x unlabelled\n" + outdated, "label"},
-		"caches do not show that the label is gone":         {"hold free unlabelled\n" + done, "as it is"},
-		"a write of the record adds the label":              {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a Lease that lost its label gets it back at rest":        {"live\nhold free unlabelled\n" + done, "label"},
+		"one that cannot be read gets it back as well":            {"live\nhold free unlabelled unreadable=damaged\n" + done, "label"},
+		"a Lease with a holder from outside gets it back as well": {"live\nhold manual/x unlabelled\n" + outdated, "label"},
+		"caches do not show that the label is gone":               {"hold free unlabelled\n" + done, "as it is"},
+		"a write of the record adds the label":                    {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
 
 		// Repairs
 		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "look live"},

@@ -71,7 +71,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 	}
 }
 
-func TestLeasesThatAreNotShownRememberNobodyKnowsWhat(t *testing.T) {
+func TestHoldsThatCannotBeListedAreAnError(t *testing.T) {
 	r := newRoom(t)
 	r.server.meddle(func(*http.Request) *http.Response {
 		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)

@@ -321,7 +321,7 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 	}
 	r.elsewhere("rollout/zone-b")
 	if err := r.Label(t.Context(), store, found); reason.ClassOf(err) != reason.Moved {
-		t.Errorf("a Lease that somebody else has written since: got %v, want an error of class Moved", err)
+		t.Errorf("a Lease with a newer version: got %v, want an error of class Moved", err)
 	}
 }
 

@@ -142,6 +142,8 @@ func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
 	switch {
 	case !exists || pod.UID != r.UID || z.Uncovered:
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
+	case pod.Up() && b.Hold.Unreadable != "":
+		return EvictionAnswer{Zone: z.Name, Because: Refusal{Code: reason.HoldUnreadable}}
 	case pod.Up():
 		return EvictionAnswer{Zone: z.Name, Because: b.away(z)}
 	}

@@ -76,6 +76,10 @@ func TestEvict(t *testing.T) {
 			"zpdb store percent=50\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1\n",
 			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
+		"an unbound grant is under way also for the pod that came after the one that is noted": {
+			"zpdb store limit=3\nhold eviction/zone-a\n noted zone-a-0 granted unbound known=5s uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1\n",
+			"EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
+		},
 		"what a budget does not select it does not cover": {
 			"zpdb store limit=0 select=\"app=other\"\n" + three, "yes, noted zone-a-0",
 		},
@@ -247,6 +251,9 @@ func TestEvict(t *testing.T) {
 		},
 		"one that is down may go": {
 			"orphaned zone-a\n zone-a-0 starting@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
+		},
+		"what the hold of a zone that left says cannot be read": {
+			"hold free unreadable=\"no JSON\"\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "HoldUnreadable",
 		},
 		"a pod of another zone stays while one that left may come back": {
 			"live\norphaned zone-b\n zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet was deleted without its pods)",

@@ -82,3 +82,18 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 		})
 	}
 }
+
+// Where the hold has no room for all zones, those that it remembers stay.
+func TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins(t *testing.T) {
+	var members, zones strings.Builder
+	for i := range plan.MostMembers {
+		fmt.Fprintf(&members, " zone-%03d", i)
+		fmt.Fprintf(&zones, "zone-%03d rev=1\n zone-%03d-0 ready@1\n", i, i)
+	}
+	s := fixture.MustParse("hold free\nmembers" + members.String() + "\nzone-0-first rev=1\n zone-0-first-0 ready@1\n" + zones.String())
+	for _, m := range plan.Remembered(s) {
+		if m.Zone == "zone-0-first" {
+			t.Error("the zone that joins is remembered in place of one that was")
+		}
+	}
+}

@@ -194,7 +194,7 @@ func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
 		"the very pod, whatever its version is":           {granted, "noted", 12, true},
 		"one that came after it is another one":           {granted, "next", 12, false},
 		"one that came before it is shown by an old view": {granted, "former", 5, true},
-		"one that is unbound takes whoever has the name":  {unbound, "next", 12, true},
+		"an unbound one takes the pod that has the name":  {unbound, "next", 12, true},
 		"a deletion of lockstep's own requires a version": {deletion, "noted", 10, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
