@@ -221,20 +221,9 @@ func (e *evictor) pod(name string) *corev1.Pod {
 func (e *evictor) createOpen(zones ...*appsv1.StatefulSet) {
 	e.t.Helper()
 	e.begin(zones...)
-	e.eventually("every pod serves", func(now present) error {
-		var waiting error
-		for _, name := range e.allPods() {
-			p := now.pods[name]
-			if p != nil && judge.PodOf(p).Up() {
-				continue
-			}
-			waiting = fmt.Errorf("%s does not", name)
-			if p != nil && len(p.Spec.ReadinessGates) > 0 {
-				e.gate(name, corev1.ConditionTrue)
-			}
-		}
-		return waiting
-	})
+	for _, z := range zones {
+		e.serve(judge.ZoneOf(z).Pods()...)
+	}
 	e.settled()
 }
 

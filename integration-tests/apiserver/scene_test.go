@@ -154,6 +154,25 @@ func (s *scene) begin(zones ...*appsv1.StatefulSet) {
 	}
 }
 
+// serve waits until pods are up, and opens the gates of those that have one.
+func (s *scene) serve(pods ...string) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%q serve", pods), func(now present) error {
+		var waiting error
+		for _, name := range pods {
+			p := now.pods[name]
+			if p != nil && judge.PodOf(p).Up() {
+				continue
+			}
+			waiting = fmt.Errorf("%s does not", name)
+			if p != nil && len(p.Spec.ReadinessGates) > 0 {
+				s.gate(name, corev1.ConditionTrue)
+			}
+		}
+		return waiting
+	})
+}
+
 // change changes a zone.
 func (s *scene) change(name string, options ...option) {
 	s.t.Helper()

@@ -1,26 +1,10 @@
 package apiserver_test
 
 import (
-	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-
-	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
-
-// serve waits until pods are up.
-func (s *scene) serve(pods ...string) {
-	s.t.Helper()
-	s.eventually(fmt.Sprintf("%q serve", pods), func(now present) error {
-		for _, name := range pods {
-			if p := now.pods[name]; p == nil || !judge.PodOf(p).Up() {
-				return fmt.Errorf("%s does not", name)
-			}
-		}
-		return nil
-	})
-}
 
 // madeAnew deletes the StatefulSet of a zone without its pods, and makes another one of its name.
 func (s *scene) madeAnew(z *appsv1.StatefulSet) {
