@@ -24,7 +24,6 @@ func queue(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, a
 	if !changes {
 		return
 	}
-	record.Own = false
 	ctx, stop := context.WithTimeout(ctx, noteLimit)
 	defer stop()
 	if err := holds.Write(ctx, key, record); err != nil {

@@ -141,7 +141,7 @@ func TestCover(t *testing.T) {
 func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
-	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}} {
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, plan.NoteZones{}}} {
 		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}

@@ -71,6 +71,21 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 	}
 }
 
+// A zone that a budget covered before it joined its group is remembered by two holds.
+func TestTheGroupThatRemembersAZoneComesBeforeABudget(t *testing.T) {
+	r := newRoom(t)
+	remembers := hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u"}})
+	covered := plan.Key{Namespace: "team", Group: "cache", Covered: true}
+	group, budget := holdOf(store.Group, remembers), holdOf("", remembers)
+	budget.Name = hold.LeaseName(covered)
+	budget.Annotations[contract.CoveredAnnotation] = covered.Group
+	r.show(&budget)
+	r.show(&group)
+	if got := r.Remembering("team", "zone-a"); !slices.Equal(got, []plan.Key{store, covered}) {
+		t.Errorf("got %v, want the group before the budget", got)
+	}
+}
+
 func TestHoldsThatCannotBeListedAreAnError(t *testing.T) {
 	r := newRoom(t)
 	r.server.meddle(func(*http.Request) *http.Response {

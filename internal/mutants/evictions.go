@@ -156,7 +156,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "note of who waits that vouches for the group",
-		Edits: []Edit{{"internal/admission/queue.go", "record.Own = false", "record.Own = true"}},
+		Edits: []Edit{{"internal/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
 		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneNotWhole",
 	},
 	{

@@ -83,4 +83,34 @@ var orphans = []Mutant{
 		Edits: []Edit{{"internal/observe/lookup.go", "return o.letGo(c.Key, set) }), err", "return false }), err"}},
 		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want any: false",
 	},
+	{
+		Name:  "orphan that is counted twice since its StatefulSet selects it by now",
+		Edits: []Edit{{observeOrphans, "func(p plan.Pod) bool { return adopts(z, p) }", "func(p plan.Pod) bool { return adopts(z, p) && false }"}},
+		Test:  "internal/observe TestOrphansThatOnlyTheCachesShowAreNotInALiveRead", Rule: "the read shows 1 orphans",
+	},
+	{
+		Name:  "budget that no longer guards an ignored StatefulSet of its own",
+		Edits: []Edit{{observeLeft, "concernOf(set.labels, set.podLabels)", "concernOf(set.labels, set.labels)"}},
+		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects the template of an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+	},
+	{
+		Name:  "zone that joined its group and is placed under its former budget",
+		Edits: []Edit{{store, "cmp.Compare(rank(a), rank(b))", "cmp.Compare(rank(b), rank(a))"}},
+		Test:  "internal/lease TestTheGroupThatRemembersAZoneComesBeforeABudget", Rule: "want the group before the budget",
+	},
+	{
+		Name:  "read that is confirmed without the zones which annotations name",
+		Edits: []Edit{{liveRead, "o.liveSets(ctx, s.Key, s.Hold.Members)", "o.liveSets(ctx, s.Key, nil)"}},
+		Test:  "internal/observe TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers", Rule: "zone-a has 1 replicas",
+	},
+	{
+		Name:  "zone that is noted in a hold that cannot be read",
+		Edits: []Edit{{holdDecision, "|| plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "|| plan.Has[plan.NoteZones](steps)) {"}},
+		Test:  "internal/hold TestARecordThatCannotBeReadIsNotWrittenOver", Rule: "verdict 2 for \"delete zone-a-0",
+	},
+	{
+		Name:  "zone that is forgotten without a look",
+		Edits: []Edit{{holdDecision, "len(step.Gone) > 0 || !s.Hold.Exists", "len(step.Gone) > len(s.Left) || !s.Hold.Exists"}},
+		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
+	},
 }

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -217,5 +220,34 @@ func TestADeploymentThatIsIgnoredMayShrink(t *testing.T) {
 		if got := as[*labelledRecord](record).scaled.NoDownscale; got != want {
 			t.Errorf("%s: the label counts: %t", value, got)
 		}
+	}
+}
+
+// raising raises a StatefulSet once it has been read by its name.
+type raising struct {
+	*library
+	set *appsv1.StatefulSet
+}
+
+func (s raising) RoundTrip(q *http.Request) (*http.Response, error) {
+	answer, err := s.library.RoundTrip(q)
+	if strings.HasSuffix(q.URL.Path, "/statefulsets/"+s.set.Name) {
+		s.mu.Lock()
+		s.set.Spec.Replicas = new(int32(2))
+		s.mu.Unlock()
+	}
+	return answer, err
+}
+
+// The pod was deleted while the annotated zone, which these caches do not show, did not ask for it.
+func TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
+	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")), func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
+	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}
+	live, err := newObserver(t, apitest.Client(t, raising{newLibrary(set, newPod("zone-a", 0)), set})).LiveUnder(t.Context(), store, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live.Zones[0].Replicas != 2 {
+		t.Errorf("zone-a has %d replicas, want those that it was raised to while its pods were listed", live.Zones[0].Replicas)
 	}
 }

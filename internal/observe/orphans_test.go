@@ -54,21 +54,24 @@ func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
 	}
 }
 
-// The caches may still show an orphan that has gone, or that something else controls by now.
+// The caches may still show an orphan that has gone, that something else controls by now, or
+// that the StatefulSet selects by now.
 func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
 	controlled := orphan(1)
 	controlled.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "other", UID: "u", Controller: new(true)}}
+	selected := orphan(2)
+	selected.Labels["set"] = "other"
 	set := newSet("zone-a", selectsOthers)
-	o := newObserver(t, newLibrary(set, controlled).client(t))
-	for _, object := range []any{set, orphan(0), orphan(1)} {
+	o := newObserver(t, newLibrary(set, controlled, selected).client(t))
+	for _, object := range []any{set, orphan(0), orphan(1), orphan(2)} {
 		show(o, object)
 	}
 	live, err := o.Live(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := live.Zones[0].Orphans; len(found) > 0 {
-		t.Errorf("the read shows %d orphans", len(found))
+	if z := live.Zones[0]; len(z.Orphans) > 0 || len(z.Pods) != 1 {
+		t.Errorf("the read shows %d orphans and %d pods, want the pod that is selected alone", len(z.Orphans), len(z.Pods))
 	}
 }
 

@@ -37,6 +37,7 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 		"it selects a pod of before":                         {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, false},
 		"it selects an orphan beside an ignored StatefulSet": {here, []runtime.Object{newSet("zone-a", other, selectsOthers, annotated(contract.IgnoreAnnotation, "true")), newPod("zone-a", 0, made, inApp, alone)}, false},
 		"it selects an orphan":                               {here, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, false},
+		"it selects the template of an ignored StatefulSet":  {here, []runtime.Object{newSet("zone-a", ungrouped, ofApp, ignored), newPod("zone-a", 0)}, false},
 		"budgets cannot be read":                             {unread, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
