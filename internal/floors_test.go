@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/kubectl": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
 	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
@@ -71,21 +71,21 @@ var house = map[string]room{
 	"internal/kind":   {floor: 3, uses: outside},
 	// Budgets and mirrored resources are of kinds that may come and go.
 	"internal/budgets": {floor: 3, uses: outside, knows: []string{
-		"internal/permission", "internal/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
+		"internal/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
 	}},
 	"internal/certs": {floor: 3, uses: outside},
 	"internal/hook":  {floor: 3, uses: outside},
 	"internal/reference": {floor: 3, uses: outside, knows: []string{
-		"internal/permission", "internal/reason", "internal/plan", "internal/api", "internal/kind",
+		"internal/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/kind",
 	}},
 	"internal/telemetry": {floor: 3, uses: outside},
 	"internal/clock":     {floor: 3},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
-	"internal/invariant": {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/hold"}},
+	"internal/invariant": {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/hold"}},
 	"internal/contract":  {floor: 2},
 	// What is remembered of rollouts is written with the hold.
-	"internal/hold":      {floor: 2, knows: []string{"internal/reason", "internal/plan", "internal/history"}},
+	"internal/hold":      {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/history"}},
 	"internal/history":   {floor: 2},
 	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
@@ -93,17 +93,17 @@ var house = map[string]room{
 	"internal/contest":   {floor: 2},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
-	"internal/plan":       {floor: 1, knows: []string{"internal/reason"}},
-	"internal/reason":     {floor: 0},
-	"internal/permission": {floor: 0},
-	"internal/parallel":   {floor: 0},
+	"internal/plan":        {floor: 1, knows: []string{"internal/plan/reason"}},
+	"internal/plan/reason": {floor: 0},
+	"internal/permission":  {floor: 0},
+	"internal/parallel":    {floor: 0},
 
 	"internal/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
 	// The walk lets webhooks judge, holds be stored and groups be read as they are, before an
 	// invented API server, for which it plays the client. Only tests see the walk, so nothing
 	// is linked into the operator that it sees.
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
-		"internal/reason", "internal/plan", "internal/contract", "internal/hold", "internal/freshness", "internal/invariant", "internal/lease", "internal/observe", "internal/admission", "internal/sim",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/hold", "internal/freshness", "internal/invariant", "internal/lease", "internal/observe", "internal/admission", "internal/sim",
 	}},
 	"internal/mutants":   {floor: beside},
 	"internal/dashboard": {floor: beside},

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // awaited returns a refusal while a group waits for a StatefulSet that left it, and else nil. The

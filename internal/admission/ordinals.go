@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Moves reports whether another first ordinal takes pods away, which a downscale never

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/observe"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // PodEvictionPin judges for /admission/pod-eviction-pin: an eviction acts by name,

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Manual is the operation under which people hold a group.

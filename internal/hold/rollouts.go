@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/history"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // rolloutsVersion is the version of the text form of rollouts. Another one is read as

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lockstep-dev/lockstep/internal/loop"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

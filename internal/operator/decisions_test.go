@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 func TestABudgetTellsOfADecisionWithItsTrace(t *testing.T) {

@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Action is one thing to do, or to wait for. The set of actions is closed:

@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/lockstep-dev/lockstep/internal/reason"
+import "github.com/lockstep-dev/lockstep/internal/plan/reason"
 
 func (DeletePod) isAction()       {}
 func (Withdraw) isAction()        {}

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // DownscaleRequest is a decrease of spec.replicas that somebody asks for.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // BudgetReport is what people are told of a budget for evictions: what it covers, and

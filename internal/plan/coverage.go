@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // coverage knows which budgets of evictions cover which pods. Goroutines may share it.

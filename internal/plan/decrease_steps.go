@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // shrink returns what is due for the decrease that the hold notes or, where

@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // EvictionRequest is a pod that somebody wants to evict.

@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // endIntents returns the intents that only a live read ends. On caches they are a reason to

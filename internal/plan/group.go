@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Group returns what should happen next to a rollout group. It is empty exactly

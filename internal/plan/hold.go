@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Hold is the group's lock as its Lease records it. See docs/guarantees.md,

@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Member is a zone of the group as the hold remembers it.

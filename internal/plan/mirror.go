@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Mirror says whose replicas a zone takes over. The zero Mirror is none.

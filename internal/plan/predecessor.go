@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // predecessorReason returns the reason that the predecessor gives for refusing such a

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // wish is how many replicas a zone should have, and why. Without a reason the

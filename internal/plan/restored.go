@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // A live view is at least as new as every note that was known before its requests were

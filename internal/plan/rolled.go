@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Rollouts is what a group's Lease remembers for people: traces, history, how long it

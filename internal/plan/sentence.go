@@ -3,7 +3,7 @@ package plan
 import (
 	"strings"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Sentence spells the refusal for people, with what stands in the way.

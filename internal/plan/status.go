@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Status is what people are shown of a group: the account that Group decides by, and

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Tally is what is down, in the words of the predecessor.

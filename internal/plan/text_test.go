@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 func TestTextIsMadePlain(t *testing.T) {

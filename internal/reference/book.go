@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 const (

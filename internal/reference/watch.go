@@ -18,7 +18,7 @@ import (
 
 	follow "github.com/lockstep-dev/lockstep/internal/kind"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // watch follows the metadata of one resource and reads the scales of those of its

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // carryOut does what the API server does with a request. It reports whether it

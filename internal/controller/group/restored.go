@@ -2,7 +2,7 @@ package group
 
 import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // TellRestored tells people that the zones of a group wait until this process, which has

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/reason"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 func TestNumbersAndCodesAreUniqueAndAscend(t *testing.T) {
@@ -61,7 +61,7 @@ func TestClassOf(t *testing.T) {
 var update = flag.Bool("update", false, "write the generated files anew")
 
 func TestGeneratedReasonsAreUpToDate(t *testing.T) {
-	const file = "../../docs/reasons.md"
+	const file = "../../../docs/reasons.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(reason.Markdown()), 0o644); err != nil {
 			t.Fatal(err)
