@@ -71,12 +71,12 @@ var house = map[string]room{
 	"internal/kind":   {floor: 3, uses: outside},
 	// Budgets and mirrored resources are of kinds that may come and go.
 	"internal/budgets": {floor: 3, uses: outside, knows: []string{
-		"internal/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
+		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
 	}},
 	"internal/certs": {floor: 3, uses: outside},
 	"internal/hook":  {floor: 3, uses: outside},
 	"internal/reference": {floor: 3, uses: outside, knows: []string{
-		"internal/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/kind",
+		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/kind",
 	}},
 	"internal/telemetry": {floor: 3, uses: outside},
 	"internal/clock":     {floor: 3},
@@ -93,10 +93,10 @@ var house = map[string]room{
 	"internal/contest":   {floor: 2},
 	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
-	"internal/plan":        {floor: 1, knows: []string{"internal/plan/reason"}},
-	"internal/plan/reason": {floor: 0},
-	"internal/permission":  {floor: 0},
-	"internal/parallel":    {floor: 0},
+	"internal/plan":                {floor: 1, knows: []string{"internal/plan/reason"}},
+	"internal/plan/reason":         {floor: 0},
+	"internal/contract/permission": {floor: 0},
+	"internal/parallel":            {floor: 0},
 
 	"internal/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
 	// The walk lets webhooks judge, holds be stored and groups be read as they are, before an

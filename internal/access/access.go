@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
 const (

@@ -20,7 +20,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
-	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
 var needs = []permission.Need{

@@ -2,7 +2,7 @@ package act
 
 import (
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
 // Permissions are what the writes of this package need.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/observe"
-	"github.com/lockstep-dev/lockstep/internal/permission"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

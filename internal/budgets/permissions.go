@@ -1,6 +1,6 @@
 package budgets
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // Permissions are what the reads of this package need, beside the CRDs that package
 // reference watches, too.

@@ -1,6 +1,6 @@
 package certs
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // SecretName is the Secret's name unless somebody says else.
 const SecretName = "lockstep-webhook-certificate"

@@ -2,7 +2,7 @@ package lease
 
 import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
 // Permissions are what holds and leadership need.

@@ -1,6 +1,6 @@
 package observe
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // Permissions are what the reads of this package need.
 func Permissions() []permission.Need {

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/budgets"
 	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
-	"github.com/lockstep-dev/lockstep/internal/permission"
 	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/operator"
-	"github.com/lockstep-dev/lockstep/internal/permission"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")

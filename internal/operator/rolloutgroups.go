@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/loop"
-	"github.com/lockstep-dev/lockstep/internal/permission"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // Permissions are what Events need.
 func Permissions() []permission.Need {

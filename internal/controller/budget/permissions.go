@@ -2,7 +2,7 @@ package budget
 
 import (
 	"github.com/lockstep-dev/lockstep/internal/budgets"
-	"github.com/lockstep-dev/lockstep/internal/permission"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
 // Permissions are what the writes of this package need.

@@ -1,6 +1,6 @@
 package cabundle
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // Permissions are what injection needs: into the named configurations, or into
 // any that is labelled. Nothing but RBAC can limit this power, since admission

@@ -1,6 +1,6 @@
 package rolloutgroup
 
-import "github.com/lockstep-dev/lockstep/internal/permission"
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
 // Permissions are what this package needs where the kind exists.
 func Permissions() []permission.Need {
