@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/kubectl": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/hold", "internal/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
 	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
@@ -66,9 +66,9 @@ var house = map[string]room{
 	"internal/loop":    {floor: 4, uses: outside},
 	"internal/spans":   {floor: 4, uses: outside},
 
-	"internal/lease":  {floor: 3, uses: outside},
-	"internal/access": {floor: 3, uses: outside},
-	"internal/kind":   {floor: 3, uses: outside},
+	"internal/lock/lease": {floor: 3, uses: outside},
+	"internal/access":     {floor: 3, uses: outside},
+	"internal/kind":       {floor: 3, uses: outside},
 	// Budgets and mirrored resources are of kinds that may come and go.
 	"internal/budgets": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
@@ -82,16 +82,16 @@ var house = map[string]room{
 	"internal/clock":     {floor: 3},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
-	"internal/invariant": {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/hold"}},
-	"internal/contract":  {floor: 2},
+	"internal/lock/invariant": {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/hold"}},
+	"internal/contract":       {floor: 2},
 	// What is remembered of rollouts is written with the hold.
-	"internal/hold":      {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/history"}},
-	"internal/history":   {floor: 2},
-	"internal/api":       {floor: 2, uses: []string{"k8s.io/apimachinery"}},
-	"internal/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
-	"internal/freshness": {floor: 2},
-	"internal/contest":   {floor: 2},
-	"internal/config":    {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
+	"internal/lock/hold":      {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/history"}},
+	"internal/lock/history":   {floor: 2},
+	"internal/api":            {floor: 2, uses: []string{"k8s.io/apimachinery"}},
+	"internal/diagnosis":      {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
+	"internal/lock/freshness": {floor: 2},
+	"internal/contest":        {floor: 2},
+	"internal/config":         {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
 	"internal/plan":                {floor: 1, knows: []string{"internal/plan/reason"}},
 	"internal/plan/reason":         {floor: 0},
@@ -103,7 +103,7 @@ var house = map[string]room{
 	// invented API server, for which it plays the client. Only tests see the walk, so nothing
 	// is linked into the operator that it sees.
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/hold", "internal/freshness", "internal/invariant", "internal/lease", "internal/observe", "internal/admission", "internal/sim",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/observe", "internal/admission", "internal/sim",
 	}},
 	"internal/mutants":   {floor: beside},
 	"internal/dashboard": {floor: beside},
@@ -194,13 +194,13 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 	}{
 		"a room may import a lower floor":                   {"internal/act", module + "internal/plan", false},
 		"a room may import its own parts":                   {"internal/act", module + "internal/act/wire", false},
-		"a room may not import a higher floor":              {"internal/hold", module + "internal/lease", true},
+		"a room may not import a higher floor":              {"internal/lock/hold", module + "internal/lock/lease", true},
 		"rooms on one floor do not know each other":         {"internal/observe", module + "internal/act", true},
 		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
 		"configuration is handed down, not fetched":         {"internal/server", module + "internal/config", true},
 		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},
-		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/hold", false},
-		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lease", true},
+		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/lock/hold", false},
+		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lock/lease", true},
 		"the simulation does not read the configuration":    {"internal/sim", module + "internal/config", true},
 		"the simulation draws lots":                         {"internal/sim", "math/rand/v2", false},
 		"the simulation never uses a client":                {"internal/sim", "k8s.io/client-go/kubernetes", true},
@@ -211,7 +211,7 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"thinking needs time as a value":                    {"internal/plan", "time", false},
 		"thinking does not read files":                      {"internal/plan", "os", true},
 		"thinking does not log":                             {"internal/plan", "log/slog", true},
-		"memory needs no context":                           {"internal/hold", "context", true},
+		"memory needs no context":                           {"internal/lock/hold", "context", true},
 		"a module nobody decided on is refused":             {"internal/server", "github.com/gorilla/mux", true},
 		"a module's name is not the beginning of another's": {"internal/config", "k8s.io/apimachinery2", true},
 		"a folder that is in no room is not imported":       {"internal/operator", module + "internal/helpers", true},

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// askable are the functions of the house that internal/invariant may call. They read and
+// askable are the functions of the house that internal/lock/invariant may call. They read and
 // write names, and decide nothing. A mistake in any other one would be shared by the planner
 // and its judge, so no rule would object.
 var askable = []string{
@@ -28,15 +28,15 @@ var askable = []string{
 }
 
 func TestInvariantsCallNoFunctionOfThePlanner(t *testing.T) {
-	called := callsOf(t, "internal/invariant")
+	called := callsOf(t, "internal/lock/invariant")
 	for name, where := range called {
 		if !slices.Contains(askable, name) {
-			t.Errorf("%s uses %s: write in internal/invariant what docs/guarantees.md says of it instead", where, name)
+			t.Errorf("%s uses %s: write in internal/lock/invariant what docs/guarantees.md says of it instead", where, name)
 		}
 	}
 	for _, name := range askable {
 		if called[name] == "" {
-			t.Errorf("internal/invariant does not use %s: take it out of askable in internal/independence_test.go", name)
+			t.Errorf("internal/lock/invariant does not use %s: take it out of askable in internal/independence_test.go", name)
 		}
 	}
 }
@@ -44,10 +44,10 @@ func TestInvariantsCallNoFunctionOfThePlanner(t *testing.T) {
 // What reads the calls finds functions, methods, methods of embedded types and generic
 // functions.
 func TestCallsOfThePlannerAreFound(t *testing.T) {
-	called := callsOf(t, "internal/hold")
+	called := callsOf(t, "internal/lock/hold")
 	for _, name := range []string{"internal/plan.Only", "internal/plan.Snapshot.Fate", "internal/plan.Holder.Foreign", "internal/plan.Operation.For"} {
 		if called[name] == "" {
-			t.Errorf("%s is not among what internal/hold uses: %v", name, slices.Sorted(maps.Keys(called)))
+			t.Errorf("%s is not among what internal/lock/hold uses: %v", name, slices.Sorted(maps.Keys(called)))
 		}
 	}
 }

@@ -26,9 +26,9 @@ type edit struct{ file, old, new string }
 // repository is where the operator's source is, seen from integration-tests.
 const repository = "../"
 
-var blind = edit{"internal/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
+var blind = edit{"internal/lock/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
 
-var blindToEvictions = edit{"internal/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
+var blindToEvictions = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
 
 var mutants = []mutant{
 	{"deletes-without-preconditions", []edit{
@@ -40,7 +40,7 @@ var mutants = []mutant{
 		{"internal/act/executor.go", "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
 	}},
 	{"takes-holds-without-a-look", []edit{
-		{"internal/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
+		{"internal/lock/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
 	}},
 	{"forgets-the-minimum-time", []edit{
 		{"internal/plan/admit.go", "\ttooSoon,", "\t"},

@@ -1,6 +1,6 @@
 // Package act carries plans out. It decides nothing: what it does, in which
 // order and under which preconditions follows from the plan and from what
-// internal/hold decided about the Lease.
+// internal/lock/hold decided about the Lease.
 //
 //	withdraw ──► write the hold ──► delete pods ──► adopt, void, ──► ask pods ───► raise, ──► tell pods that
 //	(touch)      (compare-and-swap)                 stamp, lower     to prepare    report     they leave or stay

@@ -13,9 +13,9 @@ import (
 	metadataclient "k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/clock"
-	"github.com/lockstep-dev/lockstep/internal/freshness"
-	"github.com/lockstep-dev/lockstep/internal/hold"
-	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"

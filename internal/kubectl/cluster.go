@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	dates "github.com/lockstep-dev/lockstep/internal/clock"
-	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )

@@ -1,17 +1,17 @@
 package mutants
 
 const (
-	holdMembers    = "internal/hold/members.go"
-	holdFormat     = "internal/hold/format.go"
+	holdMembers    = "internal/lock/hold/members.go"
+	holdFormat     = "internal/lock/hold/format.go"
 	observeLeft    = "internal/observe/left.go"
 	observeOrphans = "internal/observe/orphans.go"
 	covered        = "internal/observe/covered.go"
-	claims         = "internal/lease/claims.go"
+	claims         = "internal/lock/lease/claims.go"
 	lookup         = "internal/observe/lookup.go"
 	podEviction    = "internal/admission/pod_eviction.go"
 	awaited        = "internal/admission/awaited.go"
 
-	remembersLive  = "internal/lease TestWhichHoldsRememberAZone/"
+	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
 	unclaimed      = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
 	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
@@ -53,7 +53,7 @@ var away = []Mutant{
 	{
 		Name:  "zone that joined and is forgotten beside a repair in another zone",
 		Edits: []Edit{{holdDecision, "plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "false) && s.Hold.Unreadable == \"\" {"}},
-		Test:  "internal/hold TestCover/a zone that joined is remembered beside a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
+		Test:  "internal/lock/hold TestCover/a zone that joined is remembered beside a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
 	},
 	{
 		Name:  "zones that are to be noted and cause no write",
@@ -63,22 +63,22 @@ var away = []Mutant{
 	{
 		Name:  "Lease that is removed although it remembers orphans",
 		Edits: []Edit{{holdDecision, "len(s.Zones) == 0 && len(s.Left) == 0 &&", "len(s.Zones) == 0 &&"}},
-		Test:  "internal/hold TestCover/a Lease that remembers orphans is not removed", Rule: `got "remove"`,
+		Test:  "internal/lock/hold TestCover/a Lease that remembers orphans is not removed", Rule: `got "remove"`,
 	},
 	{
 		Name:  "more remembered zones than are ever written",
 		Edits: []Edit{{holdMembers, "if len(doc.Zones) > plan.MostMembers {", "if false {"}},
-		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
+		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
 	},
 	{
 		Name:  "fields of an annotation that only a later version knows",
 		Edits: []Edit{{holdFormat, "\tdecoder.DisallowUnknownFields()\n", ""}},
-		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/an unknown field of a zone", Rule: `error <nil>, want an error that says "unknown field \"selector\""`,
+		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/an unknown field of a zone", Rule: `error <nil>, want an error that says "unknown field \"selector\""`,
 	},
 	{
 		Name:  "text behind an annotation that is not read",
 		Edits: []Edit{{holdFormat, "json.Unmarshal([]byte(text), &of)", "json.NewDecoder(strings.NewReader(text)).Decode(&of)"}},
-		Test:  "internal/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/two texts", Rule: "error <nil>",
+		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/two texts", Rule: "error <nil>",
 	},
 	{
 		Name:  "pod that counts as deleted although it exists",
@@ -253,7 +253,7 @@ var away = []Mutant{
 	{
 		Name:  "holds that cannot be listed remember nothing",
 		Edits: []Edit{{claims, "return nil, fmt.Errorf(\"list Leases of %s: %w\", namespace, err)", "_ = fmt.Errorf(\"list Leases of %s: %w\", namespace, err)\n\t\treturn nil, nil"}},
-		Test:  "internal/lease TestHoldsThatCannotBeListedAreAnError", Rule: "no error",
+		Test:  "internal/lock/lease TestHoldsThatCannotBeListedAreAnError", Rule: "no error",
 	},
 	{
 		Name:  "Lease that does not say whose it is and remembers nothing",

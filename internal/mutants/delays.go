@@ -115,7 +115,7 @@ var delays = []Mutant{
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
 		Edits: []Edit{{holdAgreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
-		Test:  "internal/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
+		Test:  "internal/lock/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
 		Name:  "who is to leave after all told to stay where a void failed",

@@ -61,12 +61,12 @@ var downscales = []Mutant{
 	{
 		Name:  "pods asked to prepare on caches alone",
 		Edits: []Edit{{holdDecision, " || asksPods(steps)):", "):"}},
-		Test:  "internal/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
+		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
 	},
 	{
 		Name:  "decrease that counts as failed since another one takes its place",
 		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d", "d.Ours && d"}},
-		Test:  "internal/hold TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
+		Test:  "internal/lock/hold TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
 	},
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
@@ -110,8 +110,8 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",
-		Edits: []Edit{{"internal/hold/times.go", "if !by.After(times[zone]) {", "if false {"}},
-		Test:  "internal/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
+		Edits: []Edit{{"internal/lock/hold/times.go", "if !by.After(times[zone]) {", "if false {"}},
+		Test:  "internal/lock/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
 	},
 	{
 		Name:  "downscale that its former group alone judges",
@@ -170,7 +170,7 @@ var downscales = []Mutant{
 	{
 		Name:   "downscale that counts from the yes to it",
 		Edits:  []Edit{{holdRecord, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
-		Test:   "internal/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
+		Test:   "internal/lock/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
 		Rule:   "dated",
 		Remark: "TestWalk finds it in 547 schedules",
 	},

@@ -132,7 +132,7 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
 		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) ||", "false && (changes || plan.Has[plan.EndIntent](steps) ||"}},
-		Test:  "internal/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
+		Test:  "internal/lock/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
 	},
 	{
 		Name:  "pod rolled whose eviction is granted",
@@ -162,17 +162,17 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction that is granted and still waits",
 		Edits: []Edit{{holdEvict, "return w.Operation.For(w.Zone) == note.Evicts() })", "return false })"}},
-		Test:  "internal/hold TestAnEvictionThatIsGrantedLeavesTheQueue", Rule: "want zone-b alone",
+		Test:  "internal/lock/hold TestAnEvictionThatIsGrantedLeavesTheQueue", Rule: "want zone-b alone",
 	},
 	{
 		Name:  "eviction by partitions under the hold of its zone",
 		Edits: []Edit{{holdEvict, "if note.Partition == \"\" && ", "if "}},
-		Test:  "internal/hold TestUnderWhichHoldAPodIsEvicted/partitions count, and its zone has it", Rule: "want eviction/partitions",
+		Test:  "internal/lock/hold TestUnderWhichHoldAPodIsEvicted/partitions count, and its zone has it", Rule: "want eviction/partitions",
 	},
 	{
 		Name:  "eviction that prolongs the hold of a person",
 		Edits: []Edit{{holdEvict, " && !h.Holder.Foreign() &&", " &&"}},
-		Test:  "internal/hold TestUnderWhichHoldAPodIsEvicted/somebody had it by hand for too long", Rule: "got manual/zone-a",
+		Test:  "internal/lock/hold TestUnderWhichHoldAPodIsEvicted/somebody had it by hand for too long", Rule: "got manual/zone-a",
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last look",

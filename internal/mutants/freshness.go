@@ -1,6 +1,6 @@
 package mutants
 
-const orphansOfALook = "internal/freshness TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown/"
+const orphansOfALook = "internal/lock/freshness TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown/"
 
 // freshness is about caches that are believed too early, or never.
 var freshness = []Mutant{
@@ -27,14 +27,14 @@ var freshness = []Mutant{
 	{
 		Name:   "freshness takes absence for an end",
 		Edits:  []Edit{{freshnessKnown, "\treturn view >= wanted\n", "\treturn true\n"}},
-		Test:   "internal/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
+		Test:   "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
 		Rule:   "pod zone-a-0 after version 10",
 		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
 	},
 	{
 		Name:  "older look in place of a newer one",
 		Edits: []Edit{{freshnessKnown, "return olderThan(live, former) == \"\"", "return true"}},
-		Test:  "internal/freshness TestALookThatEndsLaterHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
+		Test:  "internal/lock/freshness TestALookThatEndsLaterHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
 	},
 	{
 		Name:  "freshness ignores own deletes and touches",

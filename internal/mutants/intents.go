@@ -75,7 +75,7 @@ var intents = []Mutant{
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",
 		Edits: []Edit{{planHold, "h.Decrease.None() && h.Unrenewed >= h.Duration", "h.Decrease.None()"}},
-		Test:  "internal/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
+		Test:  "internal/lock/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
 	},
 	{
 		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
@@ -110,7 +110,7 @@ var intents = []Mutant{
 	{
 		Name:  "record of another process that counts as looked under once it is renewed",
 		Edits: []Edit{{holdRecord, "next.Own = s.Hold.Own || s.Live", "next.Own = true"}},
-		Test:  "internal/hold TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes", Rule: "want a live read before",
+		Test:  "internal/lock/hold TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes", Rule: "want a live read before",
 	},
 	{
 		Name:  "hold that covers a delete released by the same plan",
@@ -120,7 +120,7 @@ var intents = []Mutant{
 	{
 		Name:  "repair planned on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
-		Test:  "internal/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
+		Test:  "internal/lock/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
 	},
 	{
@@ -131,7 +131,7 @@ var intents = []Mutant{
 	{
 		Name:  "repair in the place of an intent finds no room in a full hold",
 		Edits: []Edit{{holdRecord, "return !d.Up && replaced[d.Pod] },", "return !d.Up && replaced[d.Pod] && false },"}},
-		Test:  "internal/hold TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent", Rule: "GrantKept",
+		Test:  "internal/lock/hold TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent", Rule: "GrantKept",
 	},
 	{
 		Name: "hold given back while an intent counts",
@@ -145,27 +145,27 @@ var intents = []Mutant{
 	{
 		Name:  "pod of an unknown revision deleted on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if !d.Up {"}},
-		Test:  "internal/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"look live\"",
+		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"look live\"",
 	},
 	{
 		Name:  "Lease removed that notes a downscale which the caches do not show yet",
 		Edits: []Edit{{holdDecision, "return free && s.Hold.Decrease.None() && len", "return free && len"}},
-		Test:  "internal/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
+		Test:  "internal/lock/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
 	},
 	{
 		Name:  "place in the queue that is lost by asking again",
-		Edits: []Edit{{"internal/hold/queue.go", "\t\t\tasks.Since = w.Since\n", ""}},
-		Test:  "internal/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/who asked first is first", Rule: "-want +got",
+		Edits: []Edit{{"internal/lock/hold/queue.go", "\t\t\tasks.Since = w.Since\n", ""}},
+		Test:  "internal/lock/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/who asked first is first", Rule: "-want +got",
 	},
 	{
 		Name:  "place in the queue of somebody who has gone",
-		Edits: []Edit{{"internal/hold/queue.go", "case !same && waits:", "case !same:"}},
-		Test:  "internal/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/others who did not ask for too long wait no more", Rule: "-want +got",
+		Edits: []Edit{{"internal/lock/hold/queue.go", "case !same && waits:", "case !same:"}},
+		Test:  "internal/lock/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/others who did not ask for too long wait no more", Rule: "-want +got",
 	},
 	{
 		Name:  "place of a rollout that is not written with a renewal",
-		Edits: []Edit{{"internal/hold/queue.go", "\t\t\td.Record, _ = Enqueued(d.Record, a.Waiting)\n", ""}},
-		Test:  "internal/hold TestARolloutTakesItsPlaceInTheQueueByTheNextWrite", Rule: "who waits: []",
+		Edits: []Edit{{"internal/lock/hold/queue.go", "\t\t\td.Record, _ = Enqueued(d.Record, a.Waiting)\n", ""}},
+		Test:  "internal/lock/hold TestARolloutTakesItsPlaceInTheQueueByTheNextWrite", Rule: "who waits: []",
 	},
 	{
 		Name:  "hold never given back",

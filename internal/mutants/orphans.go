@@ -6,7 +6,7 @@ var orphans = []Mutant{
 	{
 		Name:  "Lease that lost its label and does not get it back while its group rests",
 		Edits: []Edit{{holdDecision, "if d.Need == Carry && s.Live && s.Hold.Unlabelled {", "if d.Need == Carry && s.Live && s.Hold.Unlabelled && false {"}},
-		Test:  "internal/hold TestCover/a Lease that lost its label gets it back at rest", Rule: `got "as it is", want "label"`,
+		Test:  "internal/lock/hold TestCover/a Lease that lost its label gets it back at rest", Rule: `got "as it is", want "label"`,
 	},
 	{
 		Name:  "label that is not written",
@@ -16,7 +16,7 @@ var orphans = []Mutant{
 	{
 		Name:  "Lease without its label that reads like any other",
 		Edits: []Edit{{store, "Unlabelled:  !watched(lease),", "Unlabelled:  false,"}},
-		Test:  "internal/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
+		Test:  "internal/lock/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
 	{
 		Name:  "budget that is gone and guards what its Lease remembers",
@@ -96,7 +96,7 @@ var orphans = []Mutant{
 	{
 		Name:  "zone that joined its group and is placed under its former budget",
 		Edits: []Edit{{store, "cmp.Compare(rank(a), rank(b))", "cmp.Compare(rank(b), rank(a))"}},
-		Test:  "internal/lease TestTheGroupThatRemembersAZoneComesBeforeABudget", Rule: "want the group before the budget",
+		Test:  "internal/lock/lease TestTheGroupThatRemembersAZoneComesBeforeABudget", Rule: "want the group before the budget",
 	},
 	{
 		Name:  "read that is confirmed without the zones which annotations name",
@@ -106,7 +106,7 @@ var orphans = []Mutant{
 	{
 		Name:  "zone that is noted in a hold that cannot be read",
 		Edits: []Edit{{holdDecision, "|| plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "|| plan.Has[plan.NoteZones](steps)) {"}},
-		Test:  "internal/hold TestARecordThatCannotBeReadIsNotWrittenOver", Rule: "verdict 2 for \"delete zone-a-0",
+		Test:  "internal/lock/hold TestARecordThatCannotBeReadIsNotWrittenOver", Rule: "verdict 2 for \"delete zone-a-0",
 	},
 	{
 		Name:  "zone that is forgotten without a look",

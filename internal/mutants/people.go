@@ -20,16 +20,16 @@ var people = []Mutant{
 	{
 		Name:  "person who drives out a rollout",
 		Edits: []Edit{{holdManual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
-		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
+		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
 	},
 	{
 		Name:  "person who holds while a pod is on its way",
 		Edits: []Edit{{holdManual, "case len(h.Intents) > 0:", "case false:"}},
-		Test:  "internal/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
+		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
 	},
 	{
 		Name:  "person who gives back what lockstep holds",
 		Edits: []Edit{{holdManual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
-		Test:  "internal/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
+		Test:  "internal/lock/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
 	},
 }

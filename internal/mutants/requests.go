@@ -45,7 +45,7 @@ var requests = []Mutant{
 	{
 		Name:  "Lease written without its version",
 		Edits: []Edit{{store, "\treturn leases.Update(ctx, become(current), metav1.UpdateOptions{})", "\tnext := become(current)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
-		Test:  "internal/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
+		Test:  "internal/lock/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},
 	{
@@ -56,6 +56,6 @@ var requests = []Mutant{
 	{
 		Name:  "Lease written over a record that nobody decided on",
 		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
-		Test:  "internal/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+		Test:  "internal/lock/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
 	},
 }

@@ -55,17 +55,17 @@ var restored = []Mutant{
 	{
 		Name:  "live read of a Lease that goes back and is not noticed",
 		Edits: []Edit{{store, "lease.ResourceVersion, before); err != nil {", "lease.ResourceVersion, before*0); err != nil {"}},
-		Test:  "internal/lease TestALiveReadThatIsOlderThanWhatWasKnownShowsARestore", Rule: "want that version 101 is shown",
+		Test:  "internal/lock/lease TestALiveReadThatIsOlderThanWhatWasKnownShowsARestore", Rule: "want that version 101 is shown",
 	},
 	{
 		Name:  "live read of a Lease that is compared with what was learned after it",
 		Edits: []Edit{{store, "lease.ResourceVersion, before); err != nil {", "lease.ResourceVersion, s.newest(key).version); err != nil {"}},
-		Test:  "internal/lease TestNoOrdinaryReadShowsARestore", Rule: "etcd was restored",
+		Test:  "internal/lock/lease TestNoOrdinaryReadShowsARestore", Rule: "etcd was restored",
 	},
 	{
 		Name:  "restore that nobody notices while no group is worked on",
 		Edits: []Edit{{leaseRestored, "return s.checkVersion(\"Leases\", list.ResourceVersion, known)", "return s.checkVersion(\"Leases\", list.ResourceVersion, known*0)"}},
-		Test:  "internal/lease TestARestoreIsNoticedWithinAMinuteWithoutAnyWork", Rule: "want that a restore is noticed",
+		Test:  "internal/lock/lease TestARestoreIsNoticedWithinAMinuteWithoutAnyWork", Rule: "want that a restore is noticed",
 	},
 	{
 		Name:  "downscale that a restore took back and that counts as lockstep's own",

@@ -30,7 +30,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale of another process carried out without a look",
 		Edits: []Edit{{holdDecision, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
-		Test:  "internal/hold TestCover", Rule: `want "look live"`,
+		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
@@ -70,12 +70,12 @@ var scaling = []Mutant{
 	{
 		Name:  "time of a downscale that was only seen lost to the next one",
 		Edits: []Edit{{holdRecord, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
-		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
+		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
 	},
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
 		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == plan.SeenInEffect)", "next.None()"}},
-		Test:  "internal/hold TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
+		Test:  "internal/lock/hold TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
 	},
 	{
 		Name:  "note of somebody else taken for one's own",
@@ -95,7 +95,7 @@ var scaling = []Mutant{
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
 		Edits: []Edit{{holdDecision, "if noted.None() || byHand {", "if noted.None() || (byHand && false) {"}},
-		Test:  "internal/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
+		Test:  "internal/lock/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
 	},
 	{
 		Name:  "pod whose eviction is granted taken down for the one before it",
@@ -110,7 +110,7 @@ var scaling = []Mutant{
 	{
 		Name:  "downscale that was only seen counts as judged",
 		Edits: []Edit{{decreaseState, "Generation: SeenInEffect,", "Generation: max(1, z.Generation-1),"}},
-		Test:  "internal/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
+		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
 	},
 	{
 		Name:  "own downscale known to the webhook however long ago",
@@ -120,7 +120,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale that counts from the yes to it",
 		Edits: []Edit{{decrease, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
-		Test:  "internal/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
+		Test:  "internal/lock/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
 	},
 	{
 		Name:  "own downscale known to the webhook whatever is asked for",

@@ -23,32 +23,32 @@ var views = []Mutant{
 	{
 		Name:  "older answer about a Lease in place of a newer one",
 		Edits: []Edit{{leaseMemory, "case before && r.version < known.version:", "case false && before && r.version < known.version:"}},
-		Test:  "internal/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that was answered before a write and comes after it does not hide what was written", Rule: `want "own rollout/zone-a"`,
+		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that was answered before a write and comes after it does not hide what was written", Rule: `want "own rollout/zone-a"`,
 	},
 	{
 		Name:  "Lease that was made during a look for it hidden by that",
 		Edits: []Edit{{store, "\t\ts.remember(key, reply{version: before})\n", "\t\t_ = before\n\t\ts.remember(key, reply{version: s.newest(key).version})\n"}},
-		Test:  "internal/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that found no Lease does not hide the one that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
+		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that found no Lease does not hide the one that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
 		Edits: []Edit{{store, "wrongCall(h.Decrease.Call)); err != nil {", "wrongCall(h.Decrease.Call)); err != nil && times == nil {"}},
-		Test:  "internal/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
+		Test:  "internal/lock/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{
 		Name:  "record written over another Lease than it was decided on",
 		Edits: []Edit{{store, "string(current.UID) != record.UID || ", ""}},
-		Test:  "internal/lease TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten", Rule: "want one of class moved",
+		Test:  "internal/lock/lease TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten", Rule: "want one of class moved",
 	},
 	{
 		Name:  "granted eviction whose time never passes",
-		Edits: []Edit{{"internal/lease/ages.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
-		Test:  "internal/lease TestAGrantIsKnownSinceThisProcessHasSeenItFirst", Rule: "known for 0s, want 1m10s",
+		Edits: []Edit{{"internal/lock/lease/ages.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
+		Test:  "internal/lock/lease TestAGrantIsKnownSinceThisProcessHasSeenItFirst", Rule: "known for 0s, want 1m10s",
 	},
 	{
 		Name:  "granted eviction that is granted again and counts from the first time",
-		Edits: []Edit{{"internal/lease/ages.go", "intents[i].Since.UnixMilli()}", "0}"}},
-		Test:  "internal/lease TestAGrantThatIsGivenAgainIsKnownAnew", Rule: "want 0s",
+		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].Since.UnixMilli()}", "0}"}},
+		Test:  "internal/lock/lease TestAGrantThatIsGivenAgainIsKnownAnew", Rule: "want 0s",
 	},
 	{
 		Name:  "budgets that become known after they were read",
@@ -68,11 +68,11 @@ var views = []Mutant{
 	{
 		Name:  "pod that came after a live read counts as gone by it",
 		Edits: []Edit{{freshnessKnown, "if !seen && pod.Version <= at {", "if !seen {"}},
-		Test:  "internal/freshness TestAViewIsBehindUntilItShowsWhatALookHasShown/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
+		Test:  "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatALookHasShown/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
 	},
 	{
 		Name:  "caches that a clock which is set back makes look behind for longer",
-		Edits: []Edit{{"internal/freshness/freshness.go", "if e.since.IsZero() || view.Now.Before(e.since) {", "if e.since.IsZero() {"}},
-		Test:  "internal/freshness TestHowLongViewsHaveBeenBehind", Rule: "once the clock was set back",
+		Edits: []Edit{{"internal/lock/freshness/freshness.go", "if e.since.IsZero() || view.Now.Before(e.since) {", "if e.since.IsZero() {"}},
+		Test:  "internal/lock/freshness TestHowLongViewsHaveBeenBehind", Rule: "once the clock was set back",
 	},
 }

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
-	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 )
 
 // catalogue is an API server that tells metadata and nothing else, and only of

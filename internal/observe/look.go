@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )

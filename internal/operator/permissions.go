@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
-	"github.com/lockstep-dev/lockstep/internal/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
-	"github.com/lockstep-dev/lockstep/internal/hold"
-	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

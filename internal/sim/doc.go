@@ -1,6 +1,6 @@
 // Package sim explores every history of a small world in which the real
-// planner (internal/plan), the real rules of the hold (internal/hold) and the
-// real rule of freshness (internal/freshness) run a rollout, and judges each
+// planner (internal/plan), the real rules of the hold (internal/lock/hold) and the
+// real rule of freshness (internal/lock/freshness) run a rollout, and judges each
 // state it reaches.
 //
 //	user ─┐                    ┌─ cache ─► operator-1 ─┐

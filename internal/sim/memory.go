@@ -1,11 +1,11 @@
 package sim
 
 import (
-	"github.com/lockstep-dev/lockstep/internal/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// memory is what an operator tells internal/freshness, as long as it matters.
+// memory is what an operator tells internal/lock/freshness, as long as it matters.
 type memory struct {
 	moved   [maxSlots]uint8 // pods sent away or touched, at which version
 	written [maxZones]uint8 // zones written, the version that came back
@@ -37,7 +37,7 @@ func (z *zones) versions() (all [maxZones]uint8) {
 	return all
 }
 
-// question is what internal/freshness is asked, and all that its answer
+// question is what internal/lock/freshness is asked, and all that its answer
 // depends on.
 type question struct {
 	pods  sights

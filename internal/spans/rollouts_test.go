@@ -24,8 +24,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/hold"
 	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/spans"

@@ -2,7 +2,7 @@
 // at a time: observe, plan, decide what the hold must say, check, act, report.
 //
 // It contains no rule about pods; those are in internal/plan and
-// internal/hold. Floor 5.
+// internal/lock/hold. Floor 5.
 package group
 
 import (
@@ -16,9 +16,9 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/diagnosis"
-	"github.com/lockstep-dev/lockstep/internal/freshness"
-	"github.com/lockstep-dev/lockstep/internal/hold"
-	"github.com/lockstep-dev/lockstep/internal/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -236,7 +236,7 @@ func everyZone(s plan.Snapshot, because plan.Refusal) []plan.Action {
 	return waits
 }
 
-// refuse reports a plan that broke a rule of internal/invariant. Nothing of it
+// refuse reports a plan that broke a rule of internal/lock/invariant. Nothing of it
 // is done, and it is not tried again until something changes.
 func (c *Controller) refuse(s plan.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
 	c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}), nil)

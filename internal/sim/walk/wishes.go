@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

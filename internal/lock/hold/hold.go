@@ -1,0 +1,201 @@
+// Package hold has the rules of a group's lock as functions of values: what the
+// Lease must say before a plan may be carried out, and in which form.
+//
+//	free ──take (after a live look)──► rollout/zone-a ──release──► free
+//	                                      │      ▲
+//	                                      └──────┘ note, settle, renew
+//
+// Exclusion never rests on a date: an expired hold is taken over under the
+// same conditions as one that has not expired. Floor 2: no I/O, no clock, no
+// client; internal/lock/lease stores what is decided here.
+package hold
+
+import "github.com/lockstep-dev/lockstep/internal/plan"
+
+// Need says what has to happen to the Lease before a plan's steps.
+type Need int
+
+const (
+	// Carry: carry the steps out; the Lease needs no write.
+	Carry Need = iota
+	// Look: read the group live, under the record that is known or under one that is
+	// read as well, and plan again before anything is done.
+	Look
+	// Write: write Record by compare-and-swap, then carry the steps out.
+	Write
+	// Remove: the group is gone; delete the Lease.
+	Remove
+	// Label: add the label by which lockstep watches Leases; the record stays as it is.
+	Label
+)
+
+// Decision is what the Lease needs, with what is to be written.
+type Decision struct {
+	Need   Need
+	Record plan.Hold // for Write
+}
+
+// Decide says what the Lease must say before a plan's steps are carried out. Takedowns are
+// always noted. The repair of a pod that is down is noted where the hold is free or
+// belongs to its zone; elsewhere it needs no note, since its delete requires the very
+// version that was seen to be down.
+func Decide(s plan.Snapshot, steps []plan.Action) Decision {
+	return withLabel(&s, withPlaces(&s, steps, withAgreed(&s, steps, decide(&s, steps))))
+}
+
+// withLabel adds the label to a Lease that lost it and that needs no other write. No cache shows
+// such a Lease, so its group would be read live again and again. What cannot be read stays as it is.
+func withLabel(s *plan.Snapshot, d Decision) Decision {
+	if d.Need == Carry && s.Live && s.Hold.Unlabelled {
+		return Decision{Need: Label}
+	}
+	return d
+}
+
+func decide(s *plan.Snapshot, steps []plan.Action) Decision {
+	deeds := plan.Only[plan.DeletePod](steps)
+	decrease, changes := nextDecrease(s.Hold, steps)
+	switch {
+	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || needsReadForZones(s, steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+		return Decision{Need: Look}
+	case len(deeds) > 0:
+		decision := decideDeletes(s, deeds, decrease)
+		if decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == "" {
+			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
+		}
+		return decision
+	case s.Hold.Unreadable != "":
+		return Decision{} // what cannot be read is never written over
+	case plan.Has[plan.Release](steps):
+		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
+	case changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps):
+		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
+	case len(s.Zones) == 0 && len(s.Left) == 0 && s.Hold.Exists && idle(s):
+		return Decision{Need: Remove}
+	case renewalDue(s):
+		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), decrease)}
+	case idle(s) && s.Hold.Rollouts.Current.Begun():
+		if record := nextRecordOfHolder(s, decrease); !record.Rollouts.Current.Begun() {
+			return Decision{Need: Write, Record: record} // else nobody would write it down (ADR 17)
+		}
+	}
+	return Decision{}
+}
+
+// needsReadForZones reports whether caches do not suffice to note zones. Only a live read shows
+// that a zone which left has no pods any more, and what a Lease that is made has to say: there
+// may be one that the caches do not show, and the predecessor has kept times of downscales.
+func needsReadForZones(s *plan.Snapshot, steps []plan.Action) bool {
+	for _, step := range plan.Only[plan.NoteZones](steps) {
+		if len(step.Gone) > 0 || !s.Hold.Exists {
+			return true
+		}
+	}
+	return false
+}
+
+// nextDecrease returns the decrease that the hold notes after these steps, and
+// whether they change that. Nobody decides on a decrease by caches alone.
+func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
+	for _, step := range steps {
+		if a, notes := step.(plan.NoteDecrease); notes {
+			return a.Decrease, true
+		}
+		if _, ends := step.(plan.EndDecrease); ends {
+			return plan.Decrease{}, true
+		}
+	}
+	return h.Decrease, false
+}
+
+// asksPods reports whether pods are asked to prepare, or to undo that: nothing is
+// written before it that would say whether the hold is still as it is known.
+func asksPods(steps []plan.Action) bool {
+	for _, step := range steps {
+		switch step.(type) {
+		case plan.PreparePods, plan.UndoPreparation:
+			return true
+		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
+			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
+		}
+	}
+	return false
+}
+
+// inheritsDecrease reports whether a decrease is carried out that another process
+// noted: what it saw is not known here.
+func inheritsDecrease(h plan.Hold, steps []plan.Action) bool { return !h.Own && plan.Lowers(steps) }
+
+// holderAfter names the holder once a decrease is noted or has ended. The end
+// alone does not give the hold back: that is a step of its own. Somebody who took the hold
+// by hand during a decrease keeps it until it expires.
+func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
+	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
+	if noted.None() || byHand {
+		return s.Hold.Holder
+	}
+	return plan.Downscale.For(noted.Zone)
+}
+
+func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
+	holder := holderFor(s.Hold, deeds)
+	if !decrease.None() {
+		holder = holderAfter(s, decrease)
+	}
+	if !s.Live && needsLook(s.Hold, holder, deeds) {
+		return Decision{Need: Look}
+	}
+	underHold := inZone(deeds, holder.Zone())
+	nothing := len(underHold) == 0 && decrease == s.Hold.Decrease
+	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
+		return Decision{}
+	}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), decrease)}
+}
+
+// holderFor names the holder under which the deeds are done. A takedown is
+// always the rollout's. A repair alone joins whatever holds its zone, takes a
+// free hold, and leaves every other hold as it is.
+func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
+	for _, d := range deeds {
+		if d.Up {
+			return plan.Rollout.For(d.Zone)
+		}
+	}
+	if h.Holder.Free() && h.Unreadable == "" {
+		return plan.Rollout.For(deeds[0].Zone)
+	}
+	return h.Holder
+}
+
+// needsLook reports whether the caches do not suffice: a hold is taken, the
+// record was inherited from another process, or a pod may look outdated only
+// because the cached StatefulSet is older than the pod (ADR 0006).
+func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
+	if h.Holder != holder || !h.Own {
+		return true
+	}
+	for _, d := range deeds {
+		if !d.Up || d.UnknownRevision {
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports whether nobody holds, or somebody from outside who has lapsed, and nothing
+// that the hold notes counts any more.
+func idle(s *plan.Snapshot) bool {
+	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
+	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
+}
+
+func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {
+	var here []plan.DeletePod
+	for _, d := range deeds {
+		if d.Zone == zone {
+			here = append(here, d)
+		}
+	}
+	return here
+}

@@ -1,0 +1,610 @@
+package hold_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+const (
+	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+	broken   = "zone-a rev=2 current=1\n zone-a-0 failing@1 zone-a-1 ready@1\n"
+	whole    = "zone-b rev=2\n zone-b-0 ready@2\n"
+	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 leaving@2\n"
+	done     = "zone-a rev=2\n zone-a-0 ready@2\n"
+	asking   = "hold downscale/zone-b\n decrease zone-b from 2 to 1 preparing ours\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
+)
+
+func TestCover(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		group string
+		want  string // as fixture.Decision words it
+	}{
+		// Taking
+		"a free hold is looked at before it is taken":             {outdated, "look live"},
+		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "look live"},
+		"after the look the hold is taken":                        {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"in its own zone a rollout goes on without a look":        {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "look live"},
+		"after the look the inherited record is this process's":   {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a pod of an unknown revision is looked at first":         {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "look live"},
+		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "look live"},
+		"after the look a settled hold passes on":                 {"live\nhold rollout/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a settled downscale passes on":                           {"live\nhold downscale/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a settled hold passes on also when expired":              {"live\nhold rollout/zone-b renewed 5m ago\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
+		"a downscale in the zone becomes its rollout":             {"live\nhold downscale/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a foreign hold that expired is taken":                    {"live\nhold manual/x renewed 5m ago\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"an ended intent is left out when the next is noted": {
+			"hold rollout/zone-a\n noted zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
+		},
+		"an open intent stays when the next is noted": {
+			"hold rollout/zone-a\n noted zone-a-1 version=20\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
+			"write rollout/zone-a with zone-a-1, zone-a-0",
+		},
+		"a void intent is noted anew": {
+			"hold rollout/zone-a\n noted zone-a-0 version=9\n" + outdated, "write rollout/zone-a with zone-a-0",
+		},
+
+		// Labels
+		"a Lease that lost its label gets it back at rest":        {"live\nhold free unlabelled\n" + done, "label"},
+		"one that cannot be read gets it back as well":            {"live\nhold free unlabelled unreadable=damaged\n" + done, "label"},
+		"a Lease with a holder from outside gets it back as well": {"live\nhold manual/x unlabelled\n" + outdated, "label"},
+		"caches do not show that the label is gone":               {"hold free unlabelled\n" + done, "as it is"},
+		"a write of the record adds the label":                    {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
+
+		// Repairs
+		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "look live"},
+		"a repair takes a free hold":                            {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
+		"a repair joins what holds its zone":                    {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
+		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
+		"a repair under a foreign hold needs no cover":          {"live\nhold manual/zone-a\n" + broken, "as it is"},
+		"a repair under an unreadable hold needs no cover":      {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
+		"a repair writes nothing to a free hold it cannot read": {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
+		"a zone that joined is remembered beside a repair that needs no cover": {
+			"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + shaken, "write downscale/zone-b",
+		},
+		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
+		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
+
+		// Waiting
+		"a foreign hold is left alone":                    {"hold manual/x\n" + outdated, "as it is"},
+		"an unreadable hold is left alone":                {"hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated, "as it is"},
+		"an unreadable hold is never given back":          {"hold rollout/zone-a unreadable=damaged\n" + done, "as it is"},
+		"a fresh hold is not renewed":                     {"hold rollout/zone-a renewed 19s ago\nzone-a rev=2\n zone-a-0 starting@2", "as it is"},
+		"a hold in use is renewed":                        {"hold rollout/zone-a renewed 20s ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
+		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
+		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n noted zone-a-0 uid=former version=5\n noted zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
+		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n decrease zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
+		"an eviction is renewed as well":                  {"hold eviction/zone-b renewed 20s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write eviction/zone-b"},
+		"what others do is not renewed":                   {"hold manual/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
+		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
+
+		// Downscales
+		"a downscale that is seen is looked at before it is noted": {done + shaken, "look live"},
+		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n noted zone-a-0 version=20\n" + done + shaken, "as it is"},
+		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "look live"},
+		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
+		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
+		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
+		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
+
+		// Downscales of lockstep's own
+		"one that is due is looked at before it is noted":         {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"after the look one that is due is noted":                 {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that this process noted is carried out":              {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
+		"one that another process noted is looked at":             {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"one that another process noted is then carried out":      {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
+		"pods are asked to prepare after a look":                  {asking, "look live"},
+		"after the look they are asked":                           {"live\n" + asking, "as it is"},
+		"replicas that are added need no hold, whoever has it":    {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
+		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
+
+		// Giving back and removing
+		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
+		"a hold without Lease is nothing":               {done, "as it is"},
+		"a group without zones loses its free Lease":    {"hold free", "remove"},
+		"a Lease that remembers orphans is not removed": {"hold free\norphaned zone-a\n zone-a-0 ready@1", "as it is"},
+		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
+		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
+		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},
+		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"it stays while it notes a downscale of later":  {"zones at 100\nhold manual/x renewed 5m ago\n decrease zone-a from 2 to 1 admitted version=200", "as it is"},
+		"it stays while the group has zones":            {"hold manual/x renewed 5m ago\n" + done, "as it is"},
+		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
+		"a Lease with an open intent is not removed":    {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"nor does when a zone shrank keep it":           {"hold free\n shrank zone-a 1h ago", "remove"},
+		"a group without zones and Lease needs nothing": {"", "as it is"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			steps := plan.Group(s)
+			if got := fixture.Decision(hold.Decide(s, steps)); got != tc.want {
+				t.Errorf("got %q, want %q for\n%s", got, tc.want, plan.Notation(steps))
+			}
+		})
+	}
+}
+
+// An unreadable record is not written even for a plan that asks for it.
+func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
+	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
+	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, plan.NoteZones{}}} {
+		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
+			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
+		}
+	}
+}
+
+func TestTheRecordThatIsWritten(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-b renewed 30s ago inherited transitions=4 trace=00-abc
+zone-a rev=2 current=1
+  zone-a-0 ready@1 uid=u version=17
+` + whole)
+	want := plan.Hold{
+		Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration, Transitions: 5,
+		Trace: "00-abc", Intents: []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
+		Members: []plan.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
+		Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{
+			{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
+		}}},
+	}
+	got := hold.Decide(s, plan.Group(s))
+	if diff := cmp.Diff(want, got.Record); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTransitionsCountChangesOfHolder(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		group string
+		want  int
+	}{
+		"taking counts":        {"live\nhold free transitions=4\n" + outdated, 5},
+		"joining counts":       {"live\nhold downscale/zone-a transitions=4\n" + outdated, 5},
+		"going on does not":    {"hold rollout/zone-a transitions=4\n" + outdated, 4},
+		"renewing does not":    {"hold rollout/zone-a renewed 20s ago transitions=4\nzone-a rev=2\n zone-a-0 starting@2", 4},
+		"giving back does not": {"hold rollout/zone-a transitions=4\n" + done, 4},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			got := hold.Decide(s, plan.Group(s))
+			if got.Need != hold.Write || got.Record.Transitions != tc.want {
+				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Need, got.Record.Transitions, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
+	got := hold.Decide(s, plan.Group(s)).Record.Intents
+	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTimesOfAHold(t *testing.T) {
+	record := plan.Hold{Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration}
+	if got, want := hold.Deadline(record), fixture.Now().Add(45*time.Second); !got.Equal(want) {
+		t.Errorf("writers stop at %v, want %v", got, want)
+	}
+	if got, want := hold.RenewAt(record), fixture.Now().Add(20*time.Second); !got.Equal(want) {
+		t.Errorf("renewed at %v, want %v", got, want)
+	}
+	for _, holder := range []plan.Holder{"", "manual/x"} {
+		if got := hold.RenewAt(plan.Hold{Holder: holder, Renewed: fixture.Now()}); !got.IsZero() {
+			t.Errorf("%q is renewed at %v", holder, got)
+		}
+	}
+	if hold.Margin <= hold.RequestTimeout {
+		t.Error("a request may outlive the margin")
+	}
+	if hold.RenewEvery+hold.Margin+hold.RequestTimeout >= hold.Duration {
+		t.Error("a single slow renewal would use up the hold")
+	}
+}
+
+func TestTheTimeOfADownscaleIsKeptFromItsEnd(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 admitted version=9 since=10s
+  shrank zone-a 1h ago
+  shrank zone-x 168h ago
+  waiting downscale/zone-a since 20s seen 5s
+  waiting downscale/zone-b since 20s seen 5s
+  waiting eviction/zone-a since 2m seen 1m
+zone-a rev=2
+  zone-a-0 ready@2
+zone-b rev=2
+  zone-b-0 ready@2
+`)
+	record := hold.Decide(s, plan.Group(s)).Record
+	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
+	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
+		t.Errorf("the time of a zone that left long ago is dropped, the new one is added (-want +got)\n%s", diff)
+	}
+	var queue []string
+	for _, w := range record.Waiting {
+		queue = append(queue, string(w.Operation.For(w.Zone)))
+	}
+	if diff := cmp.Diff([]string{"downscale/zone-a", "downscale/zone-b"}, queue); diff != "" {
+		t.Errorf("who was silent for too long loses the place (-want +got)\n%s", diff)
+	}
+}
+
+// Between the yes and the update lie up to 34 seconds. Counted from the yes, two zones
+// could shrink that much closer together than they ask for.
+func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
+	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
+		}
+	}
+}
+
+// The update of lockstep's own is sent after its note, and by then the API server may
+// work on it for as long as on any other.
+func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
+	const latest = plan.CarryLimit + plan.RequestLimit
+	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
+		}
+	}
+}
+
+// An update is planned while its decrease is waited for, under a hold that was renewed
+// by then, and sent before that could expire.
+func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
+	planned := fixture.Now().Add(plan.UpdateLimit)
+	last := hold.Deadline(plan.Hold{Renewed: planned, Duration: hold.Duration})
+	if got := last.Sub(fixture.Now()); got != plan.CarryLimit {
+		t.Errorf("it is sent within %s, want %s", got, plan.CarryLimit)
+	}
+}
+
+// A downscale that is noted and does not come leaves its zone to another one, which is
+// only dated. When that one came, the older note looks as if it had come itself.
+func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
+	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
+			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
+		}
+	}
+}
+
+// A decrease through /scale and its reversal leave nothing on the object that
+// says so. Two changes of the spec since the yes may have been just that.
+func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
+	for noted, kept := range map[string]bool{
+		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
+		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
+		"admitted uid=former since=10s\nzone-b rev=2":        true, // made anew: nobody knows what it asked for
+		"undoing uid=former since=10s\nzone-b rev=2":         true,
+		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the decrease
+		"undoing version=9 since=10s\nzone-b rev=2":          false,
+	} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		decision := hold.Decide(s, plan.Group(s))
+		at, is := decision.Record.Downscaled["zone-b"]
+		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
+			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, decision.Need, at, is, kept)
+		}
+	}
+}
+
+// No webhook was asked, and the raise comes before anything else was written. A
+// StatefulSet that was made anew has shown no other spec than that.
+func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
+	for edits := 1; edits <= 5; edits += 2 {
+		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
+		noted := hold.Decide(s, plan.Group(s)).Record
+		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
+		later.Hold = noted
+		if got := hold.Decide(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Decrease.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Decrease, got)
+		}
+	}
+}
+
+// The next one may be judged at the very version at which the former was seen.
+func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold free
+zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	s.Hold = hold.Decide(s, plan.Group(s)).Record
+	seen := s.Hold.Decrease
+	next := hold.Decide(s, plan.Group(s)).Record
+	if got := next.Downscaled["zone-a"]; seen.Generation != plan.SeenInEffect || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
+		t.Errorf("noted %s, then %s, and dated %v", seen, next.Decrease, got)
+	}
+}
+
+// Pods that leave by the downscale before it are noted again, and who declines is asked
+// again no sooner than otherwise.
+func TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold downscale/zone-a
+  decrease zone-a from 2 to 1 undoing ours asked version=11
+zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 starting@1 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	got := hold.Decide(s, plan.Group(s)).Record
+	if got.Decrease.Generation != plan.SeenInEffect || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
+		t.Errorf("noted %+v, given up %v", got.Decrease, got.GivenUp)
+	}
+}
+
+func TestAnAdmittedDecreaseTakesTheHoldAndLeavesTheQueue(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-a transitions=3
+  noted zone-a-0
+  waiting downscale/zone-a since 20s seen 5s
+zone-a rev=2 current=1
+  zone-a-0 ready@1
+zone-b rev=2
+  zone-b-0 ready@2
+`)
+	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
+	got := hold.Admit(s, plan.DownscaleAnswer{Note: note}, note.Zone)
+	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Nobody needs the hold for the repair.
+// A decrease that another one takes the place of before anybody agreed did not fail.
+func TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
+	if got := hold.Admit(s, plan.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, plan.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
+		t.Errorf("given up: %v", got.GivenUp)
+	}
+}
+
+// Who is granted an eviction under the hold of its zone's rollout waits no more. Its place
+// would keep others waiting.
+func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+	got := hold.DecideGrant(s, granted("zone-a", "")).Record
+	if len(got.Waiting) != 1 || got.Waiting[0].Zone != "zone-b" {
+		t.Errorf("who waits: %+v, want zone-b alone", got.Waiting)
+	}
+}
+
+func granted(zone, partition string) plan.Intent {
+	note := fixture.Noted(zone + "-0")
+	note.Zone, note.Cause, note.Partition = zone, reason.EvictionGranted, partition
+	return note
+}
+
+func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		hold, partition string
+		want            plan.Holder
+	}{
+		"nobody has it":                           {"hold free", "", "eviction/zone-a"},
+		"its zone is rolled":                      {"hold rollout/zone-a", "", "rollout/zone-a"},
+		"partitions count, and its zone has it":   {"hold eviction/zone-a", "p1", "eviction/partitions"},
+		"partitions count, and evictions do":      {"hold eviction/partitions", "p1", "eviction/partitions"},
+		"somebody had it by hand for too long":    {"hold manual/zone-a renewed 5m ago", "", "eviction/zone-a"},
+		"another zone was rolled, and is settled": {"hold rollout/zone-b", "", "eviction/zone-a"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("live\n" + tc.hold + "\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+			if got := hold.DecideGrant(s, granted("zone-a", tc.partition)).Record.Holder; got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
+	now := fixture.Now()
+	place := func(zone string, since, seen time.Duration) plan.Waiting {
+		return plan.Waiting{Operation: plan.Eviction, Zone: zone, Since: now.Add(-since), LastSeen: now.Add(-seen)}
+	}
+	for sentence, tc := range map[string]struct{ queue, want []plan.Waiting }{
+		"who asked first is first":                         {[]plan.Waiting{place("zone-a", time.Minute, 15*time.Second), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-a", time.Minute, 0), place("zone-b", 20*time.Second, 0)}},
+		"who did not ask for too long begins anew":         {[]plan.Waiting{place("zone-a", time.Hour, time.Minute), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-b", 20*time.Second, 0), place("zone-a", 0, 0)}},
+		"others who did not ask for too long wait no more": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, changes := hold.Enqueued(plan.Hold{Exists: true, Waiting: tc.queue}, place("zone-a", 0, 0))
+			if diff := cmp.Diff(tc.want, got.Waiting); diff != "" || !changes {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The place of a rollout is written with whatever else is written, such as a renewal.
+func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
+	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
+	d := hold.Decide(s, plan.Group(s))
+	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
+		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
+	}
+}
+
+func TestAGrantThatEndsBesideARepairIsTakenOffTheHold(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold eviction/zone-a
+  noted zone-a-1 version=10 granted known=2m
+zone-a rev=1
+  zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=2 current=1
+  zone-b-0 failing@1
+`)
+	steps := plan.Group(s)
+	d := hold.Decide(s, steps)
+	if d.Need != hold.Write || len(d.Record.Intents) != 0 {
+		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
+	}
+}
+
+// All pods of a large zone fail, the last one of them in the place of one that was evicted.
+func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("live\nhold rollout/zone-a\n")
+	for n := 1; n < plan.MaxIntents; n++ {
+		fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5\n", n)
+	}
+	fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5 granted known=5s\nzone-a rev=3 current=1 budget=150\n", plan.MaxIntents)
+	for n := range plan.MaxIntents + 1 {
+		fmt.Fprintf(&text, "  zone-a-%d failing@2 version=20\n", n)
+	}
+	s := fixture.MustParse(text.String())
+	steps := plan.Group(s)
+	d := hold.Decide(s, steps)
+	if broken := invariant.Check(s, steps, d); broken != nil || len(d.Record.Intents) != plan.MaxIntents {
+		t.Errorf("%d steps and %d intents: %v", len(steps), len(d.Record.Intents), broken)
+	}
+}
+
+// The eviction of the new pod takes the place of what was noted about the former one.
+func TestAnEvictionRightAfterAReplacementDoesNotHideThat(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold rollout/zone-a
+  noted zone-a-0 uid=former version=5
+zone-a rev=2 current=1 minReady=10s
+  zone-a-0 ready@2 for=5s zone-a-1 ready@1
+`)
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
+	permit := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	d := hold.DecideGrant(s, permit.Note)
+	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsNote() || len(got) != 1 || got[0].Replaced != 1 {
+		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
+	}
+}
+
+// Another one than lockstep's own command may write his name over a downscale.
+func TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside(t *testing.T) {
+	s := fixture.MustParse(`
+live
+hold manual/maintenance
+  decrease zone-a from 2 to 1 admitted ours asked version=9 since=10s
+zone-a rev=1 replicas=2 version=11
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2
+zone-b rev=2
+  zone-b-0 failing@1
+`)
+	d := hold.Decide(s, plan.Group(s))
+	if broken := invariant.Check(s, plan.Group(s), d); broken != nil {
+		t.Error(broken)
+	}
+	if d.Record.Decrease.Stage != plan.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
+		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Decrease, d.Record.ExpiresAt())
+	}
+}
+
+func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
+	now := time.Now()
+	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
+	seen := fixture.Shrinking("zone-a", 3, 2, plan.Admitted)
+	seen.Generation, seen.Since = plan.SeenInEffect, now
+	for sentence, tc := range map[string]struct {
+		record plan.Hold
+		want   bool
+	}{
+		"nobody has the hold":           {plan.Hold{}, true},
+		"the zone's downscale has it":   {plan.Hold{Exists: true, Holder: "downscale/zone-a"}, true},
+		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: asked}, false},
+		"pods leave by the one before":  {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: seen}, true},
+		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
+		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
+		"somebody still has it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}, false},
+		"somebody had it by hand":       {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}, true},
+		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
+	} {
+		next, possible := hold.UndoAnew(tc.record, asked, now)
+		undoes := next.Decrease.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
+			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
+		if possible != tc.want || (tc.want && !undoes) {
+			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Decrease, next.Holder, tc.want)
+		}
+		if dated := next.Downscaled["zone-a"]; dated.Equal(now) != (tc.record.Decrease == seen) {
+			t.Errorf("%s: the zone shrank at %v", sentence, dated)
+		}
+	}
+}
+
+func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
+	const group = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
+	for sentence, tc := range map[string]struct {
+		hold string
+		want bool
+	}{
+		"one that did not get through":    {"decrease zone-a from 2 to 1 admitted ours since=5s", true},
+		"one that was undone":             {"decrease zone-a from 2 to 1 undoing ours", true},
+		"one that was merely overtaken":   {"decrease zone-a from 2 to 1 admitted ours since=4s", false},
+		"one that somebody else wanted":   {"decrease zone-a from 2 to 1 admitted since=5s", false},
+		"one that failed a moment ago":    {"failed zone-a 29s ago\n decrease zone-a from 2 to 1 admitted since=5s", true},
+		"one that failed some time ago":   {"failed zone-a 30s ago\n decrease zone-a from 2 to 1 admitted since=5s", false},
+		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
+	} {
+		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + group)
+		d := hold.Decide(s, plan.Group(s))
+		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Need != hold.Write {
+			t.Errorf("%s: remembered %t, want %t (%s)", sentence, remembered, tc.want, fixture.Decision(d))
+		}
+	}
+}
+
+// Nobody takes what has expired off the Lease, and nobody writes there for any other reason.
+func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
+	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
+	d := hold.Decide(s, nil)
+	if d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
+		t.Errorf("got %+v, want that the rollout ends", d)
+	}
+	if d.Record.Holder != s.Hold.Holder || !d.Record.Renewed.Equal(s.Hold.Renewed) {
+		t.Errorf("who expired is %s until %s after that", d.Record.Holder, d.Record.Renewed)
+	}
+}
+
+// A renewal needs no look. What another process saw is as unknown after it as before.
+func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
+	renewal := hold.Decide(s, plan.Group(s))
+	if got := fixture.Decision(renewal); got != "write rollout/zone-a" {
+		t.Fatalf("got %q, want a renewal", got)
+	}
+	s.Hold = renewal.Record
+	s.Zones[0].Pods[0].Phase = plan.Ready
+	steps := plan.Group(s)
+	if got := hold.Decide(s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
+		t.Errorf("got %q, want a live read before\n%s", fixture.Decision(got), plan.Notation(steps))
+	}
+}

@@ -1,0 +1,66 @@
+package hold_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
+	now := fixture.Now()
+	wait := func(until time.Time) plan.Action {
+		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetStable, Until: until}}
+	}
+	mine := plan.Hold{Exists: true, Own: true, Holder: plan.Rollout.For("zone-a"), Renewed: now, Duration: hold.Duration}
+	theirs := plan.Hold{Exists: true, Holder: "manual/x", Renewed: now.Add(-time.Minute), Duration: 90 * time.Second}
+	overdue := mine
+	overdue.Renewed = now.Add(-hold.Duration)
+	for sentence, tc := range map[string]struct {
+		hold     plan.Hold
+		contest  plan.Contest
+		steps    []plan.Action
+		decision hold.Decision
+		want     time.Duration // 0: nothing to wait for but events
+	}{
+		"a group that rests waits for events":             {},
+		"a wait ends by time":                             {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},
+		"that a wait lasts is told":                       {steps: []plan.Action{wait(time.Time{})}, want: hold.WaitsAgain},
+		"a wait that ends late is told of in between":     {steps: []plan.Action{wait(now.Add(time.Hour))}, want: hold.WaitsAgain},
+		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.LookAgain},
+		"a hold is renewed":                               {hold: mine, want: hold.RenewEvery},
+		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
+		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine}, want: hold.RenewEvery},
+		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
+		"a contest is over":                               {contest: plan.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
+		"one that nobody was told of is over unnoticed":   {contest: plan.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
+		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold, Zones: []plan.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
+			if got != tc.want || due != (tc.want != 0) {
+				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
+			}
+		})
+	}
+}
+
+func TestALookReadsTheLeaseWhereNoneIsKnownOrADecreaseIsNoted(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		hold plan.Hold
+		want bool
+	}{
+		"none is known":        {plan.Hold{}, true},
+		"a decrease is noted":  {plan.Hold{Exists: true, Decrease: plan.Decrease{Zone: "zone-a"}}, true},
+		"nothing of that kind": {plan.Hold{Exists: true, Holder: plan.Rollout.For("zone-a")}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := hold.LookNeedsLease(tc.hold); got != tc.want {
+				t.Errorf("the Lease is read: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package hold
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/history"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// rolloutsVersion is the version of the text form of rollouts. Another one is read as
+// if nothing were remembered.
+const rolloutsVersion = 1
+
+// MaxRollouts is how many bytes are written of rollouts at most, of all names that
+// there can be: about a quarter of what the annotations of an object may have.
+const MaxRollouts = 68 << 10
+
+type rolledGroups struct {
+	Version  int           `json:"version"`
+	Current  *rolledGroup  `json:"current,omitempty"`
+	Finished []rolledGroup `json:"finished,omitempty"`
+}
+
+type rolledGroup struct {
+	Trace    string       `json:"trace,omitempty"`
+	Since    time.Time    `json:"since"`
+	Until    time.Time    `json:"until,omitzero"`
+	Zones    []rolledZone `json:"zones,omitempty"`
+	Exported bool         `json:"exported,omitempty"`
+}
+
+type rolledZone struct {
+	Name     string      `json:"name"`
+	UID      string      `json:"uid"`
+	From     string      `json:"from,omitempty"`
+	To       string      `json:"to,omitempty"`
+	Budget   int         `json:"budget,omitempty"`
+	Since    time.Time   `json:"since"`
+	Until    time.Time   `json:"until,omitzero"`
+	Replaced int         `json:"replaced,omitempty"`
+	Pods     []rolledPod `json:"pods,omitempty"`
+	Exported bool        `json:"exported,omitempty"`
+}
+
+type rolledPod struct {
+	Name      string    `json:"name"`
+	UID       string    `json:"uid"`
+	Cause     string    `json:"cause"`
+	Deleted   time.Time `json:"deleted"`
+	Recreated time.Time `json:"recreated"`
+	Ready     time.Time `json:"ready,omitzero"`
+	Seen      bool      `json:"seen,omitempty"`
+}
+
+// FormatRollouts returns the value of the annotation lockstep.dev/rollouts, "" where
+// nothing is remembered.
+func FormatRollouts(r plan.Rollouts) string {
+	if !r.Current.Begun() && len(r.Finished) == 0 {
+		return ""
+	}
+	doc := rolledGroups{Version: rolloutsVersion}
+	if r.Current.Begun() {
+		current := groupAsText(r.Current)
+		doc.Current = &current
+	}
+	for _, group := range r.Finished {
+		doc.Finished = append(doc.Finished, groupAsText(group))
+	}
+	return encoded(doc)
+}
+
+func groupAsText(r plan.RolledGroup) rolledGroup {
+	group := rolledGroup{Trace: r.Trace, Since: Written(r.Since), Until: written(r.Until), Exported: r.Exported}
+	for _, z := range r.Zones {
+		zone := rolledZone{
+			Name: z.Name, UID: z.UID, From: z.From, To: z.To, Budget: z.Budget,
+			Since: Written(z.Since), Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported,
+		}
+		for _, p := range z.Pods {
+			zone.Pods = append(zone.Pods, rolledPod{
+				Name: p.Name, UID: p.UID, Cause: string(p.Cause),
+				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready), Seen: p.Seen,
+			})
+		}
+		group.Zones = append(group.Zones, zone)
+	}
+	return group
+}
+
+// written is Written for a time that may be none.
+func written(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return Written(t)
+}
+
+// ParseRollouts reads it back. Text that is none of FormatRollouts' is as if nothing
+// were remembered: nobody needs to do anything about it.
+func ParseRollouts(text string) plan.Rollouts {
+	var doc rolledGroups
+	if text == "" || len(text) > MaxRollouts || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
+		return plan.Rollouts{}
+	}
+	var r plan.Rollouts
+	known := texts{}
+	if doc.Current != nil && doc.Current.readable() && written(doc.Current.Until).IsZero() {
+		r.Current = known.group(*doc.Current)
+	}
+	for _, group := range doc.Finished {
+		if group.readable() && !written(group.Until).IsZero() {
+			r.Finished = append(r.Finished, known.group(group))
+		}
+	}
+	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
+		return plan.Rollouts{} // of names that nobody has; with them the Lease might not be written
+	}
+	return r
+}
+
+// readable reports whether a rollout can be written as it was read, and is no longer then.
+func (g rolledGroup) readable() bool {
+	good := (g.Trace == "" || TraceID(g.Trace) != "") && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
+	for _, z := range g.Zones {
+		good = good && z.Name != "" && plain(z.Name, z.UID, z.From, z.To) && !written(z.Since).IsZero() && writable(z.Since) && writable(z.Until)
+		for _, p := range z.Pods {
+			good = good && p.Name != "" && plain(p.Name, p.UID, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+		}
+	}
+	return good
+}
+
+// plain reports whether texts could be names: short, and of characters that a person can
+// read and JSON writes as they are.
+func plain(texts ...string) bool {
+	const escaped = `"\<>&`
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return len(text) > longestName || strings.ContainsFunc(text, func(r rune) bool {
+			return r < ' ' || r > '~' || strings.ContainsRune(escaped, r)
+		})
+	})
+}
+
+// TraceID returns the trace of a W3C traceparent, "" for any other text.
+func TraceID(text string) string {
+	parts := strings.Split(text, "-")
+	if len(parts) != 4 || parts[0] != "00" || !isID(parts[1], 32) || !isID(parts[2], 16) || len(parts[3]) != 2 || strings.Trim(parts[3], hexDigits) != "" {
+		return ""
+	}
+	return parts[1]
+}
+
+const hexDigits = "0123456789abcdef"
+
+// isID reports whether a text is an id of so many digits.
+func isID(text string, digits int) bool {
+	return len(text) == digits && strings.Trim(text, hexDigits) == "" && strings.Trim(text, "0") != ""
+}
+
+// texts has each text once: the same zones come back in every rollout, and the revision
+// that one ends with is that which the next one begins with.
+type texts map[string]string
+
+func (t texts) one(text string) string {
+	if known, is := t[text]; is {
+		return known
+	}
+	t[text] = text
+	return text
+}
+
+func (t texts) group(g rolledGroup) plan.RolledGroup {
+	r := plan.RolledGroup{Trace: g.Trace, Since: g.Since, Until: written(g.Until), Exported: g.Exported}
+	if len(g.Zones) > 0 {
+		r.Zones = make([]plan.RolledZone, len(g.Zones))
+	}
+	for i, z := range g.Zones {
+		r.Zones[i] = plan.RolledZone{
+			Name: t.one(z.Name), UID: t.one(z.UID), From: t.one(z.From), To: t.one(z.To), Budget: z.Budget,
+			Since: z.Since, Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported, Pods: t.pods(z.Pods),
+		}
+	}
+	return r
+}
+
+func (t texts) pods(all []rolledPod) []plan.RolledPod {
+	var pods []plan.RolledPod
+	for _, p := range all {
+		pods = append(pods, plan.RolledPod{
+			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
+		})
+	}
+	return pods
+}

@@ -1,0 +1,212 @@
+package hold_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/history"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/telemetry"
+)
+
+const traceparent = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+
+func TestRolloutsAsText(t *testing.T) {
+	at := func(seconds int) time.Time { return fixture.Now().Add(time.Duration(seconds) * time.Second) }
+	finished := plan.RolledGroup{Since: at(-100), Until: at(-50), Exported: true}
+	current := plan.RolledGroup{
+		Trace: traceparent, Since: at(0), Zones: []plan.RolledZone{{
+			Name: "zone-a", UID: "u", From: "1", To: "2", Budget: 3, Since: at(0), Until: at(9), Replaced: 1,
+			Pods: []plan.RolledPod{{
+				Name: "zone-a-0", UID: "p", Cause: reason.OutdatedRevision, Deleted: at(1).Add(1234567), Recreated: at(2), Ready: at(3), Seen: true,
+			}},
+		}},
+	}
+	const want = `{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z","zones":[` +
+		`{"name":"zone-a","uid":"u","from":"1","to":"2","budget":3,"since":"2026-01-05T12:00:00Z","until":"2026-01-05T12:00:09Z","replaced":1,` +
+		`"pods":[{"name":"zone-a-0","uid":"p","cause":"OutdatedRevision","deleted":"2026-01-05T12:00:01.001Z",` +
+		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z","seen":true}]}]},` +
+		`"finished":[{"since":"2026-01-05T11:58:20Z","until":"2026-01-05T11:59:10Z","exported":true}]}`
+	if diff := cmp.Diff(want, hold.FormatRollouts(plan.Rollouts{Current: current, Finished: []plan.RolledGroup{finished}})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := hold.FormatRollouts(plan.Rollouts{}); got != "" {
+		t.Errorf("nothing is written as %q", got)
+	}
+}
+
+func TestRolloutsComeBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var want plan.Rollouts
+		if rapid.Bool().Draw(t, "one is under way") {
+			want.Current = rolled(t, false)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "finished") {
+			want.Finished = append(want.Finished, rolled(t, true))
+		}
+		if diff := cmp.Diff(want, hold.ParseRollouts(hold.FormatRollouts(want))); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// rolled draws a rollout.
+func rolled(t *rapid.T, over bool) plan.RolledGroup {
+	moment := rapid.Custom(func(t *rapid.T) time.Time {
+		return time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "at")).UTC()
+	})
+	perhaps := rapid.Custom(func(t *rapid.T) time.Time {
+		if rapid.Bool().Draw(t, "not yet") {
+			return time.Time{}
+		}
+		return moment.Draw(t, "at")
+	})
+	name, text := rapid.StringMatching(`[a-z0-9.-]{1,20}`), rapid.StringMatching(`[A-Za-z0-9.-]{0,20}`)
+	r := plan.RolledGroup{
+		Trace: rapid.SampledFrom([]string{"", traceparent}).Draw(t, "trace"), Since: moment.Draw(t, "since"), Exported: rapid.Bool().Draw(t, "exported"),
+	}
+	if over {
+		r.Until = moment.Draw(t, "until")
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "zones") {
+		z := plan.RolledZone{
+			Name: name.Draw(t, "zone"), UID: text.Draw(t, "uid"), From: text.Draw(t, "from"),
+			To: text.Draw(t, "to"), Budget: rapid.Int().Draw(t, "budget"), Since: moment.Draw(t, "since"),
+			Until: perhaps.Draw(t, "until"), Replaced: rapid.Int().Draw(t, "replaced"), Exported: rapid.Bool().Draw(t, "exported"),
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "pods") {
+			z.Pods = append(z.Pods, plan.RolledPod{
+				Name: name.Draw(t, "pod"), UID: text.Draw(t, "uid"), Cause: reason.Code(text.Draw(t, "cause")),
+				Deleted: moment.Draw(t, "deleted"), Recreated: moment.Draw(t, "recreated"), Ready: perhaps.Draw(t, "ready"), Seen: rapid.Bool().Draw(t, "seen"),
+			})
+		}
+		r.Zones = append(r.Zones, z)
+	}
+	return r
+}
+
+func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
+	const readable = `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
+	if !hold.ParseRollouts(readable).Current.Begun() {
+		t.Fatal("the text that the cases change is not read itself")
+	}
+	for sentence, change := range map[string]string{
+		"a later version":           `"version":1 -> "version":2`,
+		"no version":                `"version":1, -> `,
+		"half a text":               `]}} -> `,
+		"a time that is none":       `"2026-01-05T12:00:00Z" -> "then"`,
+		"a time beyond all years":   `"2026-01-05T12:00:00Z" -> "9999-12-31T23:59:59-23:59"`,
+		"a rollout that never was":  `{"since":"2026-01-05T12:00:00Z", -> {`,
+		"a zone without name":       `"name":"z" -> "name":""`,
+		"a trace that is none":      `"current":{ -> "current":{"trace":"00-abc-01",`,
+		"a trace of zeros":          `"current":{ -> "current":{"trace":"00-00000000000000000000000000000000-0123456789abcdef-01",`,
+		"a name to be escaped":      `"name":"z" -> "name":"<"`,
+		"a name beyond all names":   `"name":"z" -> "name":"` + strings.Repeat("z", 254) + `"`,
+		"a revision to be escaped":  `"uid":"u" -> "uid":"u","from":"\u0001"`,
+		"a UID that is no ASCII":    `"uid":"u" -> "uid":"ü"`,
+		"more than is ever written": `"version":1 -> ` + strings.Repeat(" ", 96<<10) + `"version":1`,
+		"one under way that is not": `"current":{ -> "current":{"until":"2026-01-05T12:00:00Z",`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			old, by, _ := strings.Cut(change, " -> ")
+			if got := hold.ParseRollouts(strings.Replace(readable, old, by, 1)); got.Current.Begun() || len(got.Finished) > 0 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What is read can be written again, reads the same and leaves room for the other
+// annotations: whoever may write a Lease in a namespace can put any text there.
+func FuzzRollouts(f *testing.F) {
+	f.Add(`{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`)
+	f.Add(`{"version":1,"finished":[{"since":"0000-01-01T00:00:00+23:59","until":"9999-12-31T23:59:59-23:59"}]}`)
+	f.Add(`{"version":1,"current":{"trace":"` + strings.Repeat("<", 60000) + `","since":"2026-01-05T12:00:00Z"}}`)
+	f.Add(`{"version":1,"current":{"since":"0001-01-01T00:00:00.0001Z"},"finished":[{"since":"2026-01-05T12:00:00Z","until":"0001-01-01T00:00:00.0001Z"}]}`)
+	f.Add(`{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z"}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		read := hold.ParseRollouts(text)
+		written := hold.FormatRollouts(read)
+		if again := hold.FormatRollouts(hold.ParseRollouts(written)); again != written {
+			t.Errorf("%q is written again as %s, and then as %s", text, written, again)
+		}
+		if len(read.Finished) > history.MaxFinished || len(written) > hold.MaxRollouts {
+			t.Errorf("%d bytes are written again as %d, with %d rollouts", len(text), len(written), len(read.Finished))
+		}
+		for _, group := range append(read.Finished, read.Current) {
+			if group.Trace != "" && !telemetry.SpanOf(group.Trace).IsValid() {
+				t.Errorf("%q is read as a trace", group.Trace)
+			}
+		}
+	})
+}
+
+// The most that may be remembered, of the longest names there can be: a pod's name is
+// the value of a label, so zones with pods have no longer ones, nor their revisions.
+func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
+	at := fixture.Now().Add(999 * time.Millisecond)
+	var many plan.Rollouts
+	for range 2 * history.MaxFinished {
+		group := plan.RolledGroup{Trace: traceparent, Since: at, Until: at, Exported: true}
+		for range history.MaxZones / (history.MaxFinished + 1) {
+			zone := plan.RolledZone{
+				Name: strings.Repeat("z", 63), UID: strings.Repeat("u", 36), From: strings.Repeat("f", 63), To: strings.Repeat("t", 63),
+				Budget: math.MaxInt32, Replaced: math.MaxInt32, Since: at, Until: at, Exported: true,
+			}
+			for range history.MaxPods {
+				zone.Pods = append(zone.Pods, plan.RolledPod{
+					Name: strings.Repeat("p", 63), UID: strings.Repeat("u", 36), Cause: reason.OutdatedRevision,
+					Deleted: at, Recreated: at, Ready: at, Seen: true,
+				})
+			}
+			group.Zones = append(group.Zones, zone)
+		}
+		many.Finished = append(many.Finished, group)
+	}
+	many.Current, many.Current.Until = many.Finished[0], time.Time{}
+	for len(many.Current.Zones) < history.MaxZones-history.MaxFinished*len(many.Finished[0].Zones) {
+		many.Current.Zones = append(many.Current.Zones, many.Current.Zones[0])
+	}
+	full := history.Bounded(many)
+	if len(full.Finished) != history.MaxFinished {
+		t.Fatalf("%d finished rollouts are remembered of the longest names, want %d", len(full.Finished), history.MaxFinished)
+	}
+	if n := len(hold.FormatRollouts(full)); n > hold.MaxRollouts || n < hold.MaxRollouts*9/10 {
+		t.Errorf("as much as may be remembered takes %d bytes, and the bound is %d", n, hold.MaxRollouts)
+	}
+	if diff := cmp.Diff(full, hold.ParseRollouts(hold.FormatRollouts(full)), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("as much as may be remembered reads differently (-want +got)\n%s", diff)
+	}
+}
+
+// A Lease that could not be written since its annotations are too long would keep its
+// group from everything. What JSON escapes is longer once it is written again.
+func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+	for _, letter := range []string{"z", "<"} {
+		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, hold.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
+		if read := hold.ParseRollouts(text); len(hold.FormatRollouts(read)) > hold.MaxRollouts {
+			t.Errorf("%d bytes are read, and written again as %d", len(text), len(hold.FormatRollouts(read)))
+		}
+	}
+}
+
+// Somebody took the hold by hand while a pod was on its way back, and went away.
+func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T) {
+	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-6 * time.Hour)}
+	s.Hold.Intents = []plan.Intent{{
+		Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 1, Cause: reason.OutdatedRevision, Since: fixture.Now().Add(-5 * time.Hour),
+	}}
+	if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
+		t.Errorf("got %+v, want a write by which the rollout ends", d)
+	}
+}

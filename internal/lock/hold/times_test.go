@@ -1,0 +1,65 @@
+package hold_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// renewed is a record that is written in any case, with zone-a gone.
+const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n zone-b-0 starting@2\n"
+
+// kubectl delete statefulset zone-a --cascade=orphan, and apply: what zone-a had
+// written on it is gone, and the Lease alone knows when it shrank.
+func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
+	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
+		s := fixture.MustParse(fmt.Sprintf(renewed, " shrank zone-a "+ago+" ago\n"))
+		decision := hold.Decide(s, plan.Group(s))
+		want := s.Hold.Downscaled
+		if !kept {
+			want = nil
+		}
+		if diff := cmp.Diff(want, decision.Record.Downscaled); diff != "" || decision.Need != hold.Write {
+			t.Errorf("shrank %s ago: verdict %d (-want +got)\n%s", ago, decision.Need, diff)
+		}
+	}
+}
+
+// A Lease begins with what the predecessor has tracked in the whole namespace.
+func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
+	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\n shrank store-a 1h ago\n" + outdated)
+	s.Hold.Exists = false
+	want := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour)}
+	if diff := cmp.Diff(want, hold.Decide(s, plan.Group(s)).Record.Downscaled); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
+	var all strings.Builder
+	for hours := range 100 {
+		fmt.Fprintf(&all, " shrank zone-%d %dh ago\n", hours, hours)
+	}
+	s := fixture.MustParse(fmt.Sprintf(renewed, all.String()))
+	got := hold.Decide(s, plan.Group(s)).Record.Downscaled
+	if _, last := got["zone-19"]; len(got) != 20 || !last {
+		t.Errorf("%d are kept, zone-19 among them: %t; want the latest 20", len(got), last)
+	}
+}
+
+// Whoever has the hold keeps it, with all that it notes.
+func TestADecreaseThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
+	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
+	want := s.Hold
+	want.Downscaled = map[string]time.Time{"zone-a": s.Now.Add(plan.RequestLimit), "zone-c": s.Now.Add(-time.Hour)}
+	if diff := cmp.Diff(want, hold.Admit(s, plan.DownscaleAnswer{Dated: true}, "zone-a")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

@@ -1,0 +1,121 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// pods makes a rule of what must be true of deletes.
+func pods(broken func(*view, []plan.DeletePod, *hold.Decision) string) func(*view, []plan.Action, *hold.Decision) string {
+	return func(v *view, steps []plan.Action, decision *hold.Decision) string {
+		return broken(v, only[plan.DeletePod](steps), decision)
+	}
+}
+
+func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *hold.Decision) string {
+	for _, d := range deletes {
+		if !d.Up {
+			continue
+		}
+		for _, other := range deletes {
+			if other.Up && other.Zone != d.Zone {
+				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
+			}
+		}
+		if noted := decision.Record.Decrease; noted.Zone != "" && noted.Zone != d.Zone {
+			return fmt.Sprintf("%s is taken down beside the downscale of %s", d.Pod, noted)
+		}
+		if i, found := v.notedBeside(d.Zone); found {
+			return fmt.Sprintf("%s is taken down while %s of zone %s is noted", d.Pod, i.Pod, i.Zone)
+		}
+	}
+	return ""
+}
+
+func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *hold.Decision) string {
+	for _, d := range deletes {
+		if d.Up && (decision.Need != hold.Write || !notes(&decision.Record, d)) {
+			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
+		}
+	}
+	return ""
+}
+
+func notes(record *plan.Hold, d plan.DeletePod) bool {
+	return record.Holder == holderOf(plan.Rollout, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
+		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version
+	})
+}
+
+func breaksRestIsWhole(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for _, d := range deletes {
+		if !d.Up {
+			continue
+		}
+		if z, found := v.otherNotWhole(d.Zone); found {
+			return fmt.Sprintf("%s is taken down while zone %s has %d of %d pods available", d.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
+		}
+	}
+	return ""
+}
+
+func breaksOnDeleteOnly(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for i := range v.zones {
+		if z := &v.zones[i]; !z.OnDelete && len(deletes) > 0 {
+			return fmt.Sprintf("%s is deleted while zone %s is not OnDelete", deletes[0].Pod, z.Name)
+		}
+	}
+	return ""
+}
+
+func breaksStandStill(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for _, d := range deletes {
+		if z, _ := v.zoneNamed(d.Zone); v.isPaused(z) {
+			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
+		}
+	}
+	return ""
+}
+
+// breaksWithinBudget counts the ordinals that would be unavailable after the deletes. It
+// objects only where a delete takes down a pod that is up, available or not yet.
+func breaksWithinBudget(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for i := range v.zones {
+		z := &v.zones[i]
+		var taken []int
+		budget := unavailableLimit(z)
+		for _, d := range deletes {
+			if ordinal, is := plan.OrdinalOf(z.Name, d.Pod); is && d.Zone == z.Name && d.Up {
+				taken, budget = append(taken, ordinal), min(budget, v.leastLimit(z, d.Pod))
+			}
+		}
+		if len(taken) == 0 {
+			continue
+		}
+		if down := v.downWith(z, taken...); down > budget {
+			return fmt.Sprintf("zone %s would have %d pods down, its budget is %d", z.Name, down, budget)
+		}
+	}
+	return ""
+}
+
+func breaksExactTarget(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+	for _, d := range deletes {
+		if z, _ := v.zoneNamed(d.Zone); !z.shows(d) {
+			return fmt.Sprintf("%s (%s at %d) is not what zone %s shows", d.Pod, d.UID, d.Version, d.Zone)
+		}
+	}
+	return ""
+}
+
+func (z *zone) shows(d plan.DeletePod) bool {
+	for _, p := range z.Pods {
+		if p.Name == d.Pod {
+			return p.UID == d.UID && p.Version == d.Version && up(p) == d.Up && !terminating(p)
+		}
+	}
+	return false
+}

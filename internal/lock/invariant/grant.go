@@ -1,0 +1,235 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// allowed is an eviction that was allowed, what the hold says before the yes, and what
+// the snapshot shows of the pod.
+type allowed struct {
+	plan.EvictionRequest
+	plan.EvictionAnswer
+	decision hold.Decision
+	zone     *zone
+	pod      plan.Pod // the zero Pod: no zone shows it
+	budget   plan.DisruptionBudget
+	covered  bool // the budget covers the pod
+	known    bool // it is clear what is allowed
+}
+
+// CheckEviction returns the first rule that an allowed eviction breaks, or nil.
+func CheckEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *Violation {
+	if p.Because.Code != "" || decision.Need == hold.Look {
+		return nil
+	}
+	v := viewOf(&s)
+	a := v.allowed(r, p, decision)
+	for i := range rules {
+		if detail := rules[i].brokenByEviction(v, a); detail != "" {
+			return &Violation{Name: rules[i].Name, Detail: detail}
+		}
+	}
+	return nil
+}
+
+func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *allowed {
+	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decision}
+	a.zone, a.pod = v.podNamed(r.Pod)
+	budgets := v.budgetsOf(a.pod)
+	a.known = !v.Unread
+	if a.covered = len(budgets) > 0; a.covered {
+		a.budget = budgets[0]
+		a.known = a.known && len(budgets) == 1 && a.budget.Invalid == ""
+	}
+	return a
+}
+
+// podNamed finds a pod in the zones of the group, and in those that left it.
+func (v *view) podNamed(name string) (*zone, plan.Pod) {
+	for i := range v.zones {
+		if p, found := podIn(name, v.zones[i].Pods, v.zones[i].Orphans); found {
+			return &v.zones[i], p
+		}
+	}
+	for i := range v.Left {
+		if p, found := podIn(name, v.Left[i].Pods, v.Left[i].Orphans); found {
+			return &zone{Zone: v.Left[i].Zone}, p
+		}
+	}
+	return &zone{}, plan.Pod{}
+}
+
+func podIn(name string, lists ...[]plan.Pod) (plan.Pod, bool) {
+	for _, pods := range lists {
+		for i := range pods {
+			if pods[i].Name == name {
+				return pods[i], true
+			}
+		}
+	}
+	return plan.Pod{}, false
+}
+
+// byPartition reports whether partitions count for the pod.
+func (a *allowed) byPartition() bool { return a.budget.Partition != nil }
+
+func (r *Rule) brokenByEviction(v *view, a *allowed) string {
+	if r.evicts != nil {
+		return r.evicts(v, a)
+	}
+	return r.broken(v, nil, &a.decision)
+}
+
+// grants makes a rule of what must be true of evictions that take down a pod that is
+// up.
+func grants(broken func(*view, *allowed) string) func(*view, *allowed) string {
+	return func(v *view, a *allowed) string {
+		if !up(a.pod) {
+			return ""
+		}
+		return broken(v, a)
+	}
+}
+
+func breaksGrantAlone(v *view, a *allowed) string {
+	if d := v.Hold.Decrease; d.Zone != "" && (a.byPartition() || d.Zone != a.zone.Name) && a.decision.Record.Decrease.Zone == d.Zone {
+		return fmt.Sprintf("%s is granted beside the downscale of %s", a.Pod, d)
+	}
+	for _, i := range v.counting {
+		if beside := i.Zone != a.zone.Name; a.byPartition() && i.Partition == "" || !a.byPartition() && beside {
+			return fmt.Sprintf("%s is granted while %s of zone %s is noted", a.Pod, i.Pod, i.Zone)
+		}
+	}
+	if h := v.Hold.Holder; h != "" && !a.under(h) && !(v.Live && (v.leavesHold(h) || a.inTheWay() && v.leavesHoldToOrphans(h))) {
+		return fmt.Sprintf("%s is granted over %s", a.Pod, h)
+	}
+	return ""
+}
+
+// under reports whether the eviction may take place under a holder: an operation in the
+// zone of the pod or, where partitions count, evictions by partitions.
+func (a *allowed) under(h plan.Holder) bool {
+	if a.byPartition() {
+		return h == byPartitions
+	}
+	at, ours := operationIn(h)
+	return ours && at == a.zone.Name
+}
+
+func breaksGrantNoted(_ *view, a *allowed) string {
+	record := &a.decision.Record
+	if a.decision.Need != hold.Write || !a.under(record.Holder) {
+		return fmt.Sprintf("%s may go under the hold of %q", a.Pod, record.Holder)
+	}
+	if !keepsGrant(record, a.Pod, a.pod.UID) {
+		return fmt.Sprintf("%s may go and is not noted", a.Pod)
+	}
+	return ""
+}
+
+// keepsGrant reports whether a record notes a granted eviction of a pod.
+func keepsGrant(record *plan.Hold, pod, uid string) bool {
+	return slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == pod && i.UID == uid && isGrant(i) })
+}
+
+// breaksGrantKept finds a granted eviction that is taken off the record while it counts.
+// A note of the pod that has come in its place may replace it.
+func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
+	if decision.Need != hold.Write && decision.Need != hold.Remove {
+		return ""
+	}
+	for _, i := range v.counting {
+		anew := slices.ContainsFunc(decision.Record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod })
+		replaced := anew && succeeds(v.noted[i.Pod], i)
+		if isGrant(i) && !replaced && !keepsGrant(&decision.Record, i.Pod, i.UID) {
+			return fmt.Sprintf("the eviction of %s is not noted any more, and may still happen", i.Pod)
+		}
+	}
+	return ""
+}
+
+func breaksGrantSparesTheRest(v *view, a *allowed) string {
+	if z, found := v.notSpared(a); found {
+		return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
+	}
+	return ""
+}
+
+// notSpared returns a zone that has pods down and does not let the evicted pod go. Where partitions count,
+// the pods of the same partition are counted instead. An orphan in the way may go beside orphans that serve
+// in the place of all pods that are missing.
+func (v *view) notSpared(a *allowed) (z *zone, found bool) {
+	if z, found = v.leftNotWhole(); found || a.byPartition() {
+		return z, found
+	}
+	for i := range v.zones {
+		z := &v.zones[i]
+		if z.Name != a.zone.Name && !v.isWhole(z) && !(a.inTheWay() && v.isServedByOrphans(z)) {
+			return z, true
+		}
+	}
+	return nil, false
+}
+
+// inTheWay reports whether the evicted pod is an orphan whose name the spec asks for.
+func (a *allowed) inTheWay() bool {
+	_, orphan := podIn(a.Pod, a.zone.Orphans)
+	return orphan && a.zone.asksForPod(a.Pod)
+}
+
+func breaksGrantWithinBudget(v *view, a *allowed) string {
+	limit := unavailableLimit(a.zone)
+	switch {
+	case !a.known:
+		return fmt.Sprintf("%s may go, and which budget counts is not known", a.Pod)
+	case a.covered:
+		limit = limitOf(a.budget, a.zone)
+	}
+	if down := v.downWithEviction(a); limit == 0 || down > limit {
+		return fmt.Sprintf("%s may go, with %d down of at most %d", a.Pod, down, limit)
+	}
+	return ""
+}
+
+// downWithEviction counts the pods that are down with the evicted one: in its zone or,
+// where partitions count, in its partition.
+func (v *view) downWithEviction(a *allowed) int {
+	if a.byPartition() && len(v.zones) > 1 {
+		return 1 + v.downInPartition(a, partitionOf(a.budget, a.Pod))
+	}
+	down := v.downWith(a.zone, a.pod.Ordinal)
+	if _, orphan := podIn(a.Pod, a.zone.Orphans); orphan {
+		down -= v.servedByOtherOrphans(a.zone, a.Pod)
+	}
+	return down
+}
+
+// servedByOtherOrphans returns how many pods that a zone's spec asks for are missing while orphans
+// with their names serve, other than the named one and those that are noted.
+func (v *view) servedByOtherOrphans(z *zone, name string) int {
+	served, noted := 0, v.notedOf(z)
+	for _, p := range z.Orphans {
+		if p.Name != name && up(p) && z.asksFor(p.Ordinal) && !slices.Contains(noted, p.Ordinal) {
+			served++
+		}
+	}
+	return served
+}
+
+func breaksExactGrant(_ *view, a *allowed) string {
+	p, note := a.pod, a.EvictionAnswer.Note
+	exact := a.UID == p.UID && p.Name != ""
+	if note.Pod == "" {
+		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // the latter never serves again
+	} else {
+		exact = exact && up(p) && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == a.zone.Name && isGrant(note)
+	}
+	if !exact {
+		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, up(p))
+	}
+	return ""
+}

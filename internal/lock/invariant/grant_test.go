@@ -1,0 +1,273 @@
+package invariant_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Two whole zones, one pod of which is to be evicted.
+const drained = `
+hold free
+zone-a rev=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+zone-b rev=1
+  zone-b-0 ready@1   zone-b-1 ready@1
+`
+
+// Two zones that were made anew beside their pods, with other selectors.
+const inTheWay = `
+hold free
+zone-a rev=1 replicas=2
+  orphan zone-a-0 ready@1 zone-a-1 ready@1
+zone-b rev=1 replicas=2
+  zone-b-1 ready@1
+  orphan zone-b-0 ready@1
+`
+
+const regex = `zpdb a regex="zone-[ab]-([0-9]+)"`
+
+const byPartitions = `
+zpdb a regex="zone-[ab]-([0-9]+)"
+hold eviction/partitions
+zone-a rev=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+zone-b rev=1
+  zone-b-0 ready@1   zone-b-1 ready@1
+`
+
+// The only zone of a group, in which partitions would go one after the other.
+const alone = `
+zpdb a regex="zone-[ab]-([0-9]+)"
+hold eviction/partitions
+zone-a rev=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+`
+
+type evicted struct {
+	rule     string // broken, and no other; empty: none
+	group    string
+	permit   plan.EvictionAnswer
+	decision hold.Decision
+}
+
+var evictions = map[string]evicted{
+	"a grant that is noted breaks nothing":              {"", drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant beside a rollout of its zone":              {"", with(drained, "hold free", "hold rollout/zone-a"), granted("zone-a-0"), evicting("rollout/zone-a", "zone-a-0")},
+	"a grant while another zone rolls":                  {"GrantAlone", with(drained, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant after a live look at a zone that is whole": {"", "live" + with(drained, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant while another zone's pod is noted":         {"GrantAlone", with(drained, "hold free", "hold free\n noted zone-b-0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-b-0")},
+	"a grant beside a downscale of another zone": {
+		"GrantAlone", with(drained, "hold free", "hold eviction/zone-a\n decrease zone-b from 3 to 2 admitted"), granted("zone-a-0"),
+		beside(evicting("eviction/zone-a", "zone-a-0"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+	},
+	"a grant that the hold does not say":             {"GrantNoted", drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-1")},
+	"a grant under the hold of another zone":         {"GrantNoted", drained, granted("zone-a-0"), evicting("eviction/zone-b", "zone-a-0")},
+	"a grant without a write":                        {"GrantNoted", drained, granted("zone-a-0"), hold.Decision{}},
+	"a grant for the former pod of that name":        {"GrantNoted", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 uid=new"), grantedAs("zone-a-0", "new"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant in place of another one":                {"GrantKept", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant while a pod of another zone is down":    {"GrantSparesTheRest", with(drained, "zone-b-1 ready", "zone-b-1 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant while a pod of another zone is missing": {"GrantSparesTheRest", with(with(drained, "zone-b-1 ready@1", ""), "zone-b rev=1", "zone-b rev=1 replicas=2"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant while a pod of its zone is down":        {"GrantWithinBudget", with(drained, "zone-a-1 ready", "zone-a-1 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant beside another one":                     {"GrantWithinBudget", with(drained, "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a grant beside another one within the budget":   {"", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a grant under a budget that allows none":        {"GrantWithinBudget", "zpdb a limit=0" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant under a small percentage":               {"", "zpdb a percent=1" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant under two budgets":                      {"GrantWithinBudget", "zpdb a\nzpdb b" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant under a budget that cannot be used":     {"GrantWithinBudget", "zpdb a invalid=why" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a budget of others does not count":              {"", "zpdb a limit=0 select=other" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a pod beyond the spec alone":                    {"", with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
+	"an orphan that has the name of a missing pod":   {"", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan beside one that is noted":             {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"an orphan beside a pod that is down":            {"GrantWithinBudget", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "zone-a-0 starting@1\n  orphan zone-a-1 ready@1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
+	"an orphan while orphans serve in another zone":  {"", inTheWay, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan after a live look at a zone in which orphans serve": {
+		"", "live" + with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan over the hold of a zone in which orphans serve in caches": {
+		"GrantAlone", with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan over the hold of a zone with a pod beyond the spec": {
+		"GrantAlone", "live" + with(with(inTheWay, "hold free", "hold rollout/zone-b"), "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan of a partition while an orphan serves in another zone": {"", regex + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"an orphan of a partition while an orphan of another zone is down": {
+		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"an orphan of a partition while an orphan of another zone is too fresh": {
+		"GrantWithinBudget", regex + " delay=2h" + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"an orphan of a partition while the orphan of another zone is noted": {
+		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n noted zone-b-0 granted partition=0\n"), ofPartition("0", "zone-a-0"), apart("zone-a-0", "zone-b-0"),
+	},
+	"a pod of a partition while an orphan serves in another zone": {
+		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"an orphan while another zone misses a pod":                  {"GrantSparesTheRest", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is down":              {"GrantSparesTheRest", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is not available yet": {"GrantSparesTheRest", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a pod while orphans serve in another zone": {
+		"GrantSparesTheRest", with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"an orphan beyond the spec while orphans serve in another zone": {
+		"GrantSparesTheRest", with(inTheWay, "zone-a rev=1 replicas=2", "zone-a rev=1 replicas=0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"a pod beyond the spec beside one that is down":  {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "zone-a-0 ready", "zone-a-0 starting"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
+	"a pod beyond the spec beside one that is noted": {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-0 granted\n"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1", "zone-a-0")},
+	"a grant beside a noted pod beyond the spec":     {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a grant beside a noted pod that is gone and that a cached spec does not ask for": {
+		"GrantWithinBudget", with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1"),
+	},
+	"a grant beside a noted pod that is gone and that a live spec does not ask for": {
+		"", "live" + with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+	},
+	"a partition of which a noted pod beyond the spec is gone": {
+		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-10 granted partition=0\n"),
+		ofPartition("0", "zone-a-0"), apart("zone-b-10", "zone-a-0"),
+	},
+	"who is down goes without a note":     {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
+	"who is down goes at another version": {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
+	"who is down goes at any version":     {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
+	"who has gone may go":                 {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant for another version":         {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a refusal breaks nothing":            {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
+	"partitions do not mind each other":   {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition beside a zone that is gone with its pods": {
+		"", "live\ndeleted zone-c\n" + with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+	},
+	"a partition beside a zone that may come back": {
+		"GrantSparesTheRest", "live\norphaned zone-c\n zone-c-0 ready@1\n" + byPartitions, ofPartition("0", "zone-a-0"), remembering("zone-c", apart("zone-a-0")),
+	},
+	"a partition beside a zone that is gone in caches": {
+		"GrantSparesTheRest", "deleted zone-c\n" + byPartitions, ofPartition("0", "zone-a-0"), remembering("zone-c", apart("zone-a-0")),
+	},
+	"two partitions of the only zone":                {"GrantWithinBudget", with(alone, "zone-a-1 ready", "zone-a-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"two pods of one partition":                      {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready", "zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition that is missing in a zone":          {"GrantWithinBudget", with(with(byPartitions, "zone-b-0 ready@1   ", ""), "zone-b rev=1", "zone-b rev=1 replicas=2"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition that a zone does not have":          {"GrantWithinBudget", with(byPartitions, "zone-b-0 ready@1   zone-b-1 ready@1", "zone-b-0 ready@1"), ofPartition("1", "zone-a-1"), apart("zone-a-1")},
+	"two pods of one partition within the budget":    {"", with(with(byPartitions, "zpdb a", "zpdb a limit=2"), "zone-b-0 ready", "zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition that is too fresh":                  {"GrantWithinBudget", with(with(byPartitions, "zpdb a", "zpdb a delay=1m"), "zone-b-0 ready@1", "zone-b-0 ready@1 for=59s"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition that is fresh no more":              {"", with(with(byPartitions, "zpdb a", "zpdb a delay=1m"), "zone-b-0 ready@1", "zone-b-0 ready@1 for=1m"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition beside a rollout":                   {"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold rollout/zone-a"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition while a pod of a rollout is noted":  {"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n noted zone-a-1"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition while one of another zone is noted": {"", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-1 granted partition=1\n"), ofPartition("0", "zone-a-0"), withPartition(apart("zone-a-0", "zone-b-1"), "1")},
+	"a partition under the hold of a zone":           {"GrantNoted", byPartitions, ofPartition("0", "zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a zone while a pod of a partition is noted":     {"GrantAlone", with(drained, "hold free", "hold eviction/partitions\n noted zone-b-1 granted partition=1\n"), granted("zone-a-0"), withPartition(evicting("eviction/zone-a", "zone-a-0", "zone-b-1"), "1")},
+	"a partition beside a downscale of its own zone": {
+		"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n decrease zone-a from 3 to 2 admitted"), ofPartition("0", "zone-a-0"),
+		beside(apart("zone-a-0"), fixture.Shrinking("zone-a", 3, 2, plan.Admitted)),
+	},
+}
+
+func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
+	covered := map[string]bool{}
+	for sentence, e := range evictions {
+		covered[e.rule] = true
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(e.group)
+			pod := e.permit.Note.Pod
+			if pod == "" {
+				pod = "zone-a-0"
+			}
+			ask := plan.EvictionRequest{Pod: pod, UID: pod}
+			if e.permit.Note.UID != "" {
+				ask.UID = e.permit.Note.UID
+			}
+			if e.permit.Allowed() {
+				if got := strings.Join(invariant.BrokenByEviction(s, ask, e.permit, e.decision), ", "); got != e.rule {
+					t.Errorf("breaks %q, want %q", got, e.rule)
+				}
+			}
+			found := invariant.CheckEviction(s, ask, e.permit, e.decision)
+			if (found == nil) != (e.rule == "") || found != nil && (found.Name != e.rule || found.Detail == "") {
+				t.Errorf("CheckEviction found %v, want %q", found, e.rule)
+			}
+		})
+	}
+	for _, rule := range invariant.Rules() {
+		if strings.Contains(rule.Name, "Grant") && !covered[rule.Name] {
+			t.Errorf("no case breaks %s", rule.Name)
+		}
+	}
+}
+
+func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
+	const grant = "hold eviction/zone-a\n noted zone-a-0 granted "
+	const zone = "\nzone-a rev=1\n zone-a-0 "
+	for sentence, tc := range map[string]struct {
+		group  string
+		ended  bool
+		record hold.Decision
+	}{
+		"a pod as it was noted":                                   {"live\n" + grant + "known=44s" + zone + "ready@1", false, writing("")},
+		"a pod as it was noted, after the time":                   {"live\n" + grant + "known=70s" + zone + "ready@1", true, writing("")},
+		"a pod that has changed, after the time":                  {"live\n" + grant + "known=70s" + zone + "ready@1 version=11", true, writing("")},
+		"a pod as it was noted, on caches":                        {grant + "known=1h" + zone + "ready@1", false, writing("")},
+		"a pod that is older than noted":                          {"live\n" + grant + "known=69s" + zone + "ready@1 version=9", false, writing("")},
+		"a pod that a restore made older than noted":              {"live\n" + grant + "known=70s" + zone + "ready@1 version=9", true, writing("")},
+		"a pod that a restore made older than noted, on caches":   {grant + "known=70s" + zone + "ready@1 version=9", false, writing("")},
+		"a pod that leaves":                                       {"live\n" + grant + "known=1h" + zone + "leaving@1 version=11", false, writing("")},
+		"a successor that serves":                                 {grant + zone + "ready@1 uid=new version=20", true, writing("")},
+		"a successor that serves, and nothing binds the eviction": {"live\n" + grant + "unbound known=69s" + zone + "ready@1 uid=new version=20", false, writing("")},
+		"the same after the time":                                 {"live\n" + grant + "unbound known=70s" + zone + "ready@1 uid=new version=20", true, writing("")},
+		"a successor that starts":                                 {grant + zone + "starting@1 uid=new version=20", false, writing("")},
+		"a successor that is repaired":                            {grant + zone + "starting@1 uid=new version=20", true, writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "new", 20))},
+		"a predecessor that serves":                               {grant + zone + "ready@1 uid=old version=9", false, writing("")},
+		"a pod that a restore put in its place":                   {"live\n" + grant + zone + "ready@1 uid=old version=9", true, writing("")},
+		"the same, and nothing binds the eviction":                {"live\n" + grant + "unbound known=69s" + zone + "ready@1 uid=old version=9", false, writing("")},
+		"a pod that is missing":                                   {grant + "\nzone-a rev=1 replicas=1", false, writing("")},
+		"a pod that nobody wants any more":                        {"live\n" + grant + "\nzone-a rev=1 replicas=0", true, writing("")},
+		"a pod that a cached spec does not ask for":               {grant + "\nzone-a rev=1 replicas=0", false, writing("")},
+		"a pod that an old view does not show":                    {"pods at 9\n" + grant + "\nzone-a rev=1 replicas=0", false, writing("")},
+		"a pod that a restore took away":                          {"live\npods at 9\n" + grant + "\nzone-a rev=1 replicas=1", true, writing("")},
+		"a pod as it was noted, and a deed of lockstep":           {grant + zone + "ready@1", false, writing("rollout/zone-a", fixture.Noted("zone-a-0"))},
+		"a pod as it was noted, that is granted again":            {grant + zone + "ready@1", true, writing("eviction/zone-a", fixture.Granted("zone-a-0"))},
+		"nothing is written":                                      {grant + zone + "ready@1", true, hold.Decision{}},
+		"a Lease that is removed":                                 {grant + "\npods at 9", false, hold.Decision{Need: hold.Remove}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			found := invariant.Check(fixture.MustParse(tc.group), nil, tc.record)
+			if ended := found == nil; ended != tc.ended || found != nil && found.Name != "GrantKept" {
+				t.Errorf("found %v, want its end %t", found, tc.ended)
+			}
+		})
+	}
+}
+
+func with(text, former, next string) string { return strings.Replace(text, former, next, 1) }
+
+func granted(pod string) plan.EvictionAnswer { return grantedAs(pod, pod) }
+
+func grantedAs(pod, uid string) plan.EvictionAnswer {
+	note := fixture.Granted(pod)
+	note.UID, note.Since = uid, fixture.Now().Add(-time.Second)
+	return plan.EvictionAnswer{Note: note}
+}
+
+func ofPartition(partition, pod string) plan.EvictionAnswer {
+	p := granted(pod)
+	p.Note.Partition = partition
+	return p
+}
+
+func evicting(holder plan.Holder, pods ...string) hold.Decision {
+	var notes []plan.Intent
+	for _, pod := range pods {
+		notes = append(notes, fixture.Granted(pod))
+	}
+	return writing(holder, notes...)
+}
+
+func apart(pods ...string) hold.Decision {
+	return withPartition(evicting(plan.Eviction.For(plan.Partitions), pods...), "0")
+}
+
+func withPartition(d hold.Decision, partition string) hold.Decision {
+	d.Record.Intents[len(d.Record.Intents)-1].Partition = partition
+	return d
+}

@@ -1,0 +1,91 @@
+// Package invariant has lockstep's safety rules as named checks, written apart
+// from the planner that must obey them. It reads what a snapshot shows and what the
+// hold notes, and concludes the rest by itself: it uses the planner's types and
+// constants and calls none of its functions but those that read and write names.
+//
+// Check judges one plan against the snapshot it was made from; the controller
+// asks it before anything is done, and so do property tests and the explorer.
+// CheckEviction judges an eviction that was allowed.
+// Each name appears in docs/guarantees.md. Floor 2: pure.
+package invariant
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Violation says which rule a plan breaks, and how.
+type Violation struct {
+	Name   string
+	Detail string
+}
+
+// Error implements error.
+func (v *Violation) Error() string { return fmt.Sprintf("%s: %s", v.Name, v.Detail) }
+
+// Rule is a named statement about a snapshot, the plan made from it, and the
+// decision about the group's hold that goes with the plan.
+type Rule struct {
+	Name      string
+	Guarantee int // its number in docs/guarantees.md
+	Statement string
+	broken    func(*view, []plan.Action, *hold.Decision) string
+	evicts    func(*view, *allowed) string // nil: as for a plan without steps
+}
+
+// Rules returns the catalogue in the order of the guarantees.
+func Rules() []Rule { return append([]Rule(nil), rules...) }
+
+var rules = []Rule{
+	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(breaksOneZoneAtATime), nil},
+	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(breaksDecreaseKept), nil},
+	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(breaksDecreaseAlone), nil},
+	{"OutsideKept", 1, "a hold from outside lockstep is neither ended nor written over, nor is its time changed, before it expires", pods(breaksOutsideKept), nil},
+	{"ZonesKept", 1, "a zone that left the group is taken off the hold's record only when a live read shows that its last pod is gone, or that every pod its StatefulSet asks for is available", breaksZonesKept, nil},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(breaksNotedFirst), nil},
+	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(breaksDecreaseNoted), nil},
+	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(breaksGrantAlone)},
+	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(breaksGrantNoted)},
+	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, nil},
+	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(breaksRestIsWhole), nil},
+	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(breaksDownscaleSparesTheRest), nil},
+	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count; for an orphan in the way, an orphan that is available stands in for the missing pod of its name", none, grants(breaksGrantSparesTheRest)},
+	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
+	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
+	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(breaksWithinBudget), nil},
+	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or noted never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
+	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(breaksExactTarget), nil},
+	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(breaksExactSize), nil},
+	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown where it may serve again", none, breaksExactGrant},
+	{"PreparedFirst", 7, "lockstep itself lowers spec.replicas of a zone that prepares only by a downscale to which all those agreed who leave", sizes(breaksPreparedFirst), nil},
+	{"DelayKept", 7, "lockstep itself lets a pod of a zone with a delay leave only when it has not been restarted since it agreed, and both the hold's record and its own time say that it has been ready to for as long", sizes(breaksDelayKept), nil},
+}
+
+// Check returns the first rule that the plan breaks, or nil.
+func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
+	if decision.Need == hold.Look {
+		return nil // nothing is done on this snapshot
+	}
+	v := viewOf(&s)
+	for i := range rules {
+		if detail := rules[i].broken(v, steps, &decision); detail != "" {
+			return &Violation{Name: rules[i].Name, Detail: detail}
+		}
+	}
+	return nil
+}
+
+// none is broken by no plan: evictions are no steps.
+func none(*view, []plan.Action, *hold.Decision) string { return "" }
+
+func only[T plan.Action](steps []plan.Action) []T {
+	var found []T
+	for _, step := range steps {
+		if a, is := step.(T); is {
+			found = append(found, a)
+		}
+	}
+	return found
+}

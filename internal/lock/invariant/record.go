@@ -1,0 +1,83 @@
+package invariant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+func breaksDecreaseKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := v.Hold.Decrease
+	kept := decision.Need != hold.Write || decision.Record.Decrease.Zone == d.Zone
+	if d.Zone == "" || kept {
+		return ""
+	}
+	z, shown := v.zoneNamed(d.Zone)
+	switch {
+	case !v.Live:
+		return fmt.Sprintf("%s is dropped without a live read", d)
+	case !shown || z.UID != d.UID:
+		return ""
+	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing && !unmade(d):
+		return fmt.Sprintf("%s is dropped, and can still happen", d)
+	}
+	for _, p := range z.Pods {
+		if z.Replicas <= d.To && !z.asksFor(p.Ordinal) {
+			return fmt.Sprintf("%s is dropped while %s exists", d, p.Name)
+		}
+	}
+	return ""
+}
+
+// unmade reports whether nobody can have carried a decrease out: lockstep itself does
+// so only once it is admitted.
+func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
+
+func breaksDecreaseAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := decision.Record.Decrease
+	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Decrease.Zone {
+		return ""
+	}
+	if h := decision.Record.Holder; h != holderOf(plan.Downscale, d.Zone) {
+		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
+	}
+	h := v.Hold.Holder
+	at, _ := operationIn(h)
+	if h != "" && at != d.Zone && !(v.Live && v.leavesHold(h)) {
+		return fmt.Sprintf("%s is noted over %s", d, h)
+	}
+	if i, found := v.notedBeside(d.Zone); found {
+		return fmt.Sprintf("%s is noted while %s of zone %s is", d, i.Pod, i.Zone)
+	}
+	return ""
+}
+
+func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	h, next := &v.Hold, &decision.Record
+	kept := next.Holder == h.Holder && next.Renewed.Equal(h.Renewed) && next.Duration == h.Duration
+	stays := decision.Need != hold.Remove && (decision.Need != hold.Write || kept)
+	if !isOutside(h.Holder) || isOver(h, v.Now) || stays {
+		return ""
+	}
+	return fmt.Sprintf("%s is written over by %s", h.Holder, cmp.Or(next.Holder, "nobody"))
+}
+
+// breaksZonesKept finds a zone that left the group and that the record no longer remembers,
+// although it may come back with pods that are down.
+func breaksZonesKept(v *view, _ []plan.Action, decision *hold.Decision) string {
+	if decision.Need != hold.Write && decision.Need != hold.Remove {
+		return ""
+	}
+	for i := range v.Left {
+		left := &v.Left[i]
+		remembered := slices.ContainsFunc(decision.Record.Members, func(m plan.Member) bool { return m.Zone == left.Name })
+		kept := decision.Need == hold.Write && remembered
+		if !kept && v.mayComeBackNotWhole(left, &zone{Zone: left.Zone}) {
+			return fmt.Sprintf("zone %s left the group and is not remembered any more", left.Name)
+		}
+	}
+	return ""
+}

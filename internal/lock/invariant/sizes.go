@@ -1,0 +1,138 @@
+package invariant
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// sizes makes a rule of what must be true of changes of spec.replicas.
+func sizes(broken func(*view, []plan.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
+	return func(v *view, steps []plan.Action, _ *hold.Decision) string {
+		return broken(v, only[plan.SetReplicas](steps))
+	}
+}
+
+func breaksDecreaseNoted(v *view, sizes []plan.SetReplicas) string {
+	d := v.Hold.Decrease
+	for _, a := range sizes {
+		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
+		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.Downscale, a.Zone)
+		if a.To < a.From && !(exact && mine) {
+			return fmt.Sprintf("%s would shrink from %d to %d, of which the hold says %q", a.Zone, a.From, a.To, d)
+		}
+	}
+	return ""
+}
+
+func breaksDownscaleSparesTheRest(v *view, sizes []plan.SetReplicas) string {
+	for _, a := range sizes {
+		z, _ := v.zoneNamed(a.Zone)
+		if !slices.ContainsFunc(z.leaving(a), up) {
+			continue
+		}
+		if other, found := v.otherNotWhole(a.Zone); found {
+			return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, len(v.availableOf(other)), other.Replicas)
+		}
+	}
+	return ""
+}
+
+func breaksExactSize(v *view, sizes []plan.SetReplicas) string {
+	seen := map[string]bool{}
+	for _, a := range sizes {
+		z, shown := v.zoneNamed(a.Zone)
+		if !shown || seen[a.Zone] || z.UID != a.UID || z.Version != a.Version || z.Replicas != a.From || a.To == a.From || a.To < 0 {
+			return fmt.Sprintf("%s is not what is shown of it, which is %d replicas at %d", a, z.Replicas, z.Version)
+		}
+		seen[a.Zone] = true
+	}
+	return ""
+}
+
+func breaksPreparedFirst(v *view, sizes []plan.SetReplicas) string {
+	for _, a := range sizes {
+		z, _ := v.zoneNamed(a.Zone)
+		leave := slices.DeleteFunc(z.leaving(a), func(p plan.Pod) bool { return !z.Prepares || !runs(p) })
+		if len(leave) > 0 && agreedAs(leave) != v.Hold.Decrease.Asked {
+			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, v.Hold.Decrease.Asked)
+		}
+	}
+	return ""
+}
+
+// agreedAs returns what a hold notes of pods that have all agreed to leave: how many they
+// are, and a hash of their UIDs.
+func agreedAs(pods []plan.Pod) string {
+	hash := fnv.New64a()
+	for _, p := range pods {
+		_, _ = hash.Write([]byte(p.UID + "\n"))
+	}
+	return fmt.Sprintf("%d %016x", len(pods), hash.Sum64())
+}
+
+func breaksDelayKept(v *view, sizes []plan.SetReplicas) string {
+	for _, a := range sizes {
+		z, _ := v.zoneNamed(a.Zone)
+		if a.To >= a.From || !hasDelay(z) {
+			continue
+		}
+		ready := 0
+		for _, p := range z.leaving(a) {
+			if v.waited(z, p) {
+				ready++
+			}
+		}
+		if z.Delay.Invalid != "" || ready < a.From-a.To {
+			return fmt.Sprintf("%s, of whom %d have waited for %s", a, ready, z.Delay.For)
+		}
+	}
+	return ""
+}
+
+// hasDelay reports whether a zone mirrors a resource and asks for a delay, or says what
+// cannot be read as such.
+func hasDelay(z *zone) bool {
+	mirrors := z.Mirror.Reference != (plan.Reference{}) || z.Mirror.Invalid != ""
+	return mirrors && (z.Delay.For > 0 || z.Delay.Invalid != "")
+}
+
+// waited reports whether a pod has been ready to leave for as long as its zone asks
+// for, by its own words since it became Ready and by what the hold notes of it.
+func (v *view) waited(z *zone, p plan.Pod) bool {
+	said := z.Told[p.UID]
+	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
+		v.Now.Before(said.Since.Add(z.Delay.For)) {
+		return false
+	}
+	noted := v.Hold.Agreed[z.Name]
+	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
+		return false
+	}
+	place := p.Ordinal - z.Start
+	for _, stretch := range noted.Stretches {
+		if place >= stretch.From && place < stretch.To {
+			at := (place - stretch.From) * plan.MarkLength
+			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], markOf(p.UID))
+			return same && !v.Now.Before(stretch.Since.Add(z.Delay.For))
+		}
+	}
+	return false
+}
+
+// markOf returns the mark by which a hold names a pod that agreed to leave: the last
+// digits of a hash of its UID in base 64, the least significant one first.
+func markOf(uid string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(uid))
+	var mark []byte
+	for rest := hash.Sum64(); len(mark) < plan.MarkLength; rest >>= 6 {
+		mark = append(mark, digits[rest&63])
+	}
+	return string(mark)
+}

@@ -1,0 +1,401 @@
+package lease_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+)
+
+const (
+	leaderLease = "lockstep-system/" + lease.LeaderName
+	me          = "host_me"
+
+	leaseDuration = 10 * time.Second
+	renewDeadline = 6 * time.Second
+	retryPeriod   = time.Second
+
+	// betweenAttempts is what client-go lets pass between two attempts at most.
+	betweenAttempts = retryPeriod * 22 / 10
+)
+
+// replica is one process that wants to lead, with a journal of what happens.
+type replica struct {
+	*testing.T
+	identity string
+	server   *apiServer
+	stop     context.CancelFunc
+	ctx      context.Context //nolint:containedctx // the life of the process, which the test ends
+	ended    chan error
+
+	drain time.Duration // how long work takes to end
+	quits bool          // work returns by itself after a second
+
+	mu      sync.Mutex
+	journal []string
+	terms   int
+	working int
+	most    int       // pieces of work that went on at the same time
+	idle    time.Time // when work ended last
+	seen    time.Time // when somebody was last seen to lead
+}
+
+// begin starts the election; call it in a bubble.
+func (r *replica) begin() {
+	r.ctx, r.stop = context.WithCancel(r.Context())
+	r.ended = make(chan error, 1)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	if r.server.wrote == nil {
+		r.server.wrote = func(holder string) {
+			if holder == "" {
+				r.note("Lease emptied")
+			}
+		}
+	}
+	election := lease.Election{
+		Client: r.server.client(r), Namespace: "lockstep-system", Identity: r.identity,
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, Log: log,
+		OnLeading: func(leads bool) {
+			r.note(map[bool]string{true: "leads", false: "leads no more"}[leads])
+		},
+		Renewed: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.seen = time.Now()
+		},
+	}
+	go func() { r.ended <- election.Lead(r.ctx, r.work) }()
+}
+
+func (r *replica) work(ctx context.Context) {
+	r.note("work begins")
+	r.mu.Lock()
+	r.terms++
+	r.working++
+	r.most = max(r.most, r.working)
+	r.mu.Unlock()
+	if r.quits {
+		time.Sleep(time.Second)
+	} else {
+		<-ctx.Done()
+		r.note("work is told to end")
+		time.Sleep(r.drain)
+	}
+	r.note("work has ended")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idle = time.Now()
+	r.working--
+}
+
+func (r *replica) note(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.journal = append(r.journal, what)
+}
+
+// led returns how often work has begun.
+func (r *replica) led() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.terms
+}
+
+func (r *replica) told(want ...string) {
+	r.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if diff := cmp.Diff(want, r.journal); diff != "" {
+		r.Errorf("journal (-want +got):\n%s", diff)
+	}
+}
+
+// end stops the process and tells how long it took.
+func (r *replica) end() time.Duration {
+	r.Helper()
+	began := time.Now()
+	r.stop()
+	if err := <-r.ended; err != nil {
+		r.Errorf("Lead returned %v", err)
+	}
+	return time.Since(began)
+}
+
+func (r *replica) holder() string {
+	l := r.server.stored(leaderLease)
+	if l == nil || l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// taken lets another replica have the Lease, as of now.
+func (r *replica) taken() {
+	r.server.change(leaderLease, func(l *coordinationv1.Lease) bool {
+		now := metav1.NowMicro()
+		l.Spec = coordinationv1.LeaseSpec{
+			HolderIdentity: new("host_other"), LeaseDurationSeconds: new(int32(leaseDuration.Seconds())),
+			AcquireTime: &now, RenewTime: &now, LeaseTransitions: new(int32(1)),
+		}
+		return true
+	})
+}
+
+func inBubble(t *testing.T, story func(*replica)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		r := &replica{T: t, identity: me, server: newServer()}
+		story(r)
+		// A goroutine that is left behind makes the bubble fail.
+	})
+}
+
+func TestLeadershipEndsInOrder(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.drain = 3 * time.Second
+		r.begin()
+		time.Sleep(time.Minute)
+		r.told("leads", "work begins")
+		if took := r.end(); took != r.drain {
+			r.Errorf("the end took %s, want what work needs: %s", took, r.drain)
+		}
+		r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more", "Lease emptied")
+	})
+}
+
+// Whoever stands by can tell whether somebody leads, also where nobody can ask that one.
+func TestSomebodyIsSeenToLeadForAsLongAsTheLeaseIsRenewed(t *testing.T) {
+	refuseWrites := func(q *http.Request) *http.Response {
+		if q.Method == http.MethodPut {
+			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		}
+		return nil
+	}
+	unseen := func(r *replica) time.Duration {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return time.Since(r.seen)
+	}
+	inBubble(t, func(r *replica) {
+		r.begin()
+		time.Sleep(time.Minute)
+		if age := unseen(r); age > betweenAttempts {
+			r.Errorf("while this process leads, nobody was seen to for %s", age)
+		}
+		r.end()
+	})
+	inBubble(t, func(r *replica) {
+		r.begin() // so that there is a Lease
+		time.Sleep(time.Second)
+		r.end()
+		r.taken()
+		r.server.meddle(refuseWrites)
+		r.begin()
+		for range 30 {
+			time.Sleep(2 * time.Second)
+			r.taken()
+		}
+		if age := unseen(r); age > 2*time.Second+betweenAttempts {
+			r.Errorf("while another one leads, nobody was seen to for %s", age)
+		}
+		time.Sleep(time.Minute)
+		if age := unseen(r); age < time.Minute-betweenAttempts {
+			r.Errorf("nobody has led for a minute, and somebody was seen to %s ago", age)
+		}
+		r.server.meddle(nil)
+		r.end()
+	})
+}
+
+func TestTheLeaseIsKeptWhileWorkEnds(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.drain = 3 * leaseDuration
+		r.begin()
+		time.Sleep(time.Minute)
+		r.stop()
+		for range 29 {
+			time.Sleep(time.Second)
+			l := r.server.stored(leaderLease)
+			if age := time.Since(l.Spec.RenewTime.Time); r.holder() != me || age > 2*retryPeriod {
+				r.Fatalf("while work ends the Lease is %q's and was renewed %s ago", r.holder(), age)
+			}
+		}
+		r.end()
+		if r.holder() != "" {
+			r.Errorf("afterwards the Lease is %q's", r.holder())
+		}
+	})
+}
+
+func TestWorkEndsBeforeALostLeaseExpires(t *testing.T) {
+	for sentence, interfere := range map[string]func(*http.Request) *http.Response{
+		"the server refuses renewals": func(q *http.Request) *http.Response {
+			if q.Method == http.MethodPut {
+				return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+			}
+			return nil
+		},
+		"the server does not answer for a while": func(q *http.Request) *http.Response {
+			select {
+			case <-q.Context().Done():
+			case <-time.After(2 * leaseDuration):
+			}
+			return refusal(http.StatusGatewayTimeout, metav1.StatusReasonTimeout)
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inBubble(t, func(r *replica) {
+				r.begin()
+				time.Sleep(time.Minute)
+				r.server.meddle(interfere)
+				time.Sleep(leaseDuration)
+				synctest.Wait()
+				r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more")
+				expires := r.server.stored(leaderLease).Spec.RenewTime.Add(leaseDuration)
+				if left := expires.Sub(r.idle); left < leaseDuration-renewDeadline-retryPeriod {
+					r.Errorf("work had ended %s before others could lead", left)
+				}
+				r.server.meddle(nil)
+				time.Sleep(3 * leaseDuration)
+				if r.led() != 2 || r.holder() != me {
+					r.Errorf("when the server is back: %d terms, the Lease is %q's", r.led(), r.holder())
+				}
+				r.end()
+			})
+		})
+	}
+}
+
+func TestWorkOfTwoTermsNeverOverlaps(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.drain = 3 * leaseDuration
+		r.begin()
+		time.Sleep(time.Minute)
+		r.server.change(leaderLease, func(*coordinationv1.Lease) bool { return false })
+		r.server.meddle(func(*http.Request) *http.Response {
+			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+		})
+		time.Sleep(leaseDuration) // leadership is lost, and work takes its time
+		r.server.meddle(nil)
+		time.Sleep(time.Minute)
+		if r.led() != 2 || r.most != 1 {
+			r.Errorf("worked %d times, at most %d at a time; want twice, one after the other", r.led(), r.most)
+		}
+		r.end()
+	})
+}
+
+func TestALeaseTakenBySomebodyElseIsLeftToHim(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.begin()
+		time.Sleep(time.Minute)
+		r.taken()
+		time.Sleep(leaseDuration - time.Millisecond)
+		r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more")
+		r.end()
+		if r.holder() != "host_other" {
+			r.Errorf("the Lease is %q's", r.holder())
+		}
+	})
+}
+
+func TestStoppedBeforeItEverLed(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		before func(*replica)
+		most   time.Duration
+	}{
+		"another replica leads": {(*replica).taken, 0},
+		"the server does not answer": {func(r *replica) {
+			r.server.meddle(func(q *http.Request) *http.Response { <-q.Context().Done(); return nil })
+		}, retryPeriod},
+		"the server refuses requests": {func(r *replica) {
+			r.server.meddle(func(*http.Request) *http.Response { return refusal(403, metav1.StatusReasonForbidden) })
+		}, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inBubble(t, func(r *replica) {
+				tc.before(r)
+				r.begin()
+				time.Sleep(5*time.Second + 500*time.Millisecond)
+				if took := r.end(); took > tc.most {
+					r.Errorf("the end took %s", took)
+				}
+				r.told()
+				if asked := r.server.asked(); slices.Contains(asked, http.MethodPut) {
+					r.Errorf("wrote to a Lease that was not its own: %v", asked)
+				}
+			})
+		})
+	}
+	t.Run("it was over before it began", func(t *testing.T) {
+		inBubble(t, func(r *replica) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			err := lease.Election{Client: r.server.client(r)}.Lead(ctx, r.work)
+			if err != nil || len(r.server.asked()) != 0 {
+				r.Errorf("got %v and requests %v", err, r.server.asked())
+			}
+		})
+	})
+}
+
+func TestTheNextReplicaWaitsForNothing(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.begin()
+		time.Sleep(time.Minute)
+		next := &replica{T: r.T, identity: "host_next", server: r.server}
+		next.begin()
+		r.end()
+		const poll = 100 * time.Millisecond
+		freed := time.Now()
+		for next.led() == 0 && time.Since(freed) < leaseDuration {
+			time.Sleep(poll)
+			synctest.Wait()
+		}
+		if took := time.Since(freed); took > betweenAttempts+poll {
+			r.Errorf("after a graceful end the next replica led after %s, it does not wait for the Lease to expire", took)
+		}
+		next.end()
+	})
+}
+
+func TestWorkThatReturnsEarlyIsBegunAgain(t *testing.T) {
+	inBubble(t, func(r *replica) {
+		r.quits = true
+		r.begin()
+		for r.led() < 3 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		r.end()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		term := []string{"leads", "work begins", "work has ended", "leads no more", "Lease emptied"}
+		if diff := cmp.Diff(slices.Repeat(term, 2), r.journal[:10]); diff != "" {
+			r.Errorf("journal (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTimesThatClientGoRefusesAreAnError(t *testing.T) {
+	err := lease.Election{
+		Client: newServer().client(t), Identity: me,
+		LeaseDuration: time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second,
+	}.Lead(t.Context(), func(context.Context) { t.Error("worked") })
+	if want := "set up leader election: leaseDuration must be greater than renewDeadline"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,160 @@
+package lease_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/lock/history"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// watching lets the Store's informer run and returns what tells it of events.
+func (r *room) watching() chan<- metav1.WatchEvent {
+	events := make(chan metav1.WatchEvent, 10)
+	r.server.meddle(func(q *http.Request) *http.Response {
+		switch {
+		case q.Method != http.MethodGet || !strings.HasSuffix(q.URL.Path, "/leases"):
+			return nil
+		case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
+			return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+		case q.URL.Query().Has("watch"):
+			return apitest.Watch(q.Context(), events, func() {})
+		}
+		return apitest.Answer(http.StatusOK, &coordinationv1.LeaseList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "LeaseList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+		})
+	})
+	ctx, stop := context.WithCancel(r.Context())
+	var running sync.WaitGroup
+	running.Go(func() { r.Informer().RunWithContext(ctx) })
+	r.Cleanup(func() { stop(); running.Wait() })
+	return events
+}
+
+// A replica that does not lead is asked about groups, and nobody tells it to forget one.
+func TestWhatIsKnownOfALeaseGoesWithIt(t *testing.T) {
+	gone := func(r *room) *coordinationv1.Lease {
+		return r.server.change(stored, func(*coordinationv1.Lease) bool { return false })
+	}
+	for sentence, tc := range map[string]struct {
+		happens func(*room) *coordinationv1.Lease // returns it as it was when it went
+		kept    int
+	}{
+		"after it was read": {func(r *room) *coordinationv1.Lease { r.read(); return gone(r) }, 0},
+		"after it was written": {func(r *room) *coordinationv1.Lease {
+			r.write(remembering("rollout/zone-a"))
+			r.Cached(store)
+			return gone(r)
+		}, 0},
+		"although it was looked for in vain":    {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); return last }, 0},
+		"but not what was written in its place": {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); r.write(held("")); return last }, 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				events := r.watching()
+				r.write(held("rollout/zone-a"))
+				events <- apitest.Event(watch.Added, r.server.stored(stored))
+				synctest.Wait()
+				events <- apitest.Event(watch.Deleted, tc.happens(r))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if got := r.Remembered(); got != tc.kept {
+					t.Errorf("something is kept of %d groups, want %d", got, tc.kept)
+				}
+			})
+		})
+	}
+}
+
+func TestOfAGroupThatNeverHadALeaseNothingIsKept(t *testing.T) {
+	r := newRoom(t)
+	if r.read().Exists || r.Remembered() > 0 {
+		t.Errorf("something is kept of %d groups", r.Remembered())
+	}
+}
+
+// remembering is a record with as many rollouts as are remembered, of three zones.
+func remembering(holder plan.Holder) plan.Hold {
+	record := held(holder)
+	for n := range history.MaxFinished {
+		group := plan.RolledGroup{Trace: fmt.Sprintf("00-%032x-%016x-01", n+1, n+1), Since: fixture.Now(), Until: fixture.Now(), Exported: true}
+		for zone := range 3 {
+			group.Zones = append(group.Zones, plan.RolledZone{
+				Name: fmt.Sprintf("ingester-zone-%c", 'a'+zone), UID: fmt.Sprintf("0b8f3c1e-5a7d-4e43-9c53-%012d", zone),
+				From: fmt.Sprintf("ingester-zone-%c-6d5f8c9b%02d", 'a'+zone, n), To: fmt.Sprintf("ingester-zone-%c-6d5f8c9b%02d", 'a'+zone, n+1),
+				Budget: 2, Since: fixture.Now(), Until: fixture.Now(), Replaced: 12, Exported: true,
+			})
+		}
+		record.Rollouts.Finished = append(record.Rollouts.Finished, group)
+	}
+	return record
+}
+
+// bytesForEach returns how many bytes of memory each of many groups takes whose Leases
+// are in the cache and have such a text.
+func bytesForEach(tb testing.TB, groups int, text string) float64 {
+	tb.Helper()
+	s := lease.NewStore(newServer().client(tb), "", "replica-1")
+	inUse := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := inUse()
+	for n := range groups {
+		key := plan.Key{Namespace: "team", Group: fmt.Sprint("store-", n)}
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: hold.LeaseName(key), ResourceVersion: "1",
+			Annotations: map[string]string{contract.GroupAnnotation: key.Group, contract.RolloutsAnnotation: text},
+			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
+		}}
+		wire, err := json.Marshal(l)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for range 2 { // a Lease that was written since
+			came := &coordinationv1.Lease{}
+			if err := json.Unmarshal(wire, came); err != nil {
+				tb.Fatal(err)
+			}
+			if err := s.Informer().GetStore().Add(came); err != nil {
+				tb.Fatal(err)
+			}
+			s.Cached(key)
+		}
+	}
+	after := inUse()
+	runtime.KeepAlive(s)
+	return (float64(after) - float64(before)) / float64(groups)
+}
+
+// As much as three pods may take (docs/performance.md), for a group that has rolled often.
+func TestAFullRecordOfRolloutsTakesLittleMemory(t *testing.T) {
+	const groups, most = 300, 9_500
+	text := hold.FormatRollouts(remembering("").Rollouts)
+	got := bytesForEach(t, groups, text) - bytesForEach(t, groups, "")
+	t.Logf("%d bytes of text take %.0f bytes", len(text), got)
+	if got > most {
+		t.Errorf("%d bytes of text take %.0f bytes, at most %d are good", len(text), got, most)
+	}
+}

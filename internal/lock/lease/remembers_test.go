@@ -1,0 +1,97 @@
+package lease_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// holdOf is the Lease of a group, without the label of holds, that remembers zones by this text.
+func holdOf(group, zones string) coordinationv1.Lease {
+	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: hold.LeaseName(plan.Key{Group: group}),
+		Annotations: map[string]string{contract.GroupAnnotation: group, contract.ZonesAnnotation: zones},
+	}}
+}
+
+func TestWhichHoldsRememberAZone(t *testing.T) {
+	zone := func(name string) string { return hold.FormatMembers([]plan.Member{{Zone: name, UID: "u"}}) }
+	renamed := holdOf("store", zone("zone-a"))
+	renamed.Name = "kube-scheduler"
+	ownerless := holdOf("store", zone("zone-a"))
+	delete(ownerless.Annotations, contract.GroupAnnotation)
+	for sentence, tc := range map[string]struct {
+		leases []coordinationv1.Lease
+		want   []string
+	}{
+		"there is no Lease":                        {nil, nil},
+		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, nil},
+		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"lockstep-group-store, which cannot be read"}},
+		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, nil},
+		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a hold does not say whose it is":          {[]coordinationv1.Lease{ownerless}, []string{"lockstep-group-store, which cannot be read"}},
+		"two groups remember it":                   {[]coordinationv1.Lease{holdOf("cache", zone("zone-a")), holdOf("store", zone("zone-a"))}, []string{"cache", "store"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.server.meddle(func(q *http.Request) *http.Response {
+				list := leasesAt(7)
+				list.Items = tc.leases
+				if q.URL.Query().Has("labelSelector") {
+					list.Items = nil // none of them has the label
+				}
+				return apitest.Answer(http.StatusOK, list)
+			})
+			claims, err := r.LiveRemembering(t.Context(), "team", "zone-a")
+			var got []string
+			for _, c := range claims {
+				if c.Unreadable {
+					got = append(got, c.Lease+", which cannot be read")
+				} else {
+					got = append(got, c.Key.Group)
+				}
+				if !c.Unlabelled {
+					t.Errorf("%s counts as one with its label", c.Lease)
+				}
+			}
+			if !slices.Equal(got, tc.want) || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// A zone that a budget covered before it joined its group is remembered by two holds.
+func TestTheGroupThatRemembersAZoneComesBeforeABudget(t *testing.T) {
+	r := newRoom(t)
+	remembers := hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u"}})
+	covered := plan.Key{Namespace: "team", Group: "cache", Covered: true}
+	group, budget := holdOf(store.Group, remembers), holdOf("", remembers)
+	budget.Name = hold.LeaseName(covered)
+	budget.Annotations[contract.CoveredAnnotation] = covered.Group
+	r.show(&budget)
+	r.show(&group)
+	if got := r.Remembering("team", "zone-a"); !slices.Equal(got, []plan.Key{store, covered}) {
+		t.Errorf("got %v, want the group before the budget", got)
+	}
+}
+
+func TestHoldsThatCannotBeListedAreAnError(t *testing.T) {
+	r := newRoom(t)
+	r.server.meddle(func(*http.Request) *http.Response {
+		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+	})
+	if _, err := r.LiveRemembering(t.Context(), "team", "zone-a"); err == nil {
+		t.Error("no error, although the Leases could not be listed")
+	}
+}

@@ -1,0 +1,476 @@
+// Package lease stores what internal/lock/hold decides: the hold of every group as
+// a Lease in the group's namespace, and leadership of the process.
+//
+// Every write is a compare-and-swap on the Lease's UID and resourceVersion; a
+// missing Lease is created, never put. What this process wrote is known from
+// the API server's reply and not awaited in the cache. Floor 3: it stores and
+// reads, and decides nothing about groups.
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// Store reads and writes the holds of groups. Its methods may be called
+// concurrently; writes of one group must come one after the other.
+type Store struct {
+	client    kubernetes.Interface
+	namespace string // of the Leases; empty: all
+	informer  cache.SharedIndexInformer
+	actor     string
+	restored  chan error // see AwaitRestore
+
+	mu       sync.Mutex
+	written  map[plan.Key]reply
+	ages     ages
+	renewals renewals
+	records  map[plan.Key]decoded
+}
+
+// reply is what the API server last answered about a group's Lease: the Lease,
+// or the version at which it was found missing or removed.
+type reply struct {
+	lease   *coordinationv1.Lease
+	version plan.Version
+	own     bool // plan.Hold.Own of the record that this process wrote
+}
+
+// NewStore returns a Store over the Leases of one namespace, or of all when
+// namespace is empty. The actor is recorded on each write, for people.
+func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
+	indexers := cache.Indexers{byNotedPod: indexByNotedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	s := &Store{
+		client:    client,
+		namespace: namespace,
+		informer:  coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
+		actor:     actor,
+		restored:  make(chan error, 1),
+		written:   map[plan.Key]reply{},
+		ages:      ages{},
+		renewals:  renewals{},
+		records:   map[plan.Key]decoded{},
+	}
+	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
+	if err != nil {
+		panic(fmt.Sprintf("listen to Leases: %v", err)) // only an informer refuses that has stopped
+	}
+	return s
+}
+
+// holdsOnly asks for the Leases of groups.
+func holdsOnly(o *metav1.ListOptions) {
+	o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
+}
+
+// Informer returns the informer that feeds the Store; its owner runs it.
+func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
+
+// Cached returns the newest record this process knows of, from its own writes
+// or its cache. It makes no request.
+func (s *Store) Cached(key plan.Key) plan.Hold {
+	newest := s.newest(key)
+	if newest.lease != nil && !watched(newest.lease) {
+		return plan.Hold{} // made by hand and not watched: only a look can tell
+	}
+	return s.known(key, newest.lease, newest.own)
+}
+
+// known returns the record of a Lease. It says for how long this process has known of
+// its intents.
+func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record := s.decoded(key, lease)
+	record.Own, record.Intents = own, slices.Clone(record.Intents)
+	s.ages.date(key, record.Intents, time.Now())
+	s.renewals.date(key, &record, time.Now())
+	return record
+}
+
+// Busy reports whether the group is held or has intents, as far as is known.
+func (s *Store) Busy(key plan.Key) bool {
+	lease := s.newest(key).lease
+	return lease != nil && (deref(lease.Spec.HolderIdentity) != "" || lease.Annotations[contract.IntentsAnnotation] != "")
+}
+
+// Read reads the record from the API server. Where there is none, it has nothing
+// but the times of downscales that the predecessor has tracked.
+func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	record, err := s.get(ctx, key)
+	if err == nil && !record.Exists {
+		record.Downscaled, err = s.trackedTimes(ctx, key.Namespace)
+	}
+	return record, err
+}
+
+func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	before := s.newest(key).version // somebody in this process may create it meanwhile
+	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		s.remember(key, reply{version: before})
+		return plan.Hold{}, nil
+	case err != nil:
+		return plan.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
+	}
+	if err := s.checkVersion("the Lease of "+key.String(), lease.ResourceVersion, before); err != nil {
+		return plan.Hold{}, err
+	}
+	known := s.newest(key)
+	own := known.own && known.version == versionOf(lease)
+	s.remember(key, reply{lease, versionOf(lease), own})
+	return s.known(key, lease, own), nil
+}
+
+// Write stores a record in place of the very one that it was decided on: a
+// record carries that one's UID and version, or none where no Lease was. An error
+// of class Moved means that somebody else wrote in between. After an error the
+// record is read anew, if it can be.
+func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
+		return encode(current, key, record, s.actor)
+	})
+}
+
+// Label adds the label by which the Store watches Leases to the very Lease that a record was
+// read from, and changes nothing else. Errors are those of Write.
+func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Hold) error {
+	if record.UID == "" {
+		return nil
+	}
+	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
+		next := current.DeepCopy()
+		next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+		return next
+	})
+}
+
+// Relabel adds the label by which the Store watches Leases to the Lease of a group that lost it.
+func (s *Store) Relabel(ctx context.Context, key plan.Key) error {
+	record, err := s.get(ctx, key)
+	if err != nil || !record.Unlabelled {
+		return err
+	}
+	return s.Label(ctx, key, record)
+}
+
+// replace stores what a Lease becomes in place of the very one that a record was read from.
+func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
+	lease, err := s.put(ctx, key, record, become)
+	if err == nil {
+		s.remember(key, reply{lease, versionOf(lease), record.Own})
+		return nil
+	}
+	if _, readErr := s.get(ctx, key); readErr != nil {
+		return fmt.Errorf("write hold of %s: %w", key, err)
+	}
+	return fmt.Errorf("write hold of %s: %w", key, classify(err))
+}
+
+func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	leases := s.client.CoordinationV1().Leases(key.Namespace)
+	if record.UID == "" {
+		return leases.Create(ctx, become(nil), metav1.CreateOptions{})
+	}
+	current := s.newest(key).lease
+	if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {
+		return nil, errMoved
+	}
+	return leases.Update(ctx, become(current), metav1.UpdateOptions{})
+}
+
+// errMoved says that the record a decision was made on is known to be replaced.
+var errMoved = reason.WithClass(reason.Moved, errors.New("another process has written it meanwhile"))
+
+// Remove deletes the very Lease that a record was read from.
+func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) error {
+	if record.UID == "" {
+		return nil
+	}
+	uid, version := types.UID(record.UID), record.Version.String()
+	err := s.client.CoordinationV1().Leases(key.Namespace).Delete(ctx, hold.LeaseName(key), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		err = fmt.Errorf("remove hold of %s: %w", key, classify(err))
+		if _, readErr := s.get(ctx, key); readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		return err
+	}
+	s.remember(key, reply{version: record.Version})
+	return nil
+}
+
+// newest returns the later one of the last reply and what the cache shows.
+func (s *Store) newest(key plan.Key) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.written[key]
+	followed, _ := plan.ParseVersion(s.informer.GetStore().LastStoreSyncResourceVersion())
+	item, exists, err := s.informer.GetStore().GetByKey(key.Namespace + "/" + hold.LeaseName(key))
+	if err != nil {
+		return known
+	}
+	cached, ok := item.(*coordinationv1.Lease)
+	switch {
+	case exists && ok && versionOf(cached) > known.version:
+		return reply{lease: cached, version: versionOf(cached)}
+	case exists && ok && known.lease != nil && cached.UID == known.lease.UID && versionOf(cached) == known.version:
+		known.lease = cached // the same, which needs not be there twice
+		s.written[key] = known
+	case !exists && watched(known.lease) && followed > known.version:
+		return reply{version: known.version} // somebody has deleted it
+	}
+	return known
+}
+
+// watched reports whether the cache would show the Lease.
+func watched(lease *coordinationv1.Lease) bool {
+	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
+}
+
+// Noting returns the groups of a namespace whose hold notes a pod of that name.
+func (s *Store) Noting(namespace, pod string) []plan.Key {
+	return s.having(byNotedPod, namespace+"/"+pod)
+}
+
+// Remembering returns the groups of a namespace whose hold remembers a zone of that name. Those
+// that have zones of their own come before what a budget covers.
+func (s *Store) Remembering(namespace, zone string) []plan.Key {
+	keys := s.having(byMember, namespace+"/"+zone)
+	slices.SortFunc(keys, func(a, b plan.Key) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Group, b.Group))
+	})
+	return keys
+}
+
+// rank orders groups by what they know of a zone.
+func rank(key plan.Key) int {
+	if key.Rolled() {
+		return 0
+	}
+	return 1
+}
+
+func (s *Store) having(index, value string) []plan.Key {
+	leases, err := s.informer.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil // the index exists: NewStore made it
+	}
+	var keys []plan.Key
+	for _, item := range leases {
+		if lease, ok := item.(*coordinationv1.Lease); ok {
+			if key, ok := KeyOf(lease); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// Indexes of Leases: by namespace and name of the pods that they note, and of the zones that
+// they remember.
+const (
+	byNotedPod = "noted"
+	byMember   = "member"
+)
+
+func indexByMember(object any) ([]string, error) {
+	lease, ok := object.(*coordinationv1.Lease)
+	if !ok {
+		return nil, nil
+	}
+	zones, err := membersOf(lease)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and remembers nothing
+	}
+	var names []string
+	for _, m := range zones {
+		names = append(names, lease.Namespace+"/"+m.Zone)
+	}
+	return names, nil
+}
+
+func indexByNotedPod(object any) ([]string, error) {
+	lease, ok := object.(*coordinationv1.Lease)
+	if !ok {
+		return nil, nil
+	}
+	var pods []string
+	intents, _, err := hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	if err != nil {
+		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and notes nothing
+	}
+	for _, intent := range intents {
+		pods = append(pods, lease.Namespace+"/"+intent.Pod)
+	}
+	return pods, nil
+}
+
+// KeyOf returns the group whose hold a Lease is. The second result is false
+// for a Lease whose name and annotation do not agree.
+func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
+	key := plan.Key{Namespace: lease.Namespace, Group: lease.Annotations[contract.GroupAnnotation]}
+	if name, alone := lease.Annotations[contract.AloneAnnotation]; alone {
+		key.Group, key.Alone = name, true
+	}
+	if name, covered := lease.Annotations[contract.CoveredAnnotation]; covered {
+		key.Group, key.Covered = name, true
+	}
+	return key, lease.Name == hold.LeaseName(key)
+}
+
+func classify(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		return reason.WithClass(reason.Moved, err)
+	}
+	return err
+}
+
+func versionOf(lease *coordinationv1.Lease) plan.Version {
+	version, _ := plan.ParseVersion(lease.ResourceVersion)
+	return version
+}
+
+// decode returns the record of a Lease but for what it remembers of rollouts.
+func decode(lease *coordinationv1.Lease) plan.Hold {
+	h := plan.Hold{
+		Exists:      true,
+		UID:         string(lease.UID),
+		Version:     versionOf(lease),
+		Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
+		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
+		Transitions: int(deref(lease.Spec.LeaseTransitions)),
+		Trace:       lease.Annotations[contract.TraceAnnotation],
+		Unlabelled:  !watched(lease),
+	}
+	if lease.Spec.RenewTime != nil {
+		h.Renewed = lease.Spec.RenewTime.Time
+	}
+	if lease.Spec.AcquireTime != nil && !h.Holder.Free() {
+		h.Since = lease.Spec.AcquireTime.Time
+	}
+	var noted, times, zones error
+	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
+	h.Members, zones = membersOf(lease)
+	if err := cmp.Or(noted, times, zones, wrongCall(h.Decrease.Call)); err != nil {
+		h.Unreadable = err.Error()
+	}
+	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
+	h.Agreed = hold.ParseAgreed(lease.Annotations[contract.AgreedAnnotation])
+	maps.DeleteFunc(h.Agreed, func(_ string, a plan.Agreement) bool { return !contract.CallOf(a.Call).Valid() })
+	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
+	return h
+}
+
+// membersOf returns the zones that a Lease remembers. An error names one that no StatefulSet can
+// be called, too.
+func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
+	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
+	for _, m := range zones {
+		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
+			return nil, fmt.Errorf("read zones: %q is no name of a StatefulSet: %s", m.Zone, wrong[0])
+		}
+	}
+	return zones, err
+}
+
+// wrongCall objects to a call that no annotation can have asked for: whoever may
+// write Leases in a namespace can put any text there.
+func wrongCall(c plan.Call) error {
+	if c == (plan.Call{}) || contract.CallOf(c).Valid() {
+		return nil
+	}
+	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
+}
+
+func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor string) *coordinationv1.Lease {
+	next := &coordinationv1.Lease{}
+	if current != nil {
+		next = current.DeepCopy()
+	}
+	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
+	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+	whose := contract.GroupAnnotation
+	switch {
+	case key.Alone:
+		whose = contract.AloneAnnotation
+	case key.Covered:
+		whose = contract.CoveredAnnotation
+	}
+	for _, other := range []string{contract.GroupAnnotation, contract.AloneAnnotation, contract.CoveredAnnotation} {
+		delete(next.Annotations, other) // one says whose it is
+	}
+	next.Annotations = with(next.Annotations, whose, key.Group)
+	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
+	next.Annotations = with(next.Annotations, contract.ZonesAnnotation, hold.FormatMembers(record.Members))
+	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
+	next.Annotations = with(next.Annotations, contract.GivenUpAnnotation, hold.FormatTimes(record.GivenUp))
+	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAgreed(record.Agreed))
+	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
+	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
+	next.Annotations = with(next.Annotations, contract.RolloutsAnnotation, hold.FormatRollouts(record.Rollouts))
+	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
+	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
+	next.Spec.HolderIdentity = new(string(record.Holder))
+	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32)))
+	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
+	if record.Duration > 0 {
+		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
+	}
+	if !record.Renewed.IsZero() {
+		next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
+	}
+	if taken && !record.Holder.Free() {
+		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
+	}
+	return next
+}
+
+// with sets a key, or removes it when the value is empty, except for the
+// group's name, which may be empty.
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	if value == "" && key != contract.GroupAnnotation {
+		delete(m, key)
+		return m
+	}
+	m[key] = value
+	return m
+}
+
+func deref[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,794 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+func TestMain(m *testing.M) {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the elector tells of every lost Lease
+	goleak.VerifyTestMain(m)
+}
+
+const stored = "team/lockstep-group-store"
+
+var store = plan.Key{Namespace: "team", Group: "store"}
+
+// held is a record of this process at a time that every format can carry.
+func held(holder plan.Holder, pods ...string) plan.Hold {
+	h := plan.Hold{Own: true, Holder: holder, Renewed: fixture.Now(), Duration: hold.Duration}
+	for _, pod := range pods {
+		h.Intents = append(h.Intents, fixture.Noted(pod))
+	}
+	return h
+}
+
+// room is a Store with the API server behind it. Its cache shows what a test
+// puts there.
+type room struct {
+	*testing.T
+	server *apiServer
+	*lease.Store
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	server := newServer()
+	return &room{t, server, lease.NewStore(server.client(t), "", "replica-1")}
+}
+
+// over returns a record that is to replace what the Store shows now.
+func (r *room) over(record plan.Hold) plan.Hold {
+	return replacing(r.Cached(store), record)
+}
+
+func replacing(shown, record plan.Hold) plan.Hold {
+	record.UID, record.Version = shown.UID, shown.Version
+	return record
+}
+
+// sameLease leaves out which Lease a record was read from.
+var sameLease = cmpopts.IgnoreFields(plan.Hold{}, "UID", "Version")
+
+func (r *room) write(record plan.Hold) {
+	r.Helper()
+	if err := r.Write(r.Context(), store, r.over(record)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *room) read() plan.Hold {
+	r.Helper()
+	h, err := r.Read(r.Context(), store)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return h
+}
+
+// show lets the cache show a Lease.
+func (r *room) show(l *coordinationv1.Lease) {
+	r.Helper()
+	if err := r.Informer().GetStore().Add(l); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// catchUp lets the cache show the Lease as the API server has it.
+func (r *room) catchUp() {
+	r.Helper()
+	if l := r.server.stored(stored); l != nil {
+		r.show(l)
+		return
+	}
+	if err := r.Informer().GetStore().Delete(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lockstep-group-store"}}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// elsewhere lets another process take the hold.
+func (r *room) elsewhere(holder string) *coordinationv1.Lease {
+	return r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		l.Spec.HolderIdentity = &holder
+		return true
+	})
+}
+
+func (r *room) deleted() {
+	r.server.change(stored, func(*coordinationv1.Lease) bool { return false })
+}
+
+func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
+	const nothing = "no Lease"
+	for sentence, tc := range map[string]struct {
+		happens func(*room)
+		want    string
+	}{
+		"nothing is known of a group nobody held": {
+			func(*room) {}, nothing,
+		},
+		"what was written is known before the cache shows it": {
+			func(r *room) { r.write(held("rollout/zone-a")) }, "own rollout/zone-a",
+		},
+		"an older cache does not hide what was written": {
+			func(r *room) {
+				old := r.elsewhere("rollout/zone-b")
+				r.show(old)
+				r.write(held("rollout/zone-a"))
+				r.show(old)
+			}, "own rollout/zone-a",
+		},
+		"the cache showing what was written leaves it this process's own": {
+			func(r *room) { r.write(held("rollout/zone-a")); r.catchUp() }, "own rollout/zone-a",
+		},
+		"a newer cache wins, and is not this process's own": {
+			func(r *room) { r.write(held("rollout/zone-a")); r.show(r.elsewhere("eviction/zone-b")) }, "eviction/zone-b",
+		},
+		"somebody's write of the same words is not this process's own": {
+			func(r *room) { r.write(held("rollout/zone-a")); r.show(r.elsewhere("rollout/zone-a")) }, "rollout/zone-a",
+		},
+		"a look at its own record leaves it this process's own": {
+			func(r *room) { r.write(held("rollout/zone-a")); r.read() }, "own rollout/zone-a",
+		},
+		"a look that was answered before a write and comes after it does not hide what was written": {
+			func(r *room) {
+				r.write(held("rollout/zone-b"))
+				r.server.meddle(func(q *http.Request) *http.Response {
+					if q.Method != http.MethodGet {
+						return nil
+					}
+					late := apitest.Answer(http.StatusOK, r.server.stored(stored))
+					r.write(held("rollout/zone-a"))
+					return late
+				})
+				r.read()
+			}, "own rollout/zone-a",
+		},
+		"a look that found no Lease does not hide the one that was written meanwhile": {
+			func(r *room) {
+				r.server.meddle(func(q *http.Request) *http.Response {
+					if q.Method != http.MethodGet {
+						return nil
+					}
+					r.server.meddle(nil)
+					r.write(held("rollout/zone-a"))
+					return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+				})
+				if r.read().Exists {
+					r.Error("the look has found it")
+				}
+			}, "own rollout/zone-a",
+		},
+		"a look at somebody's record shows it before the cache does": {
+			func(r *room) { r.write(held("rollout/zone-a")); r.elsewhere("eviction/zone-b"); r.read() }, "eviction/zone-b",
+		},
+		"a look at a missing Lease hides the cache that still shows it": {
+			func(r *room) { r.show(r.elsewhere("rollout/zone-b")); r.deleted(); r.read() }, nothing,
+		},
+		"a removed Lease is gone although the cache still shows it": {
+			func(r *room) {
+				r.write(held(""))
+				r.catchUp()
+				if err := r.Remove(r.Context(), store, r.Cached(store)); err != nil {
+					r.Fatal(err)
+				}
+			}, nothing,
+		},
+		"after a removal, somebody's new Lease is seen in the cache": {
+			func(r *room) {
+				r.write(held(""))
+				if err := r.Remove(r.Context(), store, r.Cached(store)); err != nil {
+					r.Fatal(err)
+				}
+				r.show(r.elsewhere("eviction/zone-b"))
+			}, "eviction/zone-b",
+		},
+		"a Lease that somebody deleted and created anew is the new one": {
+			func(r *room) {
+				r.write(held("rollout/zone-a"))
+				r.deleted()
+				r.show(r.elsewhere("eviction/zone-b"))
+			}, "eviction/zone-b",
+		},
+		"a Lease that somebody deleted is gone once the cache is past it": {
+			func(r *room) {
+				r.write(held("rollout/zone-a"))
+				r.deleted()
+				r.show(r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true }))
+			}, nothing,
+		},
+		"a cache that has not come that far does not say that it is gone": {
+			func(r *room) {
+				other := r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true })
+				r.write(held("rollout/zone-a"))
+				r.show(other)
+			}, "own rollout/zone-a",
+		},
+		"a Lease that no watch shows is known while it is looked at, and no longer": {
+			func(r *room) {
+				r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
+				if h := r.read(); !h.Exists {
+					r.Error("the look does not show it")
+				}
+			}, nothing,
+		},
+		"what was forgotten is what the cache shows": {
+			func(r *room) {
+				r.show(r.elsewhere("rollout/zone-b"))
+				r.write(held("rollout/zone-a"))
+				r.Forget(store)
+			}, "rollout/zone-b",
+		},
+		"a record that was not looked at stays another process's": {
+			func(r *room) {
+				record := held("rollout/zone-a")
+				record.Own = false // a renewal of an inherited hold
+				r.write(record)
+			}, "rollout/zone-a",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			tc.happens(r)
+			got := nothing
+			if h := r.Cached(store); h.Exists {
+				got = string(h.Holder)
+				if h.Own {
+					got = "own " + got
+				}
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestEveryWriteNamesTheLeaseThatItReplaces(t *testing.T) {
+	r := newRoom(t)
+	r.write(held("rollout/zone-a", "zone-a-0"))
+	if created := r.server.last(http.MethodPost).lease; created == nil || created.ResourceVersion != "" || created.UID != "" {
+		t.Errorf("a missing Lease was not simply created: %+v", created)
+	}
+	for range 2 {
+		before := r.server.stored(stored)
+		r.write(held("rollout/zone-a"))
+		sent := r.server.last(http.MethodPut).lease
+		if sent.UID != before.UID || sent.ResourceVersion != before.ResourceVersion {
+			t.Errorf("replaced %s at %s, want %s at %s", sent.UID, sent.ResourceVersion, before.UID, before.ResourceVersion)
+		}
+	}
+	before := r.server.stored(stored)
+	if err := r.Remove(t.Context(), store, r.Cached(store)); err != nil {
+		t.Fatal(err)
+	}
+	want := &metav1.Preconditions{UID: &before.UID, ResourceVersion: &before.ResourceVersion}
+	if diff := cmp.Diff(want, r.server.last(http.MethodDelete).delete.Preconditions); diff != "" {
+		t.Errorf("removal (-want +got):\n%s", diff)
+	}
+}
+
+func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
+	r := newRoom(t)
+	r.write(held("rollout/zone-a", "zone-a-0"))
+	was := r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		delete(l.Labels, contract.HoldLabel)
+		l.Annotations[contract.IntentsAnnotation] = "damaged"
+		return true
+	})
+	found := r.read()
+	if !found.Unlabelled || found.Unreadable == "" {
+		t.Fatalf("read %+v, want a record without its label that cannot be read", found)
+	}
+	if err := r.Label(t.Context(), store, found); err != nil {
+		t.Fatal(err)
+	}
+	if shown := r.Cached(store); !shown.Exists || shown.Unlabelled {
+		t.Errorf("the Store shows %+v, want the Lease with its label", shown)
+	}
+	is := r.server.stored(stored)
+	if is.Labels[contract.HoldLabel] != contract.HoldLabelGroup {
+		t.Errorf("labels %v", is.Labels)
+	}
+	is.Labels, is.ResourceVersion = was.Labels, was.ResourceVersion
+	if diff := cmp.Diff(was, is); diff != "" {
+		t.Errorf("beside the label there changed (-was +is):\n%s", diff)
+	}
+	r.elsewhere("rollout/zone-b")
+	if err := r.Label(t.Context(), store, found); reason.ClassOf(err) != reason.Moved {
+		t.Errorf("a Lease with a newer version: got %v, want an error of class Moved", err)
+	}
+}
+
+func TestALeaseIsGivenItsLabelBackOnce(t *testing.T) {
+	r := newRoom(t)
+	if err := r.Relabel(t.Context(), store); err != nil {
+		t.Errorf("without a Lease: %v", err)
+	}
+	r.write(held("rollout/zone-a", "zone-a-0"))
+	r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		delete(l.Labels, contract.HoldLabel)
+		return true
+	})
+	for range 2 {
+		if err := r.Relabel(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is := r.server.stored(stored); is.Labels[contract.HoldLabel] != contract.HoldLabelGroup {
+		t.Errorf("labels %v", is.Labels)
+	}
+	if shown := r.Cached(store); !shown.Exists || len(shown.Intents) != 1 {
+		t.Errorf("the Store shows %+v, want the record as it was", shown)
+	}
+}
+
+// Somebody may have set the count by hand.
+func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
+	r := newRoom(t)
+	r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		l.Spec.LeaseTransitions = new(int32(math.MaxInt32))
+		return true
+	})
+	record := held("rollout/zone-a")
+	record.Transitions = r.read().Transitions + 1
+	r.write(record)
+	if got := *r.server.stored(stored).Spec.LeaseTransitions; got != math.MaxInt32 {
+		t.Errorf("it is written as %d", got)
+	}
+}
+
+func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		happens func(*room) // between the last look and the write
+		want    string      // what is known afterwards
+	}{
+		"somebody wrote in between": {
+			func(r *room) { r.write(held("")); r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
+		},
+		"somebody created the Lease in between": {
+			func(r *room) { r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
+		},
+		"somebody deleted the Lease in between": {
+			func(r *room) { r.write(held("")); r.deleted() }, "",
+		},
+		"somebody deleted the Lease and created another": {
+			func(r *room) { r.write(held("")); r.deleted(); r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			tc.happens(r)
+			theirs := r.server.stored(stored)
+			err := r.Write(t.Context(), store, r.over(held("rollout/zone-a", "zone-a-0")))
+			if err == nil || reason.ClassOf(err) != reason.Moved {
+				t.Fatalf("got %v of class %v, want one of class moved", err, reason.ClassOf(err))
+			}
+			if diff := cmp.Diff(theirs, r.server.stored(stored)); diff != "" {
+				t.Errorf("the Lease was changed (-before +after):\n%s", diff)
+			}
+			got := r.Cached(store)
+			if string(got.Holder) != tc.want || got.Own || len(got.Intents) != 0 {
+				t.Errorf("got %+v, want what somebody else wrote: %q", got, tc.want)
+			}
+			if err := r.Write(t.Context(), store, r.over(held("rollout/zone-a"))); err != nil {
+				t.Errorf("the next write, after the look: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWriteWithoutAnswerIsTriedAgain(t *testing.T) {
+	for sentence, carriedOut := range map[string]bool{
+		"that the server carried out": true,
+		"that never came through":     false,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				r.write(held(""))
+				r.server.meddle(func(q *http.Request) *http.Response {
+					if q.Method == http.MethodPut {
+						if carriedOut {
+							r.elsewhere("rollout/zone-a")
+						}
+						<-q.Context().Done()
+					}
+					return nil
+				})
+				ctx, stop := context.WithTimeout(t.Context(), hold.RequestTimeout)
+				defer stop()
+				began := time.Now()
+				err := r.Write(ctx, store, r.over(held("rollout/zone-a", "zone-a-0")))
+				if err == nil || reason.ClassOf(err) != reason.Again || time.Since(began) != hold.RequestTimeout {
+					t.Errorf("got %v of class %v after %s", err, reason.ClassOf(err), time.Since(began))
+				}
+				if h := r.Cached(store); len(h.Intents) != 0 {
+					t.Errorf("an intent is known that no answer vouched for: %+v", h)
+				}
+				r.server.meddle(nil)
+				if h := r.read(); carriedOut && h.Own {
+					t.Errorf("a record without an answer counts as this process's own: %+v", h)
+				}
+			})
+		})
+	}
+}
+
+func TestErrorsOfTheServer(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		code int32
+		why  metav1.StatusReason
+		want reason.Class
+	}{
+		"a conflict has moved":             {http.StatusConflict, metav1.StatusReasonConflict, reason.Moved},
+		"an overloaded server comes again": {http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, reason.Again},
+		"a lack of permission comes again": {http.StatusForbidden, metav1.StatusReasonForbidden, reason.Again},
+		"an invalid Lease comes again":     {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, reason.Again},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.write(held(""))
+			r.server.meddle(func(q *http.Request) *http.Response {
+				if q.Method == http.MethodGet {
+					return nil
+				}
+				return refusal(tc.code, tc.why)
+			})
+			for what, err := range map[string]error{
+				"write":  r.Write(t.Context(), store, r.over(held("rollout/zone-a"))),
+				"remove": r.Remove(t.Context(), store, r.Cached(store)),
+			} {
+				if err == nil || reason.ClassOf(err) != tc.want {
+					t.Errorf("%s: got %v of class %v, want class %v", what, err, reason.ClassOf(err), tc.want)
+				}
+			}
+			if h := r.Cached(store); !h.Exists || !h.Own {
+				t.Errorf("the refused writes changed what is known: %+v", h)
+			}
+		})
+	}
+	t.Run("a look that fails says whose hold it was", func(t *testing.T) {
+		r := newRoom(t)
+		r.server.meddle(func(*http.Request) *http.Response {
+			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+		})
+		_, err := r.Read(t.Context(), store)
+		if want := "read hold of team/store: Forbidden"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+func TestRemovalOnlyOfWhatWasSeen(t *testing.T) {
+	t.Run("a Lease that somebody wrote since stays", func(t *testing.T) {
+		r := newRoom(t)
+		r.write(held(""))
+		r.elsewhere("eviction/zone-b")
+		if err := r.Remove(t.Context(), store, r.Cached(store)); reason.ClassOf(err) != reason.Moved || err == nil {
+			t.Errorf("got %v, want an error of class moved", err)
+		}
+		if r.server.stored(stored) == nil {
+			t.Error("the Lease of somebody else is gone")
+		}
+	})
+	t.Run("a Lease that is gone is removed", func(t *testing.T) {
+		r := newRoom(t)
+		r.write(held(""))
+		r.deleted()
+		if err := r.Remove(t.Context(), store, r.Cached(store)); err != nil || r.Cached(store).Exists {
+			t.Errorf("got %v and %+v", err, r.Cached(store))
+		}
+	})
+	t.Run("where no Lease is known, nothing is asked", func(t *testing.T) {
+		r := newRoom(t)
+		if err := r.Remove(t.Context(), store, r.Cached(store)); err != nil || len(r.server.asked()) != 0 {
+			t.Errorf("got %v and requests %v", err, r.server.asked())
+		}
+	})
+}
+
+func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
+	r := newRoom(t)
+	preferred, strategy := "somebody", coordinationv1.OldestEmulationVersion
+	before := r.server.change(stored, func(l *coordinationv1.Lease) bool {
+		l.Labels = map[string]string{"team": "red"}
+		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old", contract.AloneAnnotation: "another"}
+		l.Finalizers = []string{"example.com/keep"}
+		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "y"}}
+		l.Spec.PreferredHolder, l.Spec.Strategy = &preferred, &strategy
+		return true
+	})
+	if err := r.Write(t.Context(), store, replacing(r.read(), held("rollout/zone-a", "zone-a-0"))); err != nil {
+		t.Fatal(err)
+	}
+
+	want := before.DeepCopy()
+	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
+	want.Annotations = map[string]string{
+		"note": "keep me", contract.GroupAnnotation: "store", contract.ActorAnnotation: "replica-1",
+		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Decrease{}),
+	}
+	at := metav1.NewMicroTime(fixture.Now())
+	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
+	want.Spec.LeaseTransitions, want.Spec.RenewTime, want.Spec.AcquireTime = new(int32(0)), &at, &at
+	if diff := cmp.Diff(want, r.server.stored(stored), cmpopts.IgnoreTypes(metav1.TypeMeta{}), cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ResourceVersion")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	r.write(held(""))
+	freed := r.server.stored(stored)
+	if _, still := freed.Annotations[contract.IntentsAnnotation]; still || freed.Annotations["note"] == "" || *freed.Spec.HolderIdentity != "" {
+		t.Errorf("a free hold without intents reads %+v", freed)
+	}
+	if !freed.Spec.AcquireTime.Equal(&at) {
+		t.Errorf("giving back changed when it was acquired: %s", freed.Spec.AcquireTime)
+	}
+}
+
+// A record survives its way to the API server and back, but for what the
+// formats cannot carry: parts of a microsecond (of a millisecond in intents).
+func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		record := draw.Legal().Draw(rt, "group").Hold
+		record.Own, record.Exists, record.Unreadable = true, true, ""
+		if !record.Holder.Free() {
+			record.Since = record.Renewed // its holder takes it by this write
+		}
+		record.Trace = rapid.SampledFrom([]string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}).Draw(rt, "trace")
+		record.Duration = record.Duration.Truncate(time.Second)
+		key := plan.Key{Namespace: "team", Group: rapid.SampledFrom([]string{"store", "", "Store_1", "äöü", "a..b"}).Draw(rt, "name")}
+		server := newServer()
+		writer := lease.NewStore(server.client(t), "", "replica-1")
+		if err := writer.Write(t.Context(), key, record); err != nil {
+			rt.Fatal(err)
+		}
+		other := lease.NewStore(server.client(t), "", "replica-2")
+		read, err := other.Read(t.Context(), key)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		inherited := record
+		inherited.Own = false
+		same := []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(time.Millisecond), sameLease, cmpopts.IgnoreFields(plan.Intent{}, "Known")}
+		if diff := cmp.Diff(inherited, read, same...); diff != "" {
+			rt.Errorf("read by another process (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(record, writer.Cached(key), same...); diff != "" {
+			rt.Errorf("known to the writer (-want +got):\n%s", diff)
+		}
+		if writer.Busy(key) != (!record.Holder.Free() || len(record.Intents) > 0) {
+			rt.Errorf("busy is %t for %+v", writer.Busy(key), record)
+		}
+	})
+}
+
+func TestReadingWhatPeopleWrote(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		write func(*coordinationv1.Lease)
+		want  plan.Hold
+	}{
+		"an empty Lease is free": {func(*coordinationv1.Lease) {}, plan.Hold{Exists: true}},
+		"somebody's holder is his": {
+			func(l *coordinationv1.Lease) {
+				l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = new("manual/maintenance"), new(int32(3600))
+			},
+			plan.Hold{Exists: true, Holder: "manual/maintenance", Duration: time.Hour},
+		},
+		"damaged intents are said to be": {
+			func(l *coordinationv1.Lease) {
+				l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":2}`}
+			},
+			plan.Hold{Exists: true, Unreadable: "read intents: version 2, this build knows version 1 only"},
+		},
+		"damaged times of downscales are said to be": {
+			func(l *coordinationv1.Lease) {
+				l.Annotations = map[string]string{contract.DownscalesAnnotation: `{"zone-a":1}`}
+			},
+			plan.Hold{Exists: true, Unreadable: "read times of downscales: Time.UnmarshalJSON: input is not a JSON string"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.show(r.server.change(stored, func(l *coordinationv1.Lease) bool { tc.write(l); return true }))
+			for where, got := range map[string]plan.Hold{"cache": r.Cached(store), "look": r.read()} {
+				if diff := cmp.Diff(tc.want, got, sameLease); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", where, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestKeyOf(t *testing.T) {
+	const dns = "store"
+	for sentence, tc := range map[string]struct {
+		name  string
+		group map[string]string
+		want  plan.Key
+		ok    bool
+	}{
+		"a readable name":                  {hold.LeaseName(plan.Key{Group: dns}), map[string]string{contract.GroupAnnotation: dns}, store, true},
+		"a hashed name":                    {hold.LeaseName(plan.Key{Group: "Größe"}), map[string]string{contract.GroupAnnotation: "Größe"}, plan.Key{Namespace: "team", Group: "Größe"}, true},
+		"the group without a name":         {hold.LeaseName(plan.Key{Group: ""}), map[string]string{contract.GroupAnnotation: ""}, plan.Key{Namespace: "team"}, true},
+		"a StatefulSet that stands alone":  {"lockstep-statefulset-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{Namespace: "team", Group: dns, Alone: true}, true},
+		"a group that says it is alone":    {"lockstep-group-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{}, false},
+		"a name of another group":          {hold.LeaseName(plan.Key{Group: "other"}), map[string]string{contract.GroupAnnotation: dns}, plan.Key{}, false},
+		"a readable name without a group":  {hold.LeaseName(plan.Key{Group: dns}), nil, plan.Key{}, false},
+		"a Lease that is none of lockstep": {"kube-scheduler", nil, plan.Key{}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, ok := lease.KeyOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: tc.name, Annotations: tc.group}})
+			if ok != tc.ok || (ok && got != tc.want) {
+				t.Errorf("got %v, %t, want %v, %t", got, ok, tc.want, tc.ok)
+			}
+		})
+	}
+}
+
+func TestGroupsDoNotShareAHold(t *testing.T) {
+	r := newRoom(t)
+	groups := []plan.Key{store, {Namespace: "team"}, {Namespace: "other", Group: "store"}, {Namespace: "team", Group: "STORE"}, {Namespace: "team", Group: "store/"}}
+	var writers sync.WaitGroup
+	for i, key := range groups {
+		writers.Go(func() {
+			for range 5 {
+				if err := r.Write(t.Context(), key, replacing(r.Cached(key), held(plan.Rollout.For(fmt.Sprint("zone-", i))))); err != nil {
+					t.Error(err)
+				}
+				r.Cached(key)
+				r.Busy(key)
+			}
+		})
+	}
+	writers.Wait()
+	for i, key := range groups {
+		if got, want := r.Cached(key).Holder, plan.Rollout.For(fmt.Sprint("zone-", i)); got != want {
+			t.Errorf("%v: got %s, want %s", key, got, want)
+		}
+	}
+	if asked := r.server.asked(); len(asked) != 5*len(groups) || slices.Contains(asked, http.MethodGet) {
+		t.Errorf("knowing from the reply needs one request a write, got %v", asked)
+	}
+}
+
+func TestTheStoreWatchesHoldsOnly(t *testing.T) {
+	server, asked := newServer(), make(chan string, 1)
+	server.meddle(func(q *http.Request) *http.Response {
+		select {
+		case asked <- q.URL.Path + " " + q.URL.Query().Get("labelSelector"):
+		default: // the first request is enough
+		}
+		<-q.Context().Done()
+		return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { lease.NewStore(server.client(t), "team", "replica-1").Informer().RunWithContext(ctx) })
+	got := <-asked
+	stop()
+	watching.Wait()
+	if want := "/apis/coordination.k8s.io/v1/namespaces/team/leases lockstep.dev/hold=group"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The record is decided on what Cached or Read returned. What the cache learns
+// after that must make the write fail, not become its base.
+func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T) {
+	for sentence, decide := range map[string]func(*room) plan.Hold{
+		"the Lease was known":   func(r *room) plan.Hold { r.write(held("")); return r.Cached(store) },
+		"there was no Lease":    func(r *room) plan.Hold { return r.Cached(store) },
+		"it had been looked at": func(r *room) plan.Hold { return r.read() },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			shown := decide(r)
+			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
+				l.Spec.HolderIdentity = new("rollout/zone-b")
+				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Decrease{})}
+				return true
+			})
+			r.show(theirs) // the watch is quick: it comes between decision and write
+			err := r.Write(t.Context(), store, replacing(shown, held("rollout/zone-a", "zone-a-0")))
+			if reason.ClassOf(err) != reason.Moved || err == nil {
+				t.Errorf("got %v, want an error of class moved", err)
+			}
+			if got := *r.server.stored(stored).Spec.HolderIdentity; got != "rollout/zone-b" {
+				t.Errorf("the other process's hold and intent were overwritten by %s", got)
+			}
+		})
+	}
+	t.Run("a removal", func(t *testing.T) {
+		r := newRoom(t)
+		r.write(held(""))
+		shown := r.Cached(store) // free: to be removed
+		r.show(r.elsewhere("eviction/zone-b"))
+		if err := r.Remove(t.Context(), store, shown); reason.ClassOf(err) != reason.Moved || err == nil {
+			t.Errorf("got %v, want an error of class moved", err)
+		}
+		if r.server.stored(stored) == nil {
+			t.Error("a Lease that is held was deleted")
+		}
+	})
+}
+
+// Whoever may write Leases in a namespace must not make lockstep call what no
+// annotation could have made it call.
+func TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten(t *testing.T) {
+	r := newRoom(t)
+	r.write(held("rollout/zone-a"))
+	record := r.over(held("rollout/zone-b"))
+	record.UID = "former"
+	if err := r.Write(t.Context(), store, record); reason.ClassOf(err) != reason.Moved {
+		t.Errorf("got %v, want one of class moved", err)
+	}
+	if got := *r.server.stored(stored).Spec.HolderIdentity; got != "rollout/zone-a" {
+		t.Errorf("%s has the hold", got)
+	}
+}
+
+func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
+	for call, readable := range map[string]bool{
+		`{"port":80,"path":"/x?y=z","service":"s"}`:        true,
+		`{"port":0,"path":"/x","service":"s"}`:             false,
+		`{"port":80,"path":"x","service":"s"}`:             false,
+		`{"port":80,"path":"//host/x","service":"s"}`:      false,
+		`{"port":80,"path":"/x\r\nHost: y","service":"s"}`: false,
+		`{"port":80,"path":"/x@host","service":"s"}`:       false,
+		`{"port":80,"path":"/a/../b?c=d","service":"s"}`:   false,
+		`{"port":80,"path":"","service":"s"}`:              false,
+		`{"port":70000,"path":"/x","service":"s"}`:         false,
+	} {
+		r := newRoom(t)
+		r.server.change(stored, func(l *coordinationv1.Lease) bool {
+			l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"z","uid":"u","resourceVersion":"1","from":2,"to":1,` +
+				`"stage":"undoing","since":"2026-01-05T12:00:00Z","call":` + call + `}}`,
+				contract.AgreedAnnotation: `{"z":{"call":` + call + `,"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00Z"}]}}`}
+			return true
+		})
+		if got := r.read(); (got.Unreadable == "") != readable {
+			t.Errorf("%s: unreadable because %q", call, got.Unreadable)
+		} else if len(got.Agreed) > 0 != readable {
+			t.Errorf("%s: of those who agreed is noted %v", call, got.Agreed)
+		}
+	}
+}
+
+// The API server refuses a duration of nothing.
+func TestAHoldThatDoesNotSayUntilWhenItCountsStaysSo(t *testing.T) {
+	r := newRoom(t)
+	r.write(plan.Hold{Exists: true, Holder: "manual/maintenance"})
+	written := r.server.stored(stored)
+	if written.Spec.LeaseDurationSeconds != nil || written.Spec.RenewTime != nil {
+		t.Errorf("written: %+v", written.Spec)
+	}
+	if h := r.read(); h.Duration != 0 || !h.Renewed.IsZero() || h.Holder != "manual/maintenance" {
+		t.Errorf("read back: %+v", h)
+	}
+}
