@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/kubectl": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/budgets", "internal/reference", "internal/observe", "internal/fixture", "internal/api", "internal/clock", "internal/diagnosis", "internal/parallel",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/cluster/budgets", "internal/cluster/reference", "internal/cluster/observe", "internal/fixture", "internal/api", "internal/cluster/clock", "internal/cluster/diagnosis", "internal/cluster/parallel",
 	}},
 
 	"internal/controller/group":    {floor: 5, uses: outside},
@@ -60,50 +60,50 @@ var house = map[string]room{
 	"internal/admission":               {floor: 5, uses: outside},
 	"internal/server":                  {floor: 5, uses: outside},
 
-	"internal/observe": {floor: 4, uses: outside},
-	"internal/act":     {floor: 4, uses: outside},
-	"internal/report":  {floor: 4, uses: outside},
-	"internal/loop":    {floor: 4, uses: outside},
-	"internal/spans":   {floor: 4, uses: outside},
+	"internal/cluster/observe": {floor: 4, uses: outside},
+	"internal/act":             {floor: 4, uses: outside},
+	"internal/report":          {floor: 4, uses: outside},
+	"internal/loop":            {floor: 4, uses: outside},
+	"internal/spans":           {floor: 4, uses: outside},
 
-	"internal/lock/lease": {floor: 3, uses: outside},
-	"internal/access":     {floor: 3, uses: outside},
-	"internal/kind":       {floor: 3, uses: outside},
+	"internal/lock/lease":     {floor: 3, uses: outside},
+	"internal/cluster/access": {floor: 3, uses: outside},
+	"internal/cluster/kind":   {floor: 3, uses: outside},
 	// Budgets and mirrored resources are of kinds that may come and go.
-	"internal/budgets": {floor: 3, uses: outside, knows: []string{
-		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/kind",
+	"internal/cluster/budgets": {floor: 3, uses: outside, knows: []string{
+		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/cluster/kind",
 	}},
 	"internal/certs": {floor: 3, uses: outside},
 	"internal/hook":  {floor: 3, uses: outside},
-	"internal/reference": {floor: 3, uses: outside, knows: []string{
-		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/kind",
+	"internal/cluster/reference": {floor: 3, uses: outside, knows: []string{
+		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/cluster/kind",
 	}},
-	"internal/telemetry": {floor: 3, uses: outside},
-	"internal/clock":     {floor: 3},
+	"internal/telemetry":     {floor: 3, uses: outside},
+	"internal/cluster/clock": {floor: 3},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/lock/invariant": {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/hold"}},
 	"internal/contract":       {floor: 2},
 	// What is remembered of rollouts is written with the hold.
-	"internal/lock/hold":      {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/history"}},
-	"internal/lock/history":   {floor: 2},
-	"internal/api":            {floor: 2, uses: []string{"k8s.io/apimachinery"}},
-	"internal/diagnosis":      {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
-	"internal/lock/freshness": {floor: 2},
-	"internal/contest":        {floor: 2},
-	"internal/config":         {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
+	"internal/lock/hold":         {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/history"}},
+	"internal/lock/history":      {floor: 2},
+	"internal/api":               {floor: 2, uses: []string{"k8s.io/apimachinery"}},
+	"internal/cluster/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
+	"internal/lock/freshness":    {floor: 2},
+	"internal/contest":           {floor: 2},
+	"internal/config":            {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
 	"internal/plan":                {floor: 1, knows: []string{"internal/plan/reason"}},
 	"internal/plan/reason":         {floor: 0},
 	"internal/contract/permission": {floor: 0},
-	"internal/parallel":            {floor: 0},
+	"internal/cluster/parallel":    {floor: 0},
 
 	"internal/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
 	// The walk lets webhooks judge, holds be stored and groups be read as they are, before an
 	// invented API server, for which it plays the client. Only tests see the walk, so nothing
 	// is linked into the operator that it sees.
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/observe", "internal/admission", "internal/sim",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/admission", "internal/sim",
 	}},
 	"internal/mutants":   {floor: beside},
 	"internal/dashboard": {floor: beside},
@@ -195,7 +195,7 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"a room may import a lower floor":                   {"internal/act", module + "internal/plan", false},
 		"a room may import its own parts":                   {"internal/act", module + "internal/act/wire", false},
 		"a room may not import a higher floor":              {"internal/lock/hold", module + "internal/lock/lease", true},
-		"rooms on one floor do not know each other":         {"internal/observe", module + "internal/act", true},
+		"rooms on one floor do not know each other":         {"internal/cluster/observe", module + "internal/act", true},
 		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
 		"configuration is handed down, not fetched":         {"internal/server", module + "internal/config", true},
 		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},

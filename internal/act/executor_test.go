@@ -26,7 +26,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )

@@ -5,10 +5,10 @@ import (
 	"net/http"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"

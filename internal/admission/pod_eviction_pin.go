@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 

@@ -10,9 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

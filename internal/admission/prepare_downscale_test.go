@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"

@@ -22,7 +22,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/certs"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 

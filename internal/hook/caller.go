@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/parallel"
 )
 
 // Options say how pods are called. Every zero value stands for the default.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	dates "github.com/lockstep-dev/lockstep/internal/clock"
+	dates "github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
 

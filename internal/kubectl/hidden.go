@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/reference"
 )
 
 // ownSight knows resources whose replicas zones take over as far as whoever types may

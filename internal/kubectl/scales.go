@@ -8,9 +8,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/metadata"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/reference"
 )
 
 // patience is how long is waited for resources whose replicas zones take over. What

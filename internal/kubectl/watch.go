@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/reference"
 )
 
 // watching are the operator's eyes, open.

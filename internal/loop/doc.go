@@ -10,7 +10,7 @@
 //     namespaces, fewer than workers, never keep another one waiting;
 //   - errors back off, waits have a duration, and a key has one timer at most;
 //   - a panic of a reconcile costs its own key a back-off, and nobody else anything, also
-//     in what it does at the same time (internal/parallel); one of a goroutine that goes
+//     in what it does at the same time (internal/cluster/parallel); one of a goroutine that goes
 //     on after it ends the process, as everywhere in Go.
 //
 // Floor 4. It knows the class of an error and nothing else about the work; it

@@ -3,19 +3,19 @@ package mutants
 const (
 	holdMembers    = "internal/lock/hold/members.go"
 	holdFormat     = "internal/lock/hold/format.go"
-	observeLeft    = "internal/observe/left.go"
-	observeOrphans = "internal/observe/orphans.go"
-	covered        = "internal/observe/covered.go"
+	observeLeft    = "internal/cluster/observe/left.go"
+	observeOrphans = "internal/cluster/observe/orphans.go"
+	covered        = "internal/cluster/observe/covered.go"
 	claims         = "internal/lock/lease/claims.go"
-	lookup         = "internal/observe/lookup.go"
+	lookup         = "internal/cluster/observe/lookup.go"
 	podEviction    = "internal/admission/pod_eviction.go"
 	awaited        = "internal/admission/awaited.go"
 
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
 	unclaimed      = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
 	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
-	coveredOrphans = "internal/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
-	livePods       = "internal/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
+	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
+	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
 )
 
 // away are about zones that left their group, and what the hold remembers of them.
@@ -123,17 +123,17 @@ var away = []Mutant{
 	{
 		Name:  "orphan that is waited for although its StatefulSet is outside of the group",
 		Edits: []Edit{{lookup, "exists && set.grouped {", "exists && set != nil {"}},
-		Test:  "internal/observe TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt", Rule: "Unplaced:true",
+		Test:  "internal/cluster/observe TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt", Rule: "Unplaced:true",
 	},
 	{
 		Name:  "events of StatefulSets outside of the group that reach no group",
-		Edits: []Edit{{"internal/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
-		Test:  "internal/observe TestAGroupHearsOfAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
+		Edits: []Edit{{"internal/cluster/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
+		Test:  "internal/cluster/observe TestAGroupHearsOfAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
 		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err", "return claims, err"}},
-		Test:  "internal/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
+		Test:  "internal/cluster/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
 		Name:  "pods of a StatefulSet outside of the group that are listed by a label which they need not have",
@@ -162,13 +162,13 @@ var away = []Mutant{
 	},
 	{
 		Name:  "orphans that do not count for their StatefulSet before it adopts them, in caches",
-		Edits: []Edit{{"internal/observe/snapshot.go", "inPlace(own), inPlace(orphans)", "inPlace(slices.DeleteFunc(own, (*podRecord).orphaned)), inPlace(orphans)"}},
-		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "caches show",
+		Edits: []Edit{{"internal/cluster/observe/snapshot.go", "inPlace(own), inPlace(orphans)", "inPlace(slices.DeleteFunc(own, (*podRecord).orphaned)), inPlace(orphans)"}},
+		Test:  "internal/cluster/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "caches show",
 	},
 	{
 		Name:  "orphans that do not count for their StatefulSet before it adopts them, in live reads",
 		Edits: []Edit{{liveRead, "append(ownOrphans(&z, seen.orphans), seen.of[z.UID]...)", "append(ownOrphans(&z, nil), seen.of[z.UID]...)"}},
-		Test:  "internal/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "the API server show",
+		Test:  "internal/cluster/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "the API server show",
 	},
 	{
 		Name:  "pod of another origin that has the name of a zone's pod",
@@ -183,12 +183,12 @@ var away = []Mutant{
 	{
 		Name:  "pods of a former StatefulSet that do not count once the one which is remembered is gone",
 		Edits: []Edit{{observeLeft, "!z.Exists && !r.named()", "!z.Exists && (!r.named() || !r.orphaned() && r.controller() != z.UID)"}},
-		Test:  "internal/observe TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft/deleted: pods of a former StatefulSet count", Rule: `want ["zone-a-0" "zone-a-1"]`,
+		Test:  "internal/cluster/observe TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft/deleted: pods of a former StatefulSet count", Rule: `want ["zone-a-0" "zone-a-1"]`,
 	},
 	{
 		Name:  "orphan that a controller of another kind adopts, of which its group does not hear",
-		Edits: []Edit{{"internal/observe/events.go", "return ours != stays || was", "return ours != stays && false || was"}},
-		Test:  "internal/observe TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts", Rule: "want the group",
+		Edits: []Edit{{"internal/cluster/observe/events.go", "return ours != stays || was", "return ours != stays && false || was"}},
+		Test:  "internal/cluster/observe TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts", Rule: "want the group",
 	},
 	{
 		Name:  "orphan that a budget covers and that is evicted under no hold",
@@ -218,17 +218,17 @@ var away = []Mutant{
 	{
 		Name:  "orphan beside an ignored StatefulSet that its budget does not guard any more",
 		Edits: []Edit{{observeLeft, "slices.Concat(z.Pods, z.Orphans)", "z.Pods"}},
-		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan beside an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan beside an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
 	},
 	{
 		Name:  "zone of covered orphans that a live read shows although they are gone",
 		Edits: []Edit{{observeLeft, "if m.UID != \"\" || len(z.Pods) > 0 {", "if len(z.Pods) >= 0 {"}},
-		Test:  "internal/observe TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone", Rule: "it shows 1 zones that left",
+		Test:  "internal/cluster/observe TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone", Rule: "it shows 1 zones that left",
 	},
 	{
 		Name:  "zone with orphans that a budget does not cover, shown beside the budget",
 		Edits: []Edit{{covered, "if covers(budget, r.pod) {", "if covers(budget, r.pod) || true {"}},
-		Test:  "internal/observe TestABudgetHasNoZoneOfOrphansThatItDoesNotCover", Rule: "show 1 zones",
+		Test:  "internal/cluster/observe TestABudgetHasNoZoneOfOrphansThatItDoesNotCover", Rule: "show 1 zones",
 	},
 	{
 		Name:  "pods of a zone that left in the order of their names",
@@ -303,12 +303,12 @@ var away = []Mutant{
 	{
 		Name:  "pod of a StatefulSet without a hold that needs no question",
 		Edits: []Edit{{lookup, "pod.Unclaimed = len(sets) > 0 && !pod.Held", "pod.Unclaimed = false"}},
-		Test:  "internal/observe TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet", Rule: "alone-0: known true (-want +got)",
+		Test:  "internal/cluster/observe TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet", Rule: "alone-0: known true (-want +got)",
 	},
 	{
 		Name:  "orphan without a hold that needs no question",
 		Edits: []Edit{{lookup, "\tpod.Unclaimed = !pod.Held\n", ""}},
-		Test:  "internal/observe TestAHoldThatCannotBeReadMayRememberAnyZone", Rule: "Unclaimed:false",
+		Test:  "internal/cluster/observe TestAHoldThatCannotBeReadMayRememberAnyZone", Rule: "Unclaimed:false",
 	},
 	{
 		Name:  "eviction of a zone that left, beside a hold that cannot be read, which blames the zone",

@@ -197,8 +197,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",
-		Edits: []Edit{{"internal/budgets/book.go", "time.Since(b.followed) >= kind.SilentFor", "time.Since(b.followed) >= 1_000_000*kind.SilentFor"}},
-		Test:  "internal/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/budgets/book.go", "time.Since(b.followed) >= kind.SilentFor", "time.Since(b.followed) >= 1_000_000*kind.SilentFor"}},
+		Test:  "internal/cluster/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
 	},
 	{
 		Name:  "turn of a zone that an eviction keeps from being whole",
@@ -227,8 +227,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
-		Edits: []Edit{{"internal/kind/signs.go", "case !h.begins:", "case true:"}},
-		Test:  "internal/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/kind/signs.go", "case !h.begins:", "case true:"}},
+		Test:  "internal/cluster/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
 	},
 	{
 		Name:  "eviction that is noted in place of others",

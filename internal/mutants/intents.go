@@ -25,7 +25,7 @@ var intents = []Mutant{
 	{
 		Name:  "zone that is forgotten although it is back",
 		Edits: []Edit{{observeLeft, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
-		Test:  "internal/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
+		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
 	},
 	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
@@ -54,13 +54,13 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "orphaned pods that the cache does not show",
-		Edits: []Edit{{"internal/observe/records.go", "if ordinal, ok := OrphanOf(pod); ok {", "if ordinal, ok := OrphanOf(pod); ok && false {"}},
-		Test:  "internal/observe TestZonesThatLeftTheGroupAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
+		Edits: []Edit{{"internal/cluster/observe/records.go", "if ordinal, ok := OrphanOf(pod); ok {", "if ordinal, ok := OrphanOf(pod); ok && false {"}},
+		Test:  "internal/cluster/observe TestZonesThatLeftTheGroupAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
 	},
 	{
 		Name:  "pods of a zone that left the group that concern nobody",
-		Edits: []Edit{{"internal/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), parent+\"?\") {"}},
-		Test:  "internal/observe TestAGroupHearsOfPodsOfAZoneThatLeftIt", Rule: "want its group",
+		Edits: []Edit{{"internal/cluster/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), parent+\"?\") {"}},
+		Test:  "internal/cluster/observe TestAGroupHearsOfPodsOfAZoneThatLeftIt", Rule: "want its group",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
@@ -80,7 +80,7 @@ var intents = []Mutant{
 	{
 		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
 		Edits: []Edit{{liveRead, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
-		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
+		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
 	},
 	{
 		Name:  "intent dropped since an older pod of that name is seen",

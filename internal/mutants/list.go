@@ -16,7 +16,7 @@ const (
 	writes         = "internal/act/writes.go"
 	actHold        = "internal/act/hold.go"
 	actTalk        = "internal/act/talk.go"
-	cachedView     = "internal/observe/snapshot.go"
+	cachedView     = "internal/cluster/observe/snapshot.go"
 	downscale      = "internal/admission/prepare_downscale.go"
 	freshnessKnown = "internal/lock/freshness/known.go"
 	holdAgreed     = "internal/lock/hold/agreed.go"
@@ -30,7 +30,7 @@ const (
 	invariantNotes = "internal/lock/invariant/intent.go"
 	leaseRestored  = "internal/lock/lease/restored.go"
 	leaseMemory    = "internal/lock/lease/memory.go"
-	liveRead       = "internal/observe/look.go"
+	liveRead       = "internal/cluster/observe/look.go"
 	store          = "internal/lock/lease/store.go"
 
 	admit         = "internal/plan/admit.go"

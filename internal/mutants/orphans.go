@@ -21,12 +21,12 @@ var orphans = []Mutant{
 	{
 		Name:  "budget that is gone and guards what its Lease remembers",
 		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
-		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",
 	},
 	{
 		Name:  "budgets that cannot be read and count as gone",
 		Edits: []Edit{{observeLeft, "if !key.Covered || !o.BudgetsKnown() {", "if !key.Covered {"}},
-		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/budgets cannot be read", Rule: "want zone-a, uncovered: false",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/budgets cannot be read", Rule: "want zone-a, uncovered: false",
 	},
 	{
 		Name:  "zone of a former budget that is forgotten beside the note of its pod",
@@ -70,28 +70,28 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that no StatefulSet adopts and that is waited for",
-		Edits: []Edit{{"internal/observe/lookup.go", "if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {", "if pod.Unplaced = true; !pod.Unplaced {"}},
-		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects other pods", Rule: "the orphan is",
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {", "if pod.Unplaced = true; !pod.Unplaced {"}},
+		Test:  "internal/cluster/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects other pods", Rule: "the orphan is",
 	},
 	{
 		Name:  "orphan that is about to be adopted and counts beside its zone",
-		Edits: []Edit{{"internal/observe/orphans.go", "case has(z, r):", "case r.controller() == z.UID:"}},
-		Test:  "internal/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
+		Edits: []Edit{{"internal/cluster/observe/orphans.go", "case has(z, r):", "case r.controller() == z.UID:"}},
+		Test:  "internal/cluster/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
 	},
 	{
 		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
-		Edits: []Edit{{"internal/observe/lookup.go", "return o.letGo(c.Key, set) }), err", "return false }), err"}},
-		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want any: false",
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "return o.letGo(c.Key, set) }), err", "return false }), err"}},
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want any: false",
 	},
 	{
 		Name:  "orphan that is counted twice since its StatefulSet selects it by now",
 		Edits: []Edit{{observeOrphans, "func(p plan.Pod) bool { return adopts(z, p) }", "func(p plan.Pod) bool { return adopts(z, p) && false }"}},
-		Test:  "internal/observe TestOrphansThatOnlyTheCachesShowAreNotInALiveRead", Rule: "the read shows 1 orphans",
+		Test:  "internal/cluster/observe TestOrphansThatOnlyTheCachesShowAreNotInALiveRead", Rule: "the read shows 1 orphans",
 	},
 	{
 		Name:  "budget that no longer guards an ignored StatefulSet of its own",
 		Edits: []Edit{{observeLeft, "concernOf(set.labels, set.podLabels)", "concernOf(set.labels, set.labels)"}},
-		Test:  "internal/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects the template of an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects the template of an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
 	},
 	{
 		Name:  "zone that joined its group and is placed under its former budget",
@@ -101,7 +101,7 @@ var orphans = []Mutant{
 	{
 		Name:  "read that is confirmed without the zones which annotations name",
 		Edits: []Edit{{liveRead, "o.liveSets(ctx, s.Key, s.Hold.Members)", "o.liveSets(ctx, s.Key, nil)"}},
-		Test:  "internal/observe TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers", Rule: "zone-a has 1 replicas",
+		Test:  "internal/cluster/observe TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers", Rule: "zone-a has 1 replicas",
 	},
 	{
 		Name:  "zone that is noted in a hold that cannot be read",

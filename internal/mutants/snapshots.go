@@ -3,7 +3,7 @@ package mutants
 // seen compares every snapshot of some walks with what the API server had stored.
 const seen = "internal/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
 
-// snapshots are about what internal/observe makes of caches and of live reads.
+// snapshots are about what internal/cluster/observe makes of caches and of live reads.
 var snapshots = []Mutant{
 	{
 		Name:  "live read that shows no zone which left its group",
@@ -33,24 +33,24 @@ var snapshots = []Mutant{
 	{
 		Name:  "StatefulSets that are not listed again after a pod was found to be deleted",
 		Edits: []Edit{{liveRead, "confirmed, err := o.confirm(ctx, &s)", "confirmed, err := true, error(nil)"}},
-		Test:  "internal/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
+		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
 	},
 	{
 		Name:  "pods of a zone that left which say nothing of how new they are",
 		Edits: []Edit{{observeLeft, "at = versionOf(page)", "at = 0"}},
-		Test:  "internal/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
+		Test:  "internal/cluster/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
 	},
 	{
 		Name: "pod of a group that counts as unguarded",
 		Edits: []Edit{
-			{"internal/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "false, set.key()\n\t\t\tcontinue\n"},
-			{"internal/observe/lookup.go", "len(sets) > 0 && !pod.Held", "false"},
+			{"internal/cluster/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "false, set.key()\n\t\t\tcontinue\n"},
+			{"internal/cluster/observe/lookup.go", "len(sets) > 0 && !pod.Held", "false"},
 		},
 		Test: walk, Rule: "Guarded",
 	},
 	{
 		Name:  "orphan that waits for a StatefulSet outside of its group to adopt it",
-		Edits: []Edit{{"internal/observe/lookup.go", "\tif exists && set.grouped {", "\tif exists {"}},
-		Test:  "internal/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "\tif exists && set.grouped {", "\tif exists {"}},
+		Test:  "internal/cluster/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
 	},
 }

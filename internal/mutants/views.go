@@ -5,12 +5,12 @@ var views = []Mutant{
 	{
 		Name:  "live read as new as its newest list of pods",
 		Edits: []Edit{{liveRead, "if i == 0 || seen.at < s.PodsAt {", "if i == 0 || seen.at > s.PodsAt {"}},
-		Test:  "internal/observe TestAPodIsGoneByTheListOfItsOwnZone", Rule: "want void",
+		Test:  "internal/cluster/observe TestAPodIsGoneByTheListOfItsOwnZone", Rule: "want void",
 	},
 	{
 		Name:  "pods listed beside the zone of a downscale",
 		Edits: []Edit{{liveRead, "if !held.Decrease.None() {", "if false {"}},
-		Test:  "internal/observe TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead", Rule: "the pod beyond spec.replicas is not shown",
+		Test:  "internal/cluster/observe TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead", Rule: "the pod beyond spec.replicas is not shown",
 	},
 	{
 		Name: "snapshot from caches that is newer than what it shows",
@@ -18,7 +18,7 @@ var views = []Mutant{
 			{cachedView, "\t\tZonesAt: seen(o.zones),\n\t\tPodsAt:  seen(o.pods),\n", ""},
 			{cachedView, "\tarrange(&s)\n\to.fill(&s)\n", "\ts.ZonesAt, s.PodsAt = seen(o.zones), seen(o.pods)\n\tarrange(&s)\n\to.fill(&s)\n"},
 		},
-		Test: "internal/observe TestASnapshotFromCachesIsNoNewerThanWhatItShows", Rule: "in a snapshot at version",
+		Test: "internal/cluster/observe TestASnapshotFromCachesIsNoNewerThanWhatItShows", Rule: "in a snapshot at version",
 	},
 	{
 		Name:  "older answer about a Lease in place of a newer one",
@@ -53,17 +53,17 @@ var views = []Mutant{
 	{
 		Name:  "budgets that become known after they were read",
 		Edits: []Edit{{cachedView, "\ts.Budgets = o.budgetsOf(s.Key.Namespace)\n", "\ts.Budgets = o.budgetsOf(s.Key.Namespace)\n\ts.Unread = !o.BudgetsKnown()\n"}},
-		Test:  "internal/observe TestBudgetsThatBecomeKnownAfterTheyWereReadAreUnread", Rule: "unread: false",
+		Test:  "internal/cluster/observe TestBudgetsThatBecomeKnownAfterTheyWereReadAreUnread", Rule: "unread: false",
 	},
 	{
 		Name:  "pod of a group that is evicted under the hold of a budget",
-		Edits: []Edit{{"internal/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "true, set.key()\n"}},
-		Test:  "internal/observe TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup", Rule: "want the hold of team/store",
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "true, set.key()\n\t\t\tcontinue\n", "true, set.key()\n"}},
+		Test:  "internal/cluster/observe TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup", Rule: "want the hold of team/store",
 	},
 	{
 		Name:  "live read that does not say how new the list of each zone is",
 		Edits: []Edit{{liveRead, "seen.of[z.UID]...), seen.at", "seen.of[z.UID]...), 0"}},
-		Test:  "internal/observe TestALiveReadSaysHowNewTheListOfEachZoneIs", Rule: "are of version 0",
+		Test:  "internal/cluster/observe TestALiveReadSaysHowNewTheListOfEachZoneIs", Rule: "are of version 0",
 	},
 	{
 		Name:  "pod that came after a live read counts as gone by it",

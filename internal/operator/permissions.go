@@ -5,16 +5,16 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/budgets"
 	"github.com/lockstep-dev/lockstep/internal/certs"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/controller/budget"
 	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/observe"
-	"github.com/lockstep-dev/lockstep/internal/reference"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )
 

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/budgets"
-	"github.com/lockstep-dev/lockstep/internal/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )

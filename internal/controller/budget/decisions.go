@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 )
 

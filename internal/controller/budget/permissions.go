@@ -1,7 +1,7 @@
 package budget
 
 import (
-	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 

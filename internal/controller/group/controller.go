@@ -14,8 +14,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/contest"
-	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"

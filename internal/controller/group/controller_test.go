@@ -18,9 +18,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"pgregory.net/rapid"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
-	"github.com/lockstep-dev/lockstep/internal/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

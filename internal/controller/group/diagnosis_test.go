@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

@@ -12,8 +12,8 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/kind"
 )
 
 // againMost is the longest pause before what fails is tried again.

@@ -27,9 +27,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/kind"
 	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )

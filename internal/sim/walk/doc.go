@@ -1,7 +1,7 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
 // (internal/lock/hold), of freshness (internal/lock/freshness) and of plans (internal/lock/invariant), the
 // real webhooks (internal/admission), the real store of holds (internal/lock/lease) and the real
-// Observer of groups (internal/observe) live through days of invented time. Where internal/sim
+// Observer of groups (internal/cluster/observe) live through days of invented time. Where internal/sim
 // explores every history of a small world, this package takes long walks through large ones:
 // one history for each seed, and the same history each time.
 //

@@ -14,7 +14,7 @@ import (
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/observe"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

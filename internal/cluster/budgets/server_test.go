@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/apitest"
-	"github.com/lockstep-dev/lockstep/internal/budgets"
+	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

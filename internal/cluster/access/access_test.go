@@ -18,8 +18,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/access"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
+	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/lockstep-dev/lockstep/internal/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
 )
 
 // listener counts what it hears of a watch, and reads what the watch passes on.

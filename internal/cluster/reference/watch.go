@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	follow "github.com/lockstep-dev/lockstep/internal/kind"
+	follow "github.com/lockstep-dev/lockstep/internal/cluster/kind"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )

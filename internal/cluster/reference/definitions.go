@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	follow "github.com/lockstep-dev/lockstep/internal/kind"
+	follow "github.com/lockstep-dev/lockstep/internal/cluster/kind"
 )
 
 // watchDefinitions looks for kinds at once whose CRD comes, changes or goes. It

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

@@ -16,7 +16,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/lockstep-dev/lockstep/internal/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
 )
 
 var (

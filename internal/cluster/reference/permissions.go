@@ -2,8 +2,8 @@ package reference
 
 import (
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
+	follow "github.com/lockstep-dev/lockstep/internal/cluster/kind"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
-	follow "github.com/lockstep-dev/lockstep/internal/kind"
 )
 
 // Permissions are what the reads of this package need, as far as they concern the

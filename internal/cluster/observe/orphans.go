@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/lockstep-dev/lockstep/internal/parallel"
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 

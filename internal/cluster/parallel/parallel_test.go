@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/parallel"
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 )
 
 func TestEachIsDoneOnceSoManyAtATime(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
