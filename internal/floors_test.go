@@ -73,8 +73,8 @@ var house = map[string]room{
 	"internal/cluster/budgets": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/cluster/kind",
 	}},
-	"internal/certs": {floor: 3, uses: outside},
-	"internal/hook":  {floor: 3, uses: outside},
+	"internal/certs":    {floor: 3, uses: outside},
+	"internal/act/hook": {floor: 3, uses: outside},
 	"internal/cluster/reference": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/cluster/kind",
 	}},

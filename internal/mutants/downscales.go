@@ -204,13 +204,13 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod told to stay by a call that it does not know",
-		Edits: []Edit{{"internal/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
-		Test:  "internal/hook TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing", Rule: "one_that_the_pod_does_not_know",
+		Edits: []Edit{{"internal/act/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
+		Test:  "internal/act/hook TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing", Rule: "one_that_the_pod_does_not_know",
 	},
 	{
 		Name:  "answers of pods forgotten by a view that does not show their zone",
-		Edits: []Edit{{"internal/hook/preparations.go", "exists && !g.asked.Underway &&", "(exists || true) && !g.asked.Underway &&"}},
-		Test:  "internal/hook TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
+		Edits: []Edit{{"internal/act/hook/preparations.go", "exists && !g.asked.Underway &&", "(exists || true) && !g.asked.Underway &&"}},
+		Test:  "internal/act/hook TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
 	},
 	{
 		Name:  "downscale that was taken back counts by changes that came later",

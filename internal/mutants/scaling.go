@@ -79,8 +79,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "note of somebody else taken for one's own",
-		Edits: []Edit{{"internal/hook/preparations.go", "!(former.Ours && g.noted.Same(former))", "!g.noted.Same(former)"}},
-		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "want heard true",
+		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.noted.Same(former))", "!g.noted.Same(former)"}},
+		Test:  "internal/act/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "want heard true",
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
@@ -169,8 +169,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
-		Edits: []Edit{{"internal/hook/preparations.go", "former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
-		Test:  "internal/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
+		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
+		Test:  "internal/act/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
+	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
@@ -25,7 +26,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/contest"
 	"github.com/lockstep-dev/lockstep/internal/controller/group"
-	"github.com/lockstep-dev/lockstep/internal/hook"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/loop"

@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
