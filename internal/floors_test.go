@@ -52,18 +52,18 @@ var house = map[string]room{
 		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/cluster/budgets", "internal/cluster/reference", "internal/cluster/observe", "internal/fixture", "internal/api", "internal/cluster/clock", "internal/cluster/diagnosis", "internal/cluster/parallel",
 	}},
 
-	"internal/controller/group":    {floor: 5, uses: outside},
-	"internal/controller/budget":   {floor: 5, uses: outside},
-	"internal/controller/cabundle": {floor: 5, uses: outside},
+	"internal/control/group":    {floor: 5, uses: outside},
+	"internal/control/budget":   {floor: 5, uses: outside},
+	"internal/control/cabundle": {floor: 5, uses: outside},
 
-	"internal/controller/rolloutgroup": {floor: 5, uses: outside},
-	"internal/admission":               {floor: 5, uses: outside},
-	"internal/server":                  {floor: 5, uses: outside},
+	"internal/control/rolloutgroup": {floor: 5, uses: outside},
+	"internal/admission":            {floor: 5, uses: outside},
+	"internal/server":               {floor: 5, uses: outside},
 
 	"internal/cluster/observe": {floor: 4, uses: outside},
 	"internal/act":             {floor: 4, uses: outside},
 	"internal/report":          {floor: 4, uses: outside},
-	"internal/loop":            {floor: 4, uses: outside},
+	"internal/control/loop":    {floor: 4, uses: outside},
 	"internal/spans":           {floor: 4, uses: outside},
 
 	"internal/lock/lease":     {floor: 3, uses: outside},
@@ -90,7 +90,7 @@ var house = map[string]room{
 	"internal/api":               {floor: 2, uses: []string{"k8s.io/apimachinery"}},
 	"internal/cluster/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
 	"internal/lock/freshness":    {floor: 2},
-	"internal/contest":           {floor: 2},
+	"internal/control/contest":   {floor: 2},
 	"internal/config":            {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
 	"internal/plan":                {floor: 1, knows: []string{"internal/plan/reason"}},

@@ -5,9 +5,9 @@ var certificates = []Mutant{
 	{
 		Name: "CA taken for injected although its patch failed",
 		Edits: []Edit{{
-			"internal/controller/cabundle/controller.go", "\tif err := c.send(ctx, key, patch); err != nil {\n",
+			"internal/control/cabundle/controller.go", "\tif err := c.send(ctx, key, patch); err != nil {\n",
 			"\tfor i := range found.hooks {\n\t\tfound.hooks[i].client.CABundle = bundle\n\t}\n\tif err := c.send(ctx, key, patch); err != nil {\n",
 		}},
-		Test: "internal/controller/cabundle TestAPatchThatFailsIsTriedAgain", Rule: "tries in ten minutes",
+		Test: "internal/control/cabundle TestAPatchThatFailsIsTriedAgain", Rule: "tries in ten minutes",
 	},
 }

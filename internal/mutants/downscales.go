@@ -120,8 +120,8 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
-		Edits: []Edit{{"internal/controller/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
-		Test:  "internal/controller/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
+		Edits: []Edit{{"internal/control/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
+		Test:  "internal/control/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",

@@ -117,7 +117,7 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
 		Edits: []Edit{{confirm, "return a.Intent.UID == i.UID", "return false && a.Intent.UID == i.UID"}},
-		Test:  "internal/controller/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
+		Test:  "internal/control/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
 	},
 	{
 		Name:  "caches not asked again after a look",

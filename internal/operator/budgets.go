@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/lockstep-dev/lockstep/internal/controller/budget"
-	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/control/budget"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/controller/budget"
-	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/control/budget"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
 // decisionLoop names the loop over budgets with a new decision in logs, spans and

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
-	"github.com/lockstep-dev/lockstep/internal/controller/budget"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
-	"github.com/lockstep-dev/lockstep/internal/controller/rolloutgroup"
+	"github.com/lockstep-dev/lockstep/internal/control/budget"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/report"
 )

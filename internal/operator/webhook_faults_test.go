@@ -15,7 +15,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 )
 
 // configured is what a test says about configurations.

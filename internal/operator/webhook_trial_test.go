@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/apitest"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 )
 
 // respondent answers every request alike, and writes them down.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/certs"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
-	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )

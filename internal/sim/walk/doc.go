@@ -28,8 +28,8 @@
 // get lost, requests arrive when their sender has given them up. As in the explorer, the
 // deadline of internal/act, which forbids some of that, is not relied on.
 //
-// A leader's round is that of internal/controller/group, its queue, timers and back-off
-// are those of internal/loop; nothing happens by a tick.
+// A leader's round is that of internal/control/group, its queue, timers and back-off
+// are those of internal/control/loop; nothing happens by a tick.
 //
 // Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
 // PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store and an
@@ -42,8 +42,8 @@
 // counted (admission.PodEviction counts a group once for many).
 //
 // Copies. A round of the leader (process.reconcile) and the order in which it writes (round.run)
-// are written anew here, as internal/controller/group and internal/act have them; queue, timers
-// and back-off, as internal/loop has them. A round of a group follows each of its changes,
+// are written anew here, as internal/control/group and internal/act have them; queue, timers
+// and back-off, as internal/control/loop has them. A round of a group follows each of its changes,
 // whatever an observe.Listener is told of it. No test compares these. What the API server stores
 // is written as objects of the API (objects.go); TestSnapshotsShowWhatTheAPIServerHadStored
 // compares what the Observer makes of these, field by field, with what was stored.

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// As in internal/loop.
+// As in internal/control/loop.
 const (
 	againFirst = 50 * time.Millisecond
 	againMost  = time.Minute

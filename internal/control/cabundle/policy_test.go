@@ -7,7 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 )
 
 func TestPoliciesAreThoseOfOurConfigurationsAndOfManagedNamespaces(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
-	"github.com/lockstep-dev/lockstep/internal/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
-	"github.com/lockstep-dev/lockstep/internal/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )

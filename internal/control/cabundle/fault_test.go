@@ -7,7 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/controller/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 )
 
 var endpoint = cabundle.Endpoint{Namespace: "lockstep-system", Name: "lockstep", Port: 443, Paths: []string{"/yes", "/no"}, Guards: []string{"/yes"}}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/contest"
 	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )

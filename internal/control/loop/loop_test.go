@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/lockstep-dev/lockstep/internal/loop"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
