@@ -57,8 +57,8 @@ var house = map[string]room{
 	"internal/control/cabundle": {floor: 5, uses: outside},
 
 	"internal/control/rolloutgroup": {floor: 5, uses: outside},
-	"internal/admission":            {floor: 5, uses: outside},
-	"internal/server":               {floor: 5, uses: outside},
+	"internal/serve/admission":      {floor: 5, uses: outside},
+	"internal/serve/server":         {floor: 5, uses: outside},
 
 	"internal/cluster/observe": {floor: 4, uses: outside},
 	"internal/act":             {floor: 4, uses: outside},
@@ -73,8 +73,8 @@ var house = map[string]room{
 	"internal/cluster/budgets": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/contract", "internal/api", "internal/cluster/kind",
 	}},
-	"internal/certs":    {floor: 3, uses: outside},
-	"internal/act/hook": {floor: 3, uses: outside},
+	"internal/serve/certs": {floor: 3, uses: outside},
+	"internal/act/hook":    {floor: 3, uses: outside},
 	"internal/cluster/reference": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/cluster/kind",
 	}},
@@ -103,7 +103,7 @@ var house = map[string]room{
 	// invented API server, for which it plays the client. Only tests see the walk, so nothing
 	// is linked into the operator that it sees.
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/admission", "internal/sim",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/serve/admission", "internal/sim",
 	}},
 	"internal/mutants":   {floor: beside},
 	"internal/dashboard": {floor: beside},
@@ -197,14 +197,14 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"a room may not import a higher floor":              {"internal/lock/hold", module + "internal/lock/lease", true},
 		"rooms on one floor do not know each other":         {"internal/cluster/observe", module + "internal/act", true},
 		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
-		"configuration is handed down, not fetched":         {"internal/server", module + "internal/config", true},
+		"configuration is handed down, not fetched":         {"internal/serve/server", module + "internal/config", true},
 		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},
 		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/lock/hold", false},
 		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lock/lease", true},
 		"the simulation does not read the configuration":    {"internal/sim", module + "internal/config", true},
 		"the simulation draws lots":                         {"internal/sim", "math/rand/v2", false},
 		"the simulation never uses a client":                {"internal/sim", "k8s.io/client-go/kubernetes", true},
-		"the walk runs the webhooks as they are":            {"internal/sim/walk", module + "internal/admission", false},
+		"the walk runs the webhooks as they are":            {"internal/sim/walk", module + "internal/serve/admission", false},
 		"the walk does not see who writes to the cluster":   {"internal/sim/walk", module + "internal/act", true},
 		"the operator does not link the walk":               {"internal/operator", module + "internal/sim/walk", true},
 		"thinking needs no cluster types":                   {"internal/plan", "k8s.io/api/apps/v1", true},
@@ -212,7 +212,7 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"thinking does not read files":                      {"internal/plan", "os", true},
 		"thinking does not log":                             {"internal/plan", "log/slog", true},
 		"memory needs no context":                           {"internal/lock/hold", "context", true},
-		"a module nobody decided on is refused":             {"internal/server", "github.com/gorilla/mux", true},
+		"a module nobody decided on is refused":             {"internal/serve/server", "github.com/gorilla/mux", true},
 		"a module's name is not the beginning of another's": {"internal/config", "k8s.io/apimachinery2", true},
 		"a folder that is in no room is not imported":       {"internal/operator", module + "internal/helpers", true},
 	} {

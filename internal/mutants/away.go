@@ -8,11 +8,11 @@ const (
 	covered        = "internal/cluster/observe/covered.go"
 	claims         = "internal/lock/lease/claims.go"
 	lookup         = "internal/cluster/observe/lookup.go"
-	podEviction    = "internal/admission/pod_eviction.go"
-	awaited        = "internal/admission/awaited.go"
+	podEviction    = "internal/serve/admission/pod_eviction.go"
+	awaited        = "internal/serve/admission/awaited.go"
 
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
-	unclaimed      = "internal/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
+	unclaimed      = "internal/serve/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
 	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
 	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
@@ -263,17 +263,17 @@ var away = []Mutant{
 	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
 		Edits: []Edit{{podEviction, "\t\t\trelabel(ctx, p.Holds, p.Log, c.Key)\n", ""}},
-		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
+		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
 	},
 	{
 		Name:  "Lease that gets its label back in a dry run",
 		Edits: []Edit{{podEviction, "c.Owned() && !e.DryRun {", "c.Owned() {"}},
-		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/the request is a dry run", Rule: "want []",
+		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/the request is a dry run", Rule: "want []",
 	},
 	{
 		Name:  "Lease that gets its label back in a namespace that has opted out",
-		Edits: []Edit{{"internal/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
-		Test:  "internal/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/its namespace has opted out", Rule: "want []",
+		Edits: []Edit{{"internal/serve/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
+		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/its namespace has opted out", Rule: "want []",
 	},
 	{
 		Name:  "refusal because of a Lease that cannot be read, which blames the caches",
@@ -333,37 +333,37 @@ var away = []Mutant{
 	{
 		Name:  "zone that is away and shrinks at any time",
 		Edits: []Edit{{downscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
-		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
 		Edits: []Edit{{awaited, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
-		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and never shrinks",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
-		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif false {"}},
-		Test:  "internal/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
 	},
 	{
 		Name:  "zone that shrinks although the holds of groups cannot be read",
 		Edits: []Edit{{awaited, "c.Namespace, c.Name)\n\tif err != nil {", "c.Namespace, c.Name)\n\tif false {"}},
-		Test:  "internal/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
+		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
 		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
-		Test:  "internal/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
 		Name:  "zone that left its group and shrinks without preparing its pods",
 		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotGuarded)\n"}},
-		Test:  "internal/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
+		Test:  "internal/serve/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",

@@ -31,12 +31,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
 		Edits: []Edit{{downscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
-		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
+		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
 		Name:  "downscale admitted on caches that are behind its note",
 		Edits: []Edit{{admit, "if b.Course(noted) == Unseen {", "if false {"}},
-		Test:  "internal/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheBehind",
+		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheBehind",
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
@@ -116,7 +116,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale that its former group alone judges",
 		Edits: []Edit{{downscale, "case shrinks && c.Regroups():", "case false:"}},
-		Test:  "internal/admission TestNoUpdateShrinksAZoneAndChangesItsGroup", Rule: "it_joins_one",
+		Test:  "internal/serve/admission TestNoUpdateShrinksAZoneAndChangesItsGroup", Rule: "it_joins_one",
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
@@ -126,7 +126,7 @@ var downscales = []Mutant{
 	{
 		Name:  "zone that moves its first ordinal on",
 		Edits: []Edit{{downscale, "case c.Moves():", "case false:"}},
-		Test:  "internal/admission TestAZoneThatHasPodsKeepsItsFirstOrdinal", Rule: "TestAZoneThatHasPodsKeepsItsFirstOrdinal",
+		Test:  "internal/serve/admission TestAZoneThatHasPodsKeepsItsFirstOrdinal", Rule: "TestAZoneThatHasPodsKeepsItsFirstOrdinal",
 	},
 	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
@@ -225,17 +225,17 @@ var downscales = []Mutant{
 	{
 		Name:  "preparation undone under the deadline that is over",
 		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
-		Test:  "internal/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
+		Test:  "internal/serve/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
-		Edits: []Edit{{"internal/admission/holds.go", "record plan.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Hold) error {\n\tif false {"}},
-		Test:  "internal/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
+		Edits: []Edit{{"internal/serve/admission/holds.go", "record plan.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Hold) error {\n\tif false {"}},
+		Test:  "internal/serve/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
 	},
 	{
 		Name:  "turn of a group that every request makes anew",
-		Edits: []Edit{{"internal/admission/group_locks.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
-		Test:  "internal/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
+		Edits: []Edit{{"internal/serve/admission/group_locks.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
+		Test:  "internal/serve/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
 		Remark: "across replicas the Lease decides: see the next one, and the mutants that write it",
 	},
 	{
@@ -244,7 +244,7 @@ var downscales = []Mutant{
 			downscale, "\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
 			"\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
 		}},
-		Test: "internal/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
+		Test: "internal/serve/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
 	},
 	{
 		Name:  "downscale allowed whether or not the hold could be written",

@@ -44,8 +44,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "unbound eviction that is noted as bound",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "permit.Note.Unbound = e.UID == \"\"", "permit.Note.Unbound = false"}},
-		Test:  "internal/admission TestAnUnboundEvictionIsNotedAsSuch", Rule: "an eviction that is bound false is noted as bound true",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "permit.Note.Unbound = e.UID == \"\"", "permit.Note.Unbound = false"}},
+		Test:  "internal/serve/admission TestAnUnboundEvictionIsNotedAsSuch", Rule: "an eviction that is bound false is noted as bound true",
 	},
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
@@ -111,8 +111,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "dry run of an eviction that takes the hold",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "case !permit.NeedsNote() || e.DryRun:", "case !permit.NeedsNote():"}},
-		Test:  "internal/admission TestADryRunOfAnEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "case !permit.NeedsNote() || e.DryRun:", "case !permit.NeedsNote():"}},
+		Test:  "internal/serve/admission TestADryRunOfAnEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
 	},
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
@@ -156,7 +156,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "note of who waits that vouches for the group",
-		Edits: []Edit{{"internal/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
+		Edits: []Edit{{"internal/serve/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
 		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneNotWhole",
 	},
 	{
@@ -176,24 +176,24 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last look",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
-		Test:  "internal/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
+		Test:  "internal/serve/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
 	},
 	{
 		Name:  "pod that is down by a count of a moment ago",
-		Edits: []Edit{{"internal/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
-		Test:  "internal/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
+		Test:  "internal/serve/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
 	},
 	{
 		Name:  "yes by a count that began before it was asked for",
-		Edits: []Edit{{"internal/admission/outlooks.go", "return c.number > asked", "return c.number >= asked"}},
-		Test:  "internal/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "a yes waits for the next count",
+		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return c.number > asked", "return c.number >= asked"}},
+		Test:  "internal/serve/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "a yes waits for the next count",
 	},
 	{
 		Name:  "refusal by a count of long ago",
-		Edits: []Edit{{"internal/admission/outlooks.go", "return now.Before(c.until.Add(heardLonger))", "return now.Before(c.until.Add(time.Hour))"}},
-		Test:  "internal/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "the last count is too old",
+		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return now.Before(c.until.Add(heardLonger))", "return now.Before(c.until.Add(time.Hour))"}},
+		Test:  "internal/serve/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "the last count is too old",
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",

@@ -55,8 +55,8 @@ var groups = []Mutant{
 	{
 		Name: "downscale that changes the group by annotation as well",
 		Edits: []Edit{
-			{"internal/admission/regroup.go", "contract.Group(c.New.Labels, c.New.Annotations)", "contract.Group(c.New.Labels, c.Old.Annotations)"},
+			{"internal/serve/admission/regroup.go", "contract.Group(c.New.Labels, c.New.Annotations)", "contract.Group(c.New.Labels, c.Old.Annotations)"},
 		},
-		Test: "internal/admission TestNoUpdateShrinksAZoneAndChangesItsGroup/it is ignored", Rule: "want 403 GroupChanged",
+		Test: "internal/serve/admission TestNoUpdateShrinksAZoneAndChangesItsGroup/it is ignored", Rule: "want 403 GroupChanged",
 	},
 }

@@ -17,7 +17,7 @@ const (
 	actHold        = "internal/act/hold.go"
 	actTalk        = "internal/act/talk.go"
 	cachedView     = "internal/cluster/observe/snapshot.go"
-	downscale      = "internal/admission/prepare_downscale.go"
+	downscale      = "internal/serve/admission/prepare_downscale.go"
 	freshnessKnown = "internal/lock/freshness/known.go"
 	holdAgreed     = "internal/lock/hold/agreed.go"
 	holdEvict      = "internal/lock/hold/evict.go"
@@ -64,7 +64,7 @@ const (
 	scenarios = "internal/plan TestScenariosGolden/"
 	walk      = "internal/sim/walk TestWalk"
 
-	unreadHold = "internal/admission TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder/"
+	unreadHold = "internal/serve/admission TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder/"
 )
 
 // blind switches the check of single plans off, so that the mistake must be

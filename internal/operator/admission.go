@@ -7,8 +7,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
-	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/control/budget"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 

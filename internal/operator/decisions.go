@@ -7,9 +7,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/control/budget"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
 // decisionLoop names the loop over budgets with a new decision in logs, spans and

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
 // operations describes the listener for people, probes and Prometheus.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
-	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
@@ -31,7 +30,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/report"
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 	"github.com/lockstep-dev/lockstep/internal/spans"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )

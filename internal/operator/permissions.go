@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
-	"github.com/lockstep-dev/lockstep/internal/admission"
-	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
@@ -16,6 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/report"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
+	"github.com/lockstep-dev/lockstep/internal/serve/certs"
 )
 
 // needed is what a process with this configuration asks of the API server:

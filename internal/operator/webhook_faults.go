@@ -6,8 +6,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
-	"github.com/lockstep-dev/lockstep/internal/admission"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
 // configured is what a test says about configurations.

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/certs"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/certs"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 	"github.com/lockstep-dev/lockstep/internal/telemetry"
 )
 

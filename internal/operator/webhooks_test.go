@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/config"
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
 func TestWhatWebhooksNeedOfTheAPIServer(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
 // (internal/lock/hold), of freshness (internal/lock/freshness) and of plans (internal/lock/invariant), the
-// real webhooks (internal/admission), the real store of holds (internal/lock/lease) and the real
+// real webhooks (internal/serve/admission), the real store of holds (internal/lock/lease) and the real
 // Observer of groups (internal/cluster/observe) live through days of invented time. Where internal/sim
 // explores every history of a small world, this package takes long walks through large ones:
 // one history for each seed, and the same history each time.
@@ -31,7 +31,7 @@
 // A leader's round is that of internal/control/group, its queue, timers and back-off
 // are those of internal/control/loop; nothing happens by a tick.
 //
-// Webhooks, at any process, are the judges of internal/admission: PrepareDownscale,
+// Webhooks, at any process, are the judges of internal/serve/admission: PrepareDownscale,
 // PodEvictionPin and PodEviction, with its GroupLocks. Each process has a lease.Store and an
 // observe.Observer, over a client that the walk plays. The walk fills the caches of both with
 // objects of the API, and answers each request of a live read by itself. All of that code

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/admission"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
 func TestAReviewInProgressIsToldWithItsNamespace(t *testing.T) {

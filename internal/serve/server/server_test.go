@@ -19,7 +19,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
-	"github.com/lockstep-dev/lockstep/internal/server"
+	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
