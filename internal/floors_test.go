@@ -62,9 +62,9 @@ var house = map[string]room{
 
 	"internal/cluster/observe": {floor: 4, uses: outside},
 	"internal/act":             {floor: 4, uses: outside},
-	"internal/report":          {floor: 4, uses: outside},
+	"internal/show/report":     {floor: 4, uses: outside},
 	"internal/control/loop":    {floor: 4, uses: outside},
-	"internal/spans":           {floor: 4, uses: outside},
+	"internal/show/spans":      {floor: 4, uses: outside},
 
 	"internal/lock/lease":     {floor: 3, uses: outside},
 	"internal/cluster/access": {floor: 3, uses: outside},
@@ -78,8 +78,8 @@ var house = map[string]room{
 	"internal/cluster/reference": {floor: 3, uses: outside, knows: []string{
 		"internal/contract/permission", "internal/plan/reason", "internal/plan", "internal/api", "internal/cluster/kind",
 	}},
-	"internal/telemetry":     {floor: 3, uses: outside},
-	"internal/cluster/clock": {floor: 3},
+	"internal/show/telemetry": {floor: 3, uses: outside},
+	"internal/cluster/clock":  {floor: 3},
 
 	// The judge knows what it judges: plans, and what the hold says about them.
 	"internal/lock/invariant": {floor: 2, knows: []string{"internal/plan/reason", "internal/plan", "internal/lock/hold"}},
@@ -105,10 +105,10 @@ var house = map[string]room{
 	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
 		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/serve/admission", "internal/sim",
 	}},
-	"internal/mutants":   {floor: beside},
-	"internal/dashboard": {floor: beside},
-	"internal/fixture":   {floor: beside, uses: []string{"pgregory.net/rapid"}},
-	"internal/hostile":   {floor: beside},
+	"internal/mutants":        {floor: beside},
+	"internal/show/dashboard": {floor: beside},
+	"internal/fixture":        {floor: beside, uses: []string{"pgregory.net/rapid"}},
+	"internal/hostile":        {floor: beside},
 	// What surrounds a test: the API servers that tests play, a network of their own.
 	"internal/apitest": {floor: beside, uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
 	"internal/netns":   {floor: beside, uses: []string{"context", "net", "os", "syscall"}},

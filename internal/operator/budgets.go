@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/budget"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // budgetLoop names the loop over namespaces with budgets in logs, spans and metrics.

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // clients are apart so that a flood of one kind cannot delay another.

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/lockstep-dev/lockstep/internal/config"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // Main logs to out what it starts with, runs an Operator until ctx ends, and

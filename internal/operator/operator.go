@@ -29,11 +29,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
-	"github.com/lockstep-dev/lockstep/internal/spans"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/report"
+	"github.com/lockstep-dev/lockstep/internal/show/spans"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // Operator is one process of lockstep.

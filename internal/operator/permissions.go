@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/report"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 	"github.com/lockstep-dev/lockstep/internal/serve/certs"
+	"github.com/lockstep-dev/lockstep/internal/show/report"
 )
 
 // needed is what a process with this configuration asks of the API server:

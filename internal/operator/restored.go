@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // restoreShown is for how long a process that has noticed a restore can still be asked

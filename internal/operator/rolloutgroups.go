@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/report"
+	"github.com/lockstep-dev/lockstep/internal/show/report"
 )
 
 // rolloutGroupLoop names the loop over RolloutGroups in logs and metrics.

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/serve/certs"
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 const (

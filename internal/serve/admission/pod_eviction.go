@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // PodEviction judges for /admission/pod-eviction: a pod of a group is evicted under

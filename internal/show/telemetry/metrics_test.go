@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/metrics"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // scrape reads the metrics as Prometheus would: value by series.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 const activityStart = `lockstep_group_zone_activity_start_timestamp_seconds{group="g",namespace="n",zone="z"}`

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // Rollouts hands the spans of rollouts over to whoever collects traces. Its methods may

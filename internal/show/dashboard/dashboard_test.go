@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files anew")
 
-const file = "../../manifests/monitoring/dashboard.json"
+const file = "../../../manifests/monitoring/dashboard.json"
 
 func TestTheDashboardIsUpToDate(t *testing.T) {
 	text, err := JSON()

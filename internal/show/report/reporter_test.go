@@ -23,8 +23,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/report"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/report"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // pinboard collects Events.

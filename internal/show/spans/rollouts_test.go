@@ -28,8 +28,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/spans"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/spans"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/metrics"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // everyMetric has at least one series of everything that lockstep measures itself.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // measure brings the group's metrics to what the snapshot and its plan show. What only

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lockstep-dev/lockstep/internal/telemetry"
+	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // description is what is known of a metric before anything is measured.
@@ -93,7 +93,7 @@ func table(t *testing.T) string {
 var update = flag.Bool("update", false, "write the generated files anew")
 
 func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
-	const file, begins = "../../docs/metrics.md", "<!-- from internal/telemetry by make generate -->\n\n"
+	const file, begins = "../../../docs/metrics.md", "<!-- from internal/show/telemetry by make generate -->\n\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
