@@ -41,12 +41,12 @@ var outside = []string{
 var house = map[string]room{
 	"cmd/lockstep": {floor: 7, uses: outside, knows: []string{"internal/config", "internal/operator"}},
 
-	"cmd/kubectl-lockstep": {floor: 7, uses: []string{}, knows: []string{"internal/kubectl"}},
+	"cmd/kubectl-lockstep": {floor: 7, uses: []string{}, knows: []string{"internal/cli"}},
 
 	"internal/operator": {floor: 6, uses: outside},
 	// What people type shows what the operator sees and plans, and reads and writes
 	// snapshots as text.
-	"internal/kubectl": {floor: 6, uses: append([]string{
+	"internal/cli": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
 		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/cluster/budgets", "internal/cluster/reference", "internal/cluster/observe", "internal/fixture", "internal/api", "internal/cluster/clock", "internal/cluster/diagnosis", "internal/cluster/parallel",

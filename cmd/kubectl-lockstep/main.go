@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/lockstep-dev/lockstep/internal/kubectl"
+	"github.com/lockstep-dev/lockstep/internal/cli"
 )
 
 // version is set at build time.

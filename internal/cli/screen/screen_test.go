@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
+	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
 
 func TestTextIsShownAndNeverObeyed(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
-	"github.com/lockstep-dev/lockstep/internal/kubectl/screen"
 )
 
 // hearing stands between the plugin and the API server, and knows since when nothing has
