@@ -39,7 +39,7 @@ var outside = []string{
 }
 
 var house = map[string]room{
-	"cmd/lockstep": {floor: 7, uses: outside, knows: []string{"internal/config", "internal/operator"}},
+	"cmd/lockstep": {floor: 7, uses: outside, knows: []string{"internal/operator/config", "internal/operator"}},
 
 	"cmd/kubectl-lockstep": {floor: 7, uses: []string{}, knows: []string{"internal/cli"}},
 
@@ -91,7 +91,7 @@ var house = map[string]room{
 	"internal/cluster/diagnosis": {floor: 2, uses: []string{"k8s.io/api", "k8s.io/apimachinery"}, knows: []string{"internal/plan"}},
 	"internal/lock/freshness":    {floor: 2},
 	"internal/control/contest":   {floor: 2},
-	"internal/config":            {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
+	"internal/operator/config":   {floor: 2, uses: []string{"k8s.io/apimachinery", "net/netip", "net/url"}},
 
 	"internal/plan":                {floor: 1, knows: []string{"internal/plan/reason"}},
 	"internal/plan/reason":         {floor: 0},
@@ -197,11 +197,11 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"a room may not import a higher floor":              {"internal/lock/hold", module + "internal/lock/lease", true},
 		"rooms on one floor do not know each other":         {"internal/cluster/observe", module + "internal/act", true},
 		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
-		"configuration is handed down, not fetched":         {"internal/serve/server", module + "internal/config", true},
+		"configuration is handed down, not fetched":         {"internal/serve/server", module + "internal/operator/config", true},
 		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},
 		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/lock/hold", false},
 		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lock/lease", true},
-		"the simulation does not read the configuration":    {"internal/sim", module + "internal/config", true},
+		"the simulation does not read the configuration":    {"internal/sim", module + "internal/operator/config", true},
 		"the simulation draws lots":                         {"internal/sim", "math/rand/v2", false},
 		"the simulation never uses a client":                {"internal/sim", "k8s.io/client-go/kubernetes", true},
 		"the walk runs the webhooks as they are":            {"internal/sim/walk", module + "internal/serve/admission", false},
@@ -213,7 +213,7 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"thinking does not log":                             {"internal/plan", "log/slog", true},
 		"memory needs no context":                           {"internal/lock/hold", "context", true},
 		"a module nobody decided on is refused":             {"internal/serve/server", "github.com/gorilla/mux", true},
-		"a module's name is not the beginning of another's": {"internal/config", "k8s.io/apimachinery2", true},
+		"a module's name is not the beginning of another's": {"internal/operator/config", "k8s.io/apimachinery2", true},
 		"a folder that is in no room is not imported":       {"internal/operator", module + "internal/helpers", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func (r room) forbids(name, imported string) string {
 		return ""
 	case r.knows != nil:
 		return "of the house it knows " + strings.Join(r.knows, ", ")
-	case other == "internal/config" && r.floor < 6:
+	case other == "internal/operator/config" && r.floor < 6:
 		return "configuration is handed down by the operator, part by part"
 	case r.floor == beside && there.floor <= 2:
 		return ""

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/operator"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
 // version is set at build time.

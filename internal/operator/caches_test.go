@@ -8,7 +8,7 @@ import (
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
-	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
 // A watch that nobody looks at may stand still unseen.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
-	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 

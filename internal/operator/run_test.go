@@ -18,8 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockstep-dev/lockstep/internal/config"
 	"github.com/lockstep-dev/lockstep/internal/operator"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
 // log is what a process says, readable while it says it.

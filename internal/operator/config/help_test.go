@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/config"
+	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and docs/configuration.md")
 
 func TestDescriptionsAreUpToDate(t *testing.T) {
 	for file, got := range map[string]string{
-		"testdata/help.txt":           config.Help(),
-		"../../docs/configuration.md": config.Markdown(),
+		"testdata/help.txt":              config.Help(),
+		"../../../docs/configuration.md": config.Markdown(),
 	} {
 		t.Run(file, func(t *testing.T) {
 			if *update {
@@ -27,10 +27,10 @@ func TestDescriptionsAreUpToDate(t *testing.T) {
 			}
 			want, err := os.ReadFile(file)
 			if err != nil {
-				t.Fatalf("%v; go test ./internal/config -update writes it", err)
+				t.Fatalf("%v; go test ./internal/operator/config -update writes it", err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("go test ./internal/config -update rewrites it (-want +got):\n%s", diff)
+				t.Errorf("go test ./internal/operator/config -update rewrites it (-want +got):\n%s", diff)
 			}
 		})
 	}

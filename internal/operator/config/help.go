@@ -61,7 +61,7 @@ func (o *option) defaultText() string {
 // Markdown returns docs/configuration.md.
 func Markdown() string {
 	var b strings.Builder
-	b.WriteString("<!-- Written by `go test ./internal/config -update`; do not edit. -->\n\n# Configuration\n\n")
+	b.WriteString("<!-- Written by `go test ./internal/operator/config -update`; do not edit. -->\n\n# Configuration\n\n")
 	b.WriteString("Flags follow Go's syntax: `-name=value`, `-name value` (not for switches), one dash or two.\n" +
 		"Every flag can also be set by the environment variable beside it; the flag wins, and an empty variable counts as\n" +
 		"unset. All problems are reported at once, with exit code 2.\n")
