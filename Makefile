@@ -111,21 +111,21 @@ lint: ## all linters over everything
 	cd $(SUITES)/dns && $(lint) run ./...
 
 test: ## all tests: units, properties, scenarios, a small exploration, then the suites on local clusters
-	$(GO) test $(TEST_FLAGS) -timeout 60m $(filter-out %/internal/sim,$(unit_packages))
-	cd internal/sim && $(GO) test $(TEST_FLAGS) -count=1 -timeout 60m
+	$(GO) test $(TEST_FLAGS) -timeout 60m $(filter-out %/internal/proof/sim,$(unit_packages))
+	cd internal/proof/sim && $(GO) test $(TEST_FLAGS) -count=1 -timeout 60m
 	cd $(SUITES)/localcluster && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS)
 	cd $(SUITES) && $(GO) test $(TEST_FLAGS) $(SUITES_FLAGS) $(filter-out %/localcluster,$(suite_packages))
 
 ##@ Longer and deeper
 
 explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and dimensions
-	cd internal/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 4h
+	cd internal/proof/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 4h
 
 sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of invented time, of many groups, faults and clocks; LOCKSTEP_SEED=n begins with that one
-	cd internal/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h
+	cd internal/proof/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h
 
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
-	cd internal/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
+	cd internal/proof/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
 
 faults: ## a campaign of plans made from seeds, with faults nobody chose; FAULTS=1000 for more, FAULTS_FLAGS='-seed 1001' for others, '-only 17' for one again
 	cd $(SUITES) && $(GO) run ./campaign -plans $(FAULTS) -results $(abspath $(FAULTS_RESULTS)) $(FAULTS_FLAGS)

@@ -1,6 +1,6 @@
 // Tests of lockstep against real Kubernetes programs. They start binaries and
 // talk to them. What they share with the operator is client libraries; what they
-// share with its tests is internal/netns, which knows nothing of lockstep.
+// share with its tests is internal/proof/netns, which knows nothing of lockstep.
 module github.com/lockstep-dev/lockstep/integration-tests
 
 go 1.26.0

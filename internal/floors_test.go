@@ -49,7 +49,7 @@ var house = map[string]room{
 	"internal/cli": {floor: 6, uses: append([]string{
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 	}, outside...), knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/cluster/budgets", "internal/cluster/reference", "internal/cluster/observe", "internal/fixture", "internal/api", "internal/cluster/clock", "internal/cluster/diagnosis", "internal/cluster/parallel",
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/lease", "internal/cluster/budgets", "internal/cluster/reference", "internal/cluster/observe", "internal/proof/fixture", "internal/api", "internal/cluster/clock", "internal/cluster/diagnosis", "internal/cluster/parallel",
 	}},
 
 	"internal/control/group":    {floor: 5, uses: outside},
@@ -98,20 +98,20 @@ var house = map[string]room{
 	"internal/contract/permission": {floor: 0},
 	"internal/cluster/parallel":    {floor: 0},
 
-	"internal/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
+	"internal/proof/sim": {floor: beside, uses: []string{"math/rand"}}, // seeded, never by chance
 	// The walk lets webhooks judge, holds be stored and groups be read as they are, before an
 	// invented API server, for which it plays the client. Only tests see the walk, so nothing
 	// is linked into the operator that it sees.
-	"internal/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
-		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/serve/admission", "internal/sim",
+	"internal/proof/sim/walk": {floor: beside, uses: []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"}, knows: []string{
+		"internal/plan/reason", "internal/plan", "internal/contract", "internal/lock/hold", "internal/lock/freshness", "internal/lock/invariant", "internal/lock/lease", "internal/cluster/observe", "internal/serve/admission", "internal/proof/sim",
 	}},
-	"internal/mutants":        {floor: beside},
+	"internal/proof/mutants":  {floor: beside},
 	"internal/show/dashboard": {floor: beside},
-	"internal/fixture":        {floor: beside, uses: []string{"pgregory.net/rapid"}},
-	"internal/hostile":        {floor: beside},
+	"internal/proof/fixture":  {floor: beside, uses: []string{"pgregory.net/rapid"}},
+	"internal/proof/hostile":  {floor: beside},
 	// What surrounds a test: the API servers that tests play, a network of their own.
-	"internal/apitest": {floor: beside, uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
-	"internal/netns":   {floor: beside, uses: []string{"context", "net", "os", "syscall"}},
+	"internal/proof/apitest": {floor: beside, uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
+	"internal/proof/netns":   {floor: beside, uses: []string{"context", "net", "os", "syscall"}},
 }
 
 // impure is the part of the standard library that floors 0 to 2 do without:
@@ -175,15 +175,15 @@ func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
 			own, inHouse := strings.CutPrefix(imported, module)
 			switch {
 			case !inHouse || within(own)("integration-tests"):
-			case own == "internal/netns":
+			case own == "internal/proof/netns":
 				seen = true
 			default:
-				t.Errorf("%s may not import %s: of the house the suites know internal/netns", file, imported)
+				t.Errorf("%s may not import %s: of the house the suites know internal/proof/netns", file, imported)
 			}
 		}
 	}
 	if !seen {
-		t.Error("no suite imports internal/netns: was anything read?")
+		t.Error("no suite imports internal/proof/netns: was anything read?")
 	}
 }
 
@@ -198,15 +198,15 @@ func TestTheTableOfFloorsForbids(t *testing.T) {
 		"rooms on one floor do not know each other":         {"internal/cluster/observe", module + "internal/act", true},
 		"the roof sees only configuration and assembly":     {"cmd/lockstep", module + "internal/plan", true},
 		"configuration is handed down, not fetched":         {"internal/serve/server", module + "internal/operator/config", true},
-		"the operator does not link the simulation":         {"internal/operator", module + "internal/sim", true},
-		"the simulation sees floors 0 to 2":                 {"internal/sim", module + "internal/lock/hold", false},
-		"the simulation does not see the outside world":     {"internal/sim", module + "internal/lock/lease", true},
-		"the simulation does not read the configuration":    {"internal/sim", module + "internal/operator/config", true},
-		"the simulation draws lots":                         {"internal/sim", "math/rand/v2", false},
-		"the simulation never uses a client":                {"internal/sim", "k8s.io/client-go/kubernetes", true},
-		"the walk runs the webhooks as they are":            {"internal/sim/walk", module + "internal/serve/admission", false},
-		"the walk does not see who writes to the cluster":   {"internal/sim/walk", module + "internal/act", true},
-		"the operator does not link the walk":               {"internal/operator", module + "internal/sim/walk", true},
+		"the operator does not link the simulation":         {"internal/operator", module + "internal/proof/sim", true},
+		"the simulation sees floors 0 to 2":                 {"internal/proof/sim", module + "internal/lock/hold", false},
+		"the simulation does not see the outside world":     {"internal/proof/sim", module + "internal/lock/lease", true},
+		"the simulation does not read the configuration":    {"internal/proof/sim", module + "internal/operator/config", true},
+		"the simulation draws lots":                         {"internal/proof/sim", "math/rand/v2", false},
+		"the simulation never uses a client":                {"internal/proof/sim", "k8s.io/client-go/kubernetes", true},
+		"the walk runs the webhooks as they are":            {"internal/proof/sim/walk", module + "internal/serve/admission", false},
+		"the walk does not see who writes to the cluster":   {"internal/proof/sim/walk", module + "internal/act", true},
+		"the operator does not link the walk":               {"internal/operator", module + "internal/proof/sim/walk", true},
 		"thinking needs no cluster types":                   {"internal/plan", "k8s.io/api/apps/v1", true},
 		"thinking needs time as a value":                    {"internal/plan", "time", false},
 		"thinking does not read files":                      {"internal/plan", "os", true},

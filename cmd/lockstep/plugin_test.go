@@ -12,7 +12,7 @@ func TestTheOperatorLinksNothingOfThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, module := range []string{"github.com/spf13/cobra", "github.com/mattn/go-runewidth", "lockstep/internal/cli", "lockstep/internal/fixture"} {
+	for _, module := range []string{"github.com/spf13/cobra", "github.com/mattn/go-runewidth", "lockstep/internal/cli", "lockstep/internal/proof/fixture"} {
 		if strings.Contains(string(text), module) {
 			t.Errorf("%s is linked into the operator", module)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
-	"github.com/lockstep-dev/lockstep/internal/netns"
+	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
 // Pods are called at their own addresses. So the whole suite, the API server

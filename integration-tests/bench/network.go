@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
-	"github.com/lockstep-dev/lockstep/internal/netns"
+	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
 const (

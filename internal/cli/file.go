@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // longestFile is how much of a file is read.

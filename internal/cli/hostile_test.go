@@ -10,10 +10,10 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 )
 
 func TestNothingUncheckedReachesATerminal(t *testing.T) {

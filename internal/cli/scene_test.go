@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 var update = flag.Bool("update", false, "write what is shown now into testdata")

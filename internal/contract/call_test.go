@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 )
 
 func prepare(port, path string) (contract.Call, error) {

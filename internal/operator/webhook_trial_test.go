@@ -10,8 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 

@@ -3,8 +3,8 @@ package plan_test
 import (
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // What the former note knows is lost with it: who was prepared, and who is still to leave.

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // The budget covers orphans alone. Goroutines that share an Outlook must find their partitions counted: a write

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // Nothing but a request of before the restore could carry it out, so it has not failed and

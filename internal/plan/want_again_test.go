@@ -3,8 +3,8 @@ package plan_test
 import (
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 func TestAGroupIsReadAnewWhenAZoneAsksAgainForADeletedPod(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/hostile"
-	"github.com/lockstep-dev/lockstep/internal/netns"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
 // Whatever a tenant writes: a connection goes to the pod and to the port that was

@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockstep-dev/lockstep/internal/netns"
+	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
 // Pods are called at their own addresses, so tests run in a network of their own,

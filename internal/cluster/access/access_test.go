@@ -18,9 +18,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
 var needs = []permission.Need{

@@ -24,8 +24,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

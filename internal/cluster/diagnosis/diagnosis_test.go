@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
-	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 )
 
 var (

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // world is a namespace as books and caches show it, and an API server that takes

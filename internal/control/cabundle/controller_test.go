@@ -16,10 +16,10 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/apitest"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
 // post is an injector at work, with the certificates and namespaces it asks.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/control/contest"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 const group = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n"

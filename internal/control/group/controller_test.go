@@ -22,13 +22,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/contest"
 	"github.com/lockstep-dev/lockstep/internal/control/group"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
 var store = plan.Key{Namespace: "team", Group: "store"}

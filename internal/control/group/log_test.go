@@ -13,8 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 )
 
 // lineOf returns the last line that a controller logs of a group that it looks at again

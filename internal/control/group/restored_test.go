@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 func TestZonesAreSaidToWaitForTheProcessThatStartsAnewAfterARestore(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // thousandPods is a group of three zones in the middle of a rollout.

@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/hostile"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 )
 
 // thinkOf plans for a situation.

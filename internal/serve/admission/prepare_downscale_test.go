@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
-	"github.com/lockstep-dev/lockstep/internal/fixture"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 

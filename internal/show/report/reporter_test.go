@@ -19,10 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
-	"github.com/lockstep-dev/lockstep/internal/fixture"
-	"github.com/lockstep-dev/lockstep/internal/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 	"github.com/lockstep-dev/lockstep/internal/show/report"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )

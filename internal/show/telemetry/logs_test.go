@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
-	"github.com/lockstep-dev/lockstep/internal/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 

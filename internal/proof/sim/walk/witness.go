@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/sim/judge"
+	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
 // witness keeps of a group's history what the laws ask about. It knows what the API

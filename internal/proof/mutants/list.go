@@ -60,9 +60,9 @@ const (
 
 // Tests that catch many of them.
 const (
-	explore   = "internal/sim TestExplore/"
+	explore   = "internal/proof/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
-	walk      = "internal/sim/walk TestWalk"
+	walk      = "internal/proof/sim/walk TestWalk"
 
 	unreadHold = "internal/serve/admission TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder/"
 )

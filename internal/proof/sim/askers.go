@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/sim/judge"
+	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
 // asker is somebody who wants a zone to shrink: the API server, which reads the

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/mutants"
+	"github.com/lockstep-dev/lockstep/internal/proof/mutants"
 )
 
 // root is the module's, seen from this folder.
-const root = "../.."
+const root = "../../.."
 
 // Every mutant on the list is compiled and must be noticed by its own test.
 func TestMutants(t *testing.T) {

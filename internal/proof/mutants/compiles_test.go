@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-dev/lockstep/internal/mutants"
+	"github.com/lockstep-dev/lockstep/internal/proof/mutants"
 )
 
 // A mutant that names what there is no longer is noticed with every change, not only
@@ -49,11 +49,11 @@ func TestAMutantThatNamesWhatIsNotThereDoesNotCompile(t *testing.T) {
 	}
 	mutated := filepath.Join(t.TempDir(), "mutants.go")
 	write(t, mutated, read(t, original)+"\nvar _ = nobody\n")
-	built := build(t, []string{"./internal/mutants"})
-	if err := built.check("internal/mutants", nil); err != nil {
+	built := build(t, []string{"./internal/proof/mutants"})
+	if err := built.check("internal/proof/mutants", nil); err != nil {
 		t.Errorf("without a mistake: %v", err)
 	}
-	if err := built.check("internal/mutants", map[string]string{original: mutated}); err == nil || !strings.Contains(err.Error(), "undefined: nobody") {
+	if err := built.check("internal/proof/mutants", map[string]string{original: mutated}); err == nil || !strings.Contains(err.Error(), "undefined: nobody") {
 		t.Errorf("with one: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 package mutants
 
 // seen compares every snapshot of some walks with what the API server had stored.
-const seen = "internal/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
+const seen = "internal/proof/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
 
 // snapshots are about what internal/cluster/observe makes of caches and of live reads.
 var snapshots = []Mutant{

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/lockstep-dev/lockstep/internal/sim/judge"
+	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
 // judge looks at a delete just carried out. It returns the rule that was

@@ -1,14 +1,14 @@
 // Package walk lets the real planner (internal/plan), the real rules of the hold
 // (internal/lock/hold), of freshness (internal/lock/freshness) and of plans (internal/lock/invariant), the
 // real webhooks (internal/serve/admission), the real store of holds (internal/lock/lease) and the real
-// Observer of groups (internal/cluster/observe) live through days of invented time. Where internal/sim
+// Observer of groups (internal/cluster/observe) live through days of invented time. Where internal/proof/sim
 // explores every history of a small world, this package takes long walks through large ones:
 // one history for each seed, and the same history each time.
 //
 //	users, drains, autoscalers ─┐                      ┌─ watches ─► process-0 (leads) ─┐
 //	                            ├─► invented API server┼─ watches ─► process-1 ─────────┼─► requests
 //	controllers, kubelets ──────┘        │             └─ watches ─► process-2 ─────────┘
-//	                                     └─► witness ─► laws (internal/sim/judge)
+//	                                     └─► witness ─► laws (internal/proof/sim/judge)
 //
 // A schedule is drawn from its seed: two to five groups in up to three namespaces (once in
 // a hundred schedules twenty to forty groups), two or three processes, and two to four
