@@ -16,7 +16,7 @@ var version = "devel"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	code := kubectl.Run(ctx, os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, version)
+	code := cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, version)
 	stop()
 	os.Exit(code)
 }

@@ -9,5 +9,5 @@
 // intent is in the Lease before its deed is sent, no delete is sent once a zone was
 // raised, which has to wait for pods then, and pods hear what the Lease says already.
 // Deeds require the UID and the version that were judged. DeletePod is the one gate to
-// pod deletion in the house. Floor 4.
+// pod deletion in the house.
 package act

@@ -1,4 +1,4 @@
-package kubectl
+package cli
 
 import "github.com/spf13/cobra"
 

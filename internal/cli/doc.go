@@ -1,6 +1,6 @@
-// Package kubectl is what people type: kubectl lockstep status, why, plan and so on.
+// Package cli is what people type: kubectl lockstep status, why, plan and so on.
 //
 // It shows what the operator's own planner says of what the operator's own eyes see,
 // and writes only what users write: annotations, the template of pods, and the Lease
-// of a group as manual/<reason>. It never deletes a pod. Floor 6.
-package kubectl
+// of a group as manual/<reason>. It never deletes a pod.
+package cli

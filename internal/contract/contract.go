@@ -4,7 +4,7 @@
 // The names under grafana.com and the plain ones are those of the predecessor
 // and stay as they are (docs/contract.md, which is generated from Words). What
 // cannot be read never becomes an error here: it becomes a value that says so.
-// Floor 2: pure; it knows strings, not API objects.
+// It knows strings, not API objects.
 package contract
 
 // Words on StatefulSets.

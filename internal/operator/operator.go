@@ -1,5 +1,5 @@
 // Package operator assembles lockstep from its parts, runs them and stops them
-// in order. It is the only package that knows all of them. Floor 6.
+// in order. It is the only package that knows all of them.
 package operator
 
 import (

@@ -15,7 +15,7 @@
 // and what zones ask for (mirror.go, delay.go). What comes out: action.go, and notation.go
 // for how an action is written.
 //
-// Floor 1: it imports the reason catalogue and the standard library without
-// net, os, context and log. Controller, webhooks, command line, simulation and
-// property tests all ask this package; nothing else decides.
+// It imports the catalogue of reasons, and of the standard library neither net, os,
+// context nor log. Controller, webhooks, command line, simulation and property tests
+// all ask this package; nothing else decides.
 package plan

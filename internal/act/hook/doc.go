@@ -7,5 +7,5 @@
 // no answer leads anywhere. Work is proportional to the pods given, what a pod can
 // make lockstep read or wait for is bounded, and nothing a pod says is passed on
 // but its status code and, of one that is told to leave, since when it is ready to.
-// Floor 3: it knows no API server.
+// It knows no API server.
 package hook

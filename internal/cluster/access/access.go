@@ -4,7 +4,7 @@
 //
 // It asks at the start, again when a request was refused, and ever more seldom
 // for as long as something is missing. An operator with all permissions stays
-// silent. Nothing depends on the answers but what people are told. Floor 3.
+// silent. Nothing depends on the answers but what people are told.
 package access
 
 import (

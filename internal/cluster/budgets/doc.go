@@ -8,5 +8,5 @@
 //
 // The kind may come, go and come back while the process runs. What is known stands
 // while it cannot be read again, but not for long: who asks whether the budgets are
-// Known hears then that they are not. Floor 3: it reads and never writes.
+// Known hears then that they are not. It reads and never writes.
 package budgets

@@ -1,6 +1,6 @@
 // Package clock tells the time of the API server. Objects are dated by it and by the
 // controllers beside it, so whatever is compared with such a date, or written down as
-// one, goes by its clock and not by that of the machine that lockstep runs on. Floor 3.
+// one, goes by its clock and not by that of the machine that lockstep runs on.
 package clock
 
 import (

@@ -3,7 +3,7 @@
 // how its containers ended.
 //
 // A caller reads the objects; this package puts them into words. No decision depends on
-// it. Texts that somebody else wrote are quoted, escaped and cut. Floor 2.
+// it. Texts that somebody else wrote are quoted, escaped and cut.
 package diagnosis
 
 import (

@@ -5,7 +5,7 @@
 //	                         ├──► list and watch ──► reflector's store
 //	back-off ────────────────┘         └ ended: why ──► Ended
 //
-// Floor 3: it reads and never writes.
+// It reads and never writes.
 package kind
 
 import (

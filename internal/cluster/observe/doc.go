@@ -7,5 +7,5 @@
 //
 // Objects are converted the moment they arrive, so a cache holds what decisions
 // read and nothing else, and "did anything that matters change" compares the
-// very values that the planner will see. Floor 4: it reads and never writes.
+// very values that the planner will see. It reads and never writes.
 package observe

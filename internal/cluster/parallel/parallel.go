@@ -4,7 +4,7 @@
 // A panic of one of them is the caller's, who may be on the guard against it: in a
 // goroutine that nobody guards it would end the process, and every other group with it.
 //
-// Floor 0. It knows nothing of the work.
+// It knows nothing of the work.
 package parallel
 
 import (

@@ -9,5 +9,5 @@
 // There is one watch for each kind in use, of metadata alone: whatever the kind,
 // its spec is its own affair, and what its scale says is read when its metadata has
 // changed. What is known is thus as new as the metadata that was seen. A kind that
-// hangs or is forbidden delays no other. Floor 3: it reads and never writes.
+// hangs or is forbidden delays no other. It reads and never writes.
 package reference

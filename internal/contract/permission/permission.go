@@ -1,7 +1,7 @@
 // Package permission has the form in which every part of the operator declares
 // what it needs of the API server. manifests/rbac is generated from the sum of
 // these declarations, and a test compares it with what the API server's audit
-// log has seen. Floor 0: data.
+// log has seen.
 package permission
 
 // Need is one kind of request and the reason for it.

@@ -6,5 +6,5 @@
 //	eviction answered, on any replica ──► Decisions ──► status.lastDecision, now and then
 //
 // What it says is what evictions would be told, from caches. It promises nothing: the
-// next eviction is judged anew. Floor 5.
+// next eviction is judged anew.
 package budget

@@ -5,5 +5,5 @@
 // has arrived everywhere; only one patches. A patch names the version of the
 // configuration that it was made from, touches caBundle alone, and is sent after
 // the API server has confirmed the bundle. Configurations of others are never
-// touched. Floor 5.
+// touched.
 package cabundle

@@ -4,7 +4,7 @@
 // learns for the next one.
 //
 // It remembers while its process leads, and no longer: that spares the pods and tells
-// people, and nothing about safety depends on it. Floor 2: no I/O, no clock.
+// people, and nothing about safety depends on it.
 package contest
 
 import (

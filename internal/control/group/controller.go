@@ -2,7 +2,7 @@
 // at a time: observe, plan, decide what the hold must say, check, act, report.
 //
 // It contains no rule about pods; those are in internal/plan and
-// internal/lock/hold. Floor 5.
+// internal/lock/hold.
 package group
 
 import (

@@ -13,6 +13,6 @@
 //     in what it does at the same time (internal/cluster/parallel); one of a goroutine that goes
 //     on after it ends the process, as everywhere in Go.
 //
-// Floor 4. It knows the class of an error and nothing else about the work; it
+// It knows the class of an error and nothing else about the work; it
 // neither reads nor writes the cluster, and a controller never touches the queue.
 package loop

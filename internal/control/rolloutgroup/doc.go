@@ -6,5 +6,5 @@
 //	watch ──► Book: what exists  ──another hand, or none──► Reconcile ──────────────────────┘
 //
 // Only whoever leads does so, in namespaces that opted in. Without the kind nothing is
-// done; it may come, go and come back. What is shown decides nothing. Floor 5.
+// done; it may come, go and come back. What is shown decides nothing.
 package rolloutgroup

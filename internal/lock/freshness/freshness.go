@@ -5,7 +5,7 @@
 //
 // "Shown" is a question of versions, never of absence alone. What other
 // processes did is not its business: that is in the hold's intents. Known is
-// the rule, Log remembers. Floor 2: no I/O, no clock.
+// the rule, Log remembers.
 package freshness
 
 import (

@@ -7,6 +7,6 @@
 // from what the writing process saw itself. Once written, a time stays: the next leader
 // exports the same spans.
 //
-// Floor 2: a function of what was seen, of the record so far and of the one that is
-// about to be written.
+// A record is computed from what was seen, the record so far, and the hold that is about to
+// be written.
 package history

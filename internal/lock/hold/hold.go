@@ -6,8 +6,8 @@
 //	                                      └──────┘ note, settle, renew
 //
 // Exclusion never rests on a date: an expired hold is taken over under the
-// same conditions as one that has not expired. Floor 2: no I/O, no clock, no
-// client; internal/lock/lease stores what is decided here.
+// same conditions as one that has not expired. internal/lock/lease stores what is
+// decided here.
 package hold
 
 import "github.com/lockstep-dev/lockstep/internal/plan"

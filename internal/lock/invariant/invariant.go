@@ -6,7 +6,7 @@
 // Check judges one plan against the snapshot it was made from; the controller
 // asks it before anything is done, and so do property tests and the explorer.
 // CheckEviction judges an eviction that was allowed.
-// Each name appears in docs/guarantees.md. Floor 2: pure.
+// Each name appears in docs/guarantees.md.
 package invariant
 
 import (

@@ -3,8 +3,8 @@
 //
 // Every write is a compare-and-swap on the Lease's UID and resourceVersion; a
 // missing Lease is created, never put. What this process wrote is known from
-// the API server's reply and not awaited in the cache. Floor 3: it stores and
-// reads, and decides nothing about groups.
+// the API server's reply and not awaited in the cache. It stores and reads, and
+// decides nothing about groups.
 package lease
 
 import (

@@ -2,7 +2,7 @@
 // struct, and describes itself: the help text and docs/configuration.md come
 // from the same table as the flags.
 //
-// Floor 2. It reads no file, no environment and no clock: the caller hands in
+// It reads no file, no environment and no clock: the caller hands in
 // what there is. Beside the standard library it uses apimachinery's parsers for
 // label selectors and names, so that a value is accepted here exactly when the
 // API server accepts it. Only cmd and operator import it; every other part

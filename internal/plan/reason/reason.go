@@ -3,8 +3,7 @@
 //
 // One code serves every output: Event, metric label, log field, span attribute,
 // webhook message and docs/reasons.md. Codes are therefore bounded, searchable
-// and never built from a tenant's text. Floor 0: it imports nothing of the
-// house and performs no I/O.
+// and never built from a tenant's text.
 package reason
 
 import "fmt"

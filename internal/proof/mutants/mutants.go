@@ -5,7 +5,6 @@
 // The list is data. The package's test plants one mistake after the other in a
 // copy that only the compiler sees (go build -overlay); make mutants runs all
 // of them, go test makes sure that all of them can still be planted and compile.
-// Beside the house: only tests see it.
 package mutants
 
 // Mutant is one mistake.

@@ -95,6 +95,4 @@
 // Left out: the question to the caches of the moment before a takedown that a
 // look decided (ADR 6), which only ever forbids, and that a look may list the
 // pods of one zone before those of another.
-//
-// Beside the house: it sees floors 0 to 2, only tests see it; no I/O, no clock.
 package sim

@@ -8,5 +8,5 @@
 // Decoding knows no rule and judging knows no HTTP. Every replica serves. What
 // is no review at all gets an HTTP error, which the API server treats by the
 // webhook's failure policy; what is a review and cannot be judged is the judge's
-// to allow or to refuse. Floor 5.
+// to allow or to refuse.
 package admission

@@ -15,6 +15,6 @@
 // judged by the clock of the API server, which is the one that verifies them.
 // Files of one's own are served instead where they are given.
 //
-// Floor 3. It knows no webhook configuration: who publishes the bundle says
+// It knows no webhook configuration: who publishes the bundle says
 // whether it has arrived.
 package certs

@@ -2,7 +2,7 @@
 // transitions, metrics, and the last plan of every group for /debug/groups.
 //
 // It decides nothing; what it remembers serves to say each thing once and to answer
-// /debug/groups. Floor 4.
+// /debug/groups.
 package report
 
 import (

@@ -3,6 +3,6 @@
 //
 // The trace and the id of its root stand in the Lease, and the other ids are made from
 // what stands there. So whoever leads makes the same spans, and exports those of which
-// the Lease does not say that the collector has them (ADR 17). Floor 4: it decides
-// nothing, and nobody waits for it.
+// the Lease does not say that the collector has them (ADR 17). It decides
+// nothing, and nothing waits for it.
 package spans

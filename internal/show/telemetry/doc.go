@@ -2,7 +2,7 @@
 // traces with OpenTelemetry, metrics with Prometheus. Messages of klog and of
 // OpenTelemetry itself go into the same log.
 //
-// Floor 3. It knows names, formats and label sets, and nothing about groups
+// It knows names, formats and label sets, and nothing about groups
 // beyond what a label needs. It decides nothing, and nothing depends on it: an
 // unreachable collector costs a counter, and a metric never stands between two
 // lines of a rule.

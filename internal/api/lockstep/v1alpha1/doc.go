@@ -1,5 +1,5 @@
 // Package v1alpha1 has the API types that are lockstep's own. manifests/crds and the
-// deep copies are generated from it. Floor 2: data.
+// deep copies are generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=lockstep.dev

@@ -1,7 +1,6 @@
 // Package judge has the laws that explorer and walk judge histories by. What is true
 // as somebody is sent away is found out by whoever keeps the history: of the invented
 // API server alone, never of what operators believe. The laws are the same for both.
-// Beside the house: only tests see it.
 package judge
 
 // Deed is what is true as a pod has just been sent away that served, or as a zone has

@@ -76,6 +76,5 @@
 // budgets by partitions, AdmissionReviews as text, zones that are new or never come back,
 // other update strategies, Leases that cannot be read. The explorer has some of these.
 //
-// Beside the house: only tests see it; no I/O, no clock, and lots are drawn from the seed
-// alone.
+// Chance comes from the seed alone.
 package walk

@@ -1,4 +1,4 @@
-package internal_test
+package house_test
 
 import (
 	"path/filepath"
@@ -9,7 +9,7 @@ import (
 )
 
 // decisions is where each decision has its page.
-const decisions = "../docs/adr"
+const decisions = root + "docs/adr"
 
 func TestEveryDecisionIsListedByNumberAndTitle(t *testing.T) {
 	pages, err := filepath.Glob(decisions + "/[0-9]*.md")

@@ -1,4 +1,4 @@
-package internal_test
+package house_test
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // They use its versions of those: what runs in tests is then what is shipped, and
 // a fresh machine compiles each library once.
 func TestTheSuitesUseTheOperatorsVersions(t *testing.T) {
-	ours, theirs := requirements(t, "../go.mod"), requirements(t, "../integration-tests/go.mod")
+	ours, theirs := requirements(t, root+"go.mod"), requirements(t, root+"integration-tests/go.mod")
 	shared := 0
 	for module, version := range theirs {
 		if wanted, known := ours[module]; known {
@@ -45,7 +45,7 @@ func requirements(t *testing.T, file string) map[string]string {
 
 // Who opens the folder learns what lives there.
 func TestEveryFolderOfTheSuitesHasARow(t *testing.T) {
-	const folder = "../integration-tests"
+	const folder = root + "integration-tests"
 	index, err := os.ReadFile(folder + "/README.md")
 	if err != nil {
 		t.Fatal(err)

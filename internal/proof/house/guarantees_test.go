@@ -1,4 +1,4 @@
-package internal_test
+package house_test
 
 import (
 	"io/fs"
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	guarantees = "../docs/guarantees.md"
-	matrix     = "../docs/webhooks.md"
-	found      = "../docs/reliability.md"
+	guarantees = root + "docs/guarantees.md"
+	matrix     = root + "docs/webhooks.md"
+	found      = root + "docs/reliability.md"
 )
 
 var (
@@ -112,7 +112,7 @@ func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}

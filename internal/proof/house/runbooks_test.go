@@ -1,4 +1,4 @@
-package internal_test
+package house_test
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	monitoring = "../manifests/monitoring"
-	runbooks   = "../docs/runbooks"
+	monitoring = root + "manifests/monitoring"
+	runbooks   = root + "docs/runbooks"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")
@@ -241,7 +241,7 @@ func TestAlertsLookForReasonsWhereTheyAreSeen(t *testing.T) {
 
 func TestMonitoringUsesMetricsThatExist(t *testing.T) {
 	exists := map[string]bool{}
-	for _, match := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+)").FindAllStringSubmatch(read(t, "../docs/metrics.md"), -1) {
+	for _, match := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+)").FindAllStringSubmatch(read(t, root+"docs/metrics.md"), -1) {
 		exists[match[1]] = true
 		switch match[2] {
 		case "histogram":

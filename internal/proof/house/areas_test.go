@@ -1,0 +1,324 @@
+// Package house_test keeps the house in order: what each area below internal may import, and
+// what may never be in it. The tests read the sources and nothing else, so they see all
+// platforms and build tags.
+package house_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/lockstep-dev/lockstep/"
+	root   = "../../../" // of the module, seen from this folder
+)
+
+// An area is a folder below internal. Each folder with sources in it is one of its rooms.
+type area struct {
+	knows []string        // the areas, and single rooms of areas, that its rooms may import
+	uses  []string        // modules, and effects, that its rooms may import
+	rooms map[string]room // what single rooms may import besides
+}
+
+type room struct {
+	knows []string
+	uses  []string
+}
+
+// outside are the modules of most areas. A new module is a decision: add it here, with go.mod,
+// in a commit that says why.
+var outside = []string{
+	"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2",
+	"go.opentelemetry.io", "github.com/prometheus", "github.com/sirupsen/logrus",
+	"github.com/bombsimon/logrusr/v4", "golang.org/x/time",
+}
+
+// effects is the part of the standard library that does I/O, or brings chance and deadlines in.
+// An area that does not use it computes results from arguments.
+var effects = []string{"context", "log", "math/rand", "net", "os", "syscall"}
+
+var everything = slices.Concat(outside, effects)
+
+var areas = map[string]area{
+	"api":      {uses: []string{"k8s.io/apimachinery"}},
+	"plan":     {rooms: map[string]room{"plan": {knows: []string{"plan/reason"}}}},
+	"contract": {knows: []string{"plan"}},
+	"lock": {
+		knows: []string{"plan", "contract"},
+		rooms: map[string]room{
+			"lock/hold":      {knows: []string{"lock/history"}}, // the record has a part for it
+			"lock/invariant": {knows: []string{"lock/hold"}},    // it checks plans, and what the hold notes of them
+			"lock/lease":     {knows: []string{"lock/hold"}, uses: everything},
+		},
+	},
+	"show": {
+		knows: []string{"plan", "contract"}, uses: everything,
+		rooms: map[string]room{
+			"show/report": {knows: []string{"show/telemetry"}},
+			"show/spans":  {knows: []string{"show/telemetry"}},
+		},
+	},
+	"cluster": {
+		knows: []string{"api", "plan", "contract", "lock"}, uses: everything,
+		rooms: map[string]room{
+			"cluster/budgets":   {knows: []string{"cluster/kind"}},
+			"cluster/reference": {knows: []string{"cluster/kind"}},
+			"cluster/observe":   {knows: []string{"cluster/diagnosis", "cluster/parallel"}},
+		},
+	},
+	"act": {knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything},
+	"control": {
+		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
+		rooms: map[string]room{
+			"control/group":        {knows: []string{"control/contest", "control/loop"}},
+			"control/budget":       {knows: []string{"control/loop"}},
+			"control/cabundle":     {knows: []string{"control/loop"}},
+			"control/rolloutgroup": {knows: []string{"control/loop"}},
+		},
+	},
+	"serve": {knows: []string{"plan", "contract", "lock", "show", "cluster"}, uses: everything},
+	"cli": {
+		knows: []string{"api", "plan", "contract", "lock", "cluster", "proof/fixture"}, // which prints snapshots
+		uses: append([]string{
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
+		}, everything...),
+		rooms: map[string]room{"cli": {knows: []string{"cli/screen"}}},
+	},
+	"operator": {
+		knows: []string{"api", "plan", "contract", "lock", "show", "cluster", "act", "control", "serve"}, uses: everything,
+		rooms: map[string]room{"operator": {knows: []string{"operator/config"}}},
+	},
+	"proof": {
+		knows: []string{"plan", "contract", "lock"},
+		rooms: map[string]room{
+			"proof/fixture/draw": {knows: []string{"proof/fixture"}, uses: []string{"pgregory.net/rapid"}},
+			"proof/sim":          {knows: []string{"proof/sim/judge"}, uses: []string{"math/rand"}}, // from a seed
+			"proof/sim/walk": {
+				// The walk plays the API server of the webhooks, the store of holds and the reads of groups.
+				knows: []string{"proof/sim/judge", "cluster", "serve/admission"},
+				uses:  []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+			},
+			"proof/apitest": {uses: []string{"context", "net/http", "k8s.io/apimachinery", "k8s.io/client-go"}},
+			"proof/netns":   {uses: []string{"context", "net", "os", "syscall"}},
+		},
+	},
+}
+
+func TestEveryAreaImportsOnlyWhatItKnows(t *testing.T) {
+	inUse := map[string]bool{}
+	for file, imports := range importsOf(t, linked, "internal") {
+		from := roomOf(file)
+		if _, exists := areas[areaOf(from)]; !exists {
+			t.Errorf("%s is in no area: move it into one", file)
+			continue
+		}
+		inUse[areaOf(from)], inUse[from] = true, true
+		for _, imported := range imports {
+			if why := forbids(from, imported); why != "" {
+				t.Errorf("%s: %s may not import %s: %s", file, from, imported, why)
+			}
+			for _, allowed := range allowances(from) {
+				if within(imported)(allowed) {
+					inUse[from+" "+allowed], inUse[areaOf(from)+" "+allowed], inUse[allowed] = true, true, true
+				}
+			}
+		}
+	}
+	for _, unused := range unusedOf(inUse) {
+		t.Errorf("%s: take it out of the table of areas", unused)
+	}
+}
+
+// allowances are what a room may import: of other areas, of its own area, and modules.
+func allowances(from string) []string {
+	a := areas[areaOf(from)]
+	r := a.rooms[from]
+	var all []string
+	for _, known := range slices.Concat(a.knows, r.knows) {
+		all = append(all, module+"internal/"+known)
+	}
+	return slices.Concat(all, a.uses, r.uses)
+}
+
+// unusedOf names the allowances that no source needs, so nobody has decided on them.
+func unusedOf(inUse map[string]bool) []string {
+	var unused []string
+	for name, a := range areas {
+		if !inUse[name] {
+			unused = append(unused, name+" does not exist")
+		}
+		for _, known := range a.knows {
+			if !inUse[name+" "+module+"internal/"+known] {
+				unused = append(unused, name+" does not import "+known)
+			}
+		}
+		for _, module := range a.uses {
+			if shared := slices.Contains(everything, module); shared && !inUse[module] || !shared && !inUse[name+" "+module] {
+				unused = append(unused, name+" does not use "+module)
+			}
+		}
+		for from, r := range a.rooms {
+			if !inUse[from] {
+				unused = append(unused, from+" does not exist")
+			}
+			for _, known := range r.knows {
+				if !inUse[from+" "+module+"internal/"+known] {
+					unused = append(unused, from+" does not import "+known)
+				}
+			}
+			for _, module := range r.uses {
+				if !slices.Contains(everything, module) && !inUse[from+" "+module] {
+					unused = append(unused, from+" does not use "+module)
+				}
+			}
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}
+
+// forbids says why a room may not import a package, "" if it may.
+func forbids(from, imported string) string {
+	domain, _, _ := strings.Cut(imported, "/")
+	inModule := within(imported)(strings.TrimSuffix(module, "/"))
+	switch {
+	case slices.ContainsFunc(allowances(from), within(imported)), imported == module+"internal/"+from:
+		return ""
+	case inModule:
+		return "the table of areas does not say that it knows it"
+	case strings.Contains(domain, "."):
+		return "it may not use this module"
+	case slices.ContainsFunc(effects, within(imported)):
+		return "it takes time, chance and what the world holds as arguments"
+	}
+	return ""
+}
+
+func TestTheTableOfAreasForbids(t *testing.T) {
+	for name, tc := range map[string]struct {
+		room, imported string
+		want           bool
+	}{
+		"an area may import one that it knows":               {"act", module + "internal/plan", false},
+		"a room may import a room of its area that it knows": {"lock/lease", module + "internal/lock/hold", false},
+		"a room may import the standard library":             {"plan", "time", false},
+		"an area may not import one that it does not know":   {"plan", module + "internal/lock/hold", true},
+		"rooms of one area do not know each other":           {"lock/hold", module + "internal/lock/lease", true},
+		"areas beside each other do not know each other":     {"serve/admission", module + "internal/act", true},
+		"the configuration is handed down, not fetched":      {"serve/server", module + "internal/operator/config", true},
+		"the operator does not link the simulation":          {"operator", module + "internal/proof/sim", true},
+		"the plugin prints snapshots":                        {"cli", module + "internal/proof/fixture", false},
+		"the plugin does not link the simulation":            {"cli", module + "internal/proof/sim", true},
+		"the simulation draws from a seed":                   {"proof/sim", "math/rand/v2", false},
+		"the simulation never uses a client":                 {"proof/sim", "k8s.io/client-go/kubernetes", true},
+		"the walk runs the real webhooks":                    {"proof/sim/walk", module + "internal/serve/admission", false},
+		"the walk does not import what writes":               {"proof/sim/walk", module + "internal/act", true},
+		"a plan has no type of the API":                      {"plan", "k8s.io/api/apps/v1", true},
+		"a plan reads no file":                               {"plan", "os", true},
+		"a plan writes no log":                               {"plan", "log/slog", true},
+		"the rules of the hold have no context":              {"lock/hold", "context", true},
+		"a module that was not decided on is refused":        {"serve/server", "github.com/gorilla/mux", true},
+		"a module's name is not the beginning of another's":  {"operator/config", "k8s.io/apimachinery2", true},
+		"a folder that is in no area is not imported":        {"operator", module + "internal/helpers", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			why := forbids(tc.room, tc.imported)
+			if got := why != ""; got != tc.want {
+				t.Errorf("%s imports %s: forbidden %t (%q), want %t", tc.room, tc.imported, got, why, tc.want)
+			}
+		})
+	}
+}
+
+// A program is flags, one call, and an exit code.
+func TestProgramsImportOnlyWhatTheyStart(t *testing.T) {
+	allowed := map[string][]string{
+		"cmd/lockstep":         {"operator", "operator/config"},
+		"cmd/kubectl-lockstep": {"cli"},
+	}
+	for file, imports := range importsOf(t, linked, "cmd") {
+		program := path.Dir(file)
+		for _, imported := range imports {
+			if own, inModule := strings.CutPrefix(imported, module+"internal/"); inModule && !slices.Contains(allowed[program], own) {
+				t.Errorf("%s may not import %s: of the house it knows %q", file, imported, allowed[program])
+			}
+		}
+	}
+}
+
+// The suites judge lockstep from outside, so they share no rule with it.
+func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
+	const network = "internal/proof/netns"
+	seen := false
+	for file, imports := range importsOf(t, func(string) bool { return true }, "integration-tests") {
+		for _, imported := range imports {
+			own, inHouse := strings.CutPrefix(imported, module)
+			switch {
+			case !inHouse || within(own)("integration-tests"):
+			case own == network:
+				seen = true
+			default:
+				t.Errorf("%s may not import %s: of the house the suites know %s", file, imported, network)
+			}
+		}
+	}
+	if !seen {
+		t.Errorf("no suite imports %s: was anything read?", network)
+	}
+}
+
+// roomOf returns the folder of a file, below internal.
+func roomOf(file string) string { return strings.TrimPrefix(path.Dir(file), "internal/") }
+
+// areaOf returns the area of a room.
+func areaOf(room string) string {
+	name, _, _ := strings.Cut(room, "/")
+	return name
+}
+
+// within reports, for a prefix, whether the import lies below it.
+func within(imported string) func(prefix string) bool {
+	return func(prefix string) bool {
+		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
+	}
+}
+
+// linked are the files that are linked into programs, which tests are not.
+func linked(name string) bool { return !strings.HasSuffix(name, "_test.go") }
+
+// importsOf reads the imports of those Go files below a folder of the module that concern the
+// caller, by file name from the root of the module.
+func importsOf(t *testing.T, concerns func(name string) bool, folder string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	err := filepath.WalkDir(root+folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || !concerns(name) {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		file := strings.TrimPrefix(filepath.ToSlash(name), root)
+		all[file] = nil
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			all[file] = append(all[file], imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read %s: %v", folder, err)
+	}
+	return all
+}

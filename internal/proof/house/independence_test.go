@@ -1,0 +1,46 @@
+package house_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// askable are the functions of the house that internal/lock/invariant may call. They read and
+// write names, and decide nothing. The planner and its checks would share a mistake in any
+// other one, so no check would object.
+var askable = []string{
+	"internal/plan.Labels.Map", // the only way to read them
+	"internal/plan.OrdinalOf",
+	"internal/plan.PodName",
+}
+
+func TestInvariantsCallNoFunctionOfThePlanner(t *testing.T) {
+	called := callsOf(t, "internal/lock/invariant")
+	for name, where := range called {
+		if strings.HasPrefix(name, "internal/") && !slices.Contains(askable, name) {
+			t.Errorf("%s uses %s: write in internal/lock/invariant what docs/guarantees.md says of it instead", where, name)
+		}
+	}
+	for _, name := range askable {
+		if called[name] == "" {
+			t.Errorf("internal/lock/invariant does not use %s: take it out of askable in this file", name)
+		}
+	}
+}
+
+// Functions, methods, methods of embedded types, of interfaces, and generic functions.
+func TestCallsAreFound(t *testing.T) {
+	for folder, names := range map[string][]string{
+		"internal/lock/hold": {"internal/plan.Only", "internal/plan.Snapshot.Fate", "internal/plan.Holder.Foreign", "internal/plan.Operation.For"},
+		"internal/act":       {"time.Now", "k8s.io/client-go/kubernetes/typed/core/v1.PodInterface.Delete"},
+	} {
+		called := callsOf(t, folder)
+		for _, name := range names {
+			if called[name] == "" {
+				t.Errorf("%s is not among what %s uses: %v", name, folder, slices.Sorted(maps.Keys(called)))
+			}
+		}
+	}
+}
