@@ -23,8 +23,18 @@ import (
 // write a value as text are not among them.
 type calls map[string]string
 
+var known = map[string]calls{} // by folder; tests of this package run one after another
+
 // callsOf returns the calls of a folder of this module.
 func callsOf(t *testing.T, folder string) calls {
+	t.Helper()
+	if known[folder] == nil {
+		known[folder] = readCalls(t, folder)
+	}
+	return known[folder]
+}
+
+func readCalls(t *testing.T, folder string) calls {
 	t.Helper()
 	files := token.NewFileSet()
 	p, exists := compiled(t)[module+folder]
@@ -44,13 +54,13 @@ func callsOf(t *testing.T, folder string) calls {
 	if _, err := (&types.Config{Importer: importer.ForCompiler(files, "gc", export)}).Check(p.ImportPath, files, sources, info); err != nil {
 		t.Fatal(err)
 	}
-	found := calls{}
+	read := calls{}
 	for ident, used := range info.Uses {
 		if name := calledName(used); name != "" && used.Pkg().Path() != p.ImportPath {
-			found[name] = filepath.Base(files.Position(ident.Pos()).String())
+			read[name] = filepath.Base(files.Position(ident.Pos()).String())
 		}
 	}
-	return found
+	return read
 }
 
 // calledName names a function, a method or a variable of a package, "" for anything else.

@@ -70,6 +70,21 @@ func TestNoAreaHasWhatItMayNeverHave(t *testing.T) {
 	}
 }
 
+// All promises rest on one gate to pod deletion.
+func TestOneRoomDeletesPods(t *testing.T) {
+	var rooms []string
+	for _, folder := range foldersOf(t) {
+		for name := range callsOf(t, folder) {
+			if deletesPods(name) {
+				rooms = append(rooms, folder)
+			}
+		}
+	}
+	if !slices.Equal(rooms, []string{"internal/act"}) {
+		t.Errorf("pods are deleted or evicted in %q, want internal/act alone", rooms)
+	}
+}
+
 // foldersOf returns the folders below internal that have a package.
 func foldersOf(t *testing.T) []string {
 	t.Helper()
