@@ -189,7 +189,7 @@ var errOptedOut = reason.WithClass(reason.Moved, errors.New("the namespace is no
 func (e *Executor) request(ctx context.Context, name string, key plan.Key, object string, send func(context.Context) error) error {
 	ctx, span := e.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
-		attribute.String("lockstep.group", key.Group),
+		attribute.String("lockstep.group", key.Name),
 		attribute.String("lockstep.object", object),
 	))
 	defer span.End()

@@ -853,7 +853,7 @@ func TestAPlanHasAMinute(t *testing.T) {
 			steps = append(steps, plan.SetReplicas{Zone: fmt.Sprintf("zone-%d", i), UID: "u", Version: 1, From: 1, To: 2})
 		}
 		began := time.Now()
-		receipts, err := e.Run(t.Context(), plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}}, steps, hold.Decision{})
+		receipts, err := e.Run(t.Context(), plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}}, steps, hold.Decision{})
 		if took := time.Since(began); took > time.Minute || err == nil || len(receipts) != len(steps) {
 			t.Errorf("%d steps took %s: %v; want a receipt for each of them after a minute", len(receipts), took, err)
 		}

@@ -75,7 +75,7 @@ func (c *cluster) open(namespace string, scales observe.Scales, known *budgetLis
 
 // group returns the key of a group of the namespace of which is spoken.
 func (c *cluster) group(name string) plan.Key {
-	return plan.Key{Namespace: c.namespace, Group: name}
+	return plan.Key{Namespace: c.namespace, Name: name}
 }
 
 // look reads a group once, as the operator does before it acts. Nothing goes on after

@@ -43,7 +43,7 @@ func TestATerminalIsNotDrawnAnewWhereNothingDiffers(t *testing.T) {
 		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 1 {
 			s.Errorf("drawn %d times while nothing changed", drawn)
 		}
-		s.server.put("/apis/apps/v1/namespaces/team/statefulsets/zone-y", setOf(plan.Key{Namespace: "team", Group: "calm"}, fixture.NewZone("zone-y")))
+		s.server.put("/apis/apps/v1/namespaces/team/statefulsets/zone-y", setOf(plan.Key{Namespace: "team", Name: "calm"}, fixture.NewZone("zone-y")))
 		settleDown()
 		if drawn := strings.Count(out.String(), "\x1b[H"); drawn != 2 || !strings.Contains(screenOf(out), "zone-y") {
 			s.Errorf("drawn %d times after a change:\n%q", drawn, out.String())

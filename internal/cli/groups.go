@@ -35,9 +35,9 @@ func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
 		return err
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("there is no group %q in namespace %q, and no other: no StatefulSet there has the label %s or the annotation %s", key.Group, key.Namespace, contract.GroupLabel, contract.RolloutGroupAnnotation)
+		return fmt.Errorf("there is no group %q in namespace %q, and no other: no StatefulSet there has the label %s or the annotation %s", key.Name, key.Namespace, contract.GroupLabel, contract.RolloutGroupAnnotation)
 	}
-	return fmt.Errorf("there is no group %q in namespace %q; accepted: %s", key.Group, key.Namespace, few(names))
+	return fmt.Errorf("there is no group %q in namespace %q; accepted: %s", key.Name, key.Namespace, few(names))
 }
 
 // few lists names as far as anybody reads them.

@@ -46,12 +46,12 @@ func (c *cluster) steps(ctx context.Context, s plan.Snapshot) []plan.Action {
 // heard returns by zone what the operator waits for, where it knows better: none where
 // it waits for nothing.
 func (c *cluster) heard(ctx context.Context, s plan.Snapshot) map[string]plan.Refusal {
-	object, err := c.dynamic.Resource(rolloutGroups).Namespace(s.Key.Namespace).Get(ctx, hold.StatusName(s.Key.Group), metav1.GetOptions{})
+	object, err := c.dynamic.Resource(rolloutGroups).Namespace(s.Key.Namespace).Get(ctx, hold.StatusName(s.Key.Name), metav1.GetOptions{})
 	if err != nil {
 		return nil // the kind is optional, and so is the right to read it
 	}
 	var shown v1alpha1.RolloutGroup
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &shown) != nil || shown.Spec.Group != s.Key.Group {
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &shown) != nil || shown.Spec.Group != s.Key.Name {
 		return nil
 	}
 	heard := map[string]plan.Refusal{}

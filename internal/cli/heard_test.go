@@ -46,7 +46,7 @@ func agrees(s *scene) {
 	noted := map[string]plan.Agreement{"zone-a": {Call: call, Stretches: []plan.Stretch{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.GroupAnnotation: "store", contract.AgreedAnnotation: hold.FormatAgreed(noted)},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: hold.FormatAgreed(noted)},
 	}})
 }
 

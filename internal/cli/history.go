@@ -71,7 +71,7 @@ func rolloutsOf(r plan.Rollouts) []rolloutView {
 func (a *app) tellHistory(key plan.Key, rollouts []rolloutView) error {
 	p, now := a.page(), a.now()
 	if len(rollouts) == 0 {
-		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Group), screen.Text("has no rollout that its Lease remembers"))
+		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("has no rollout that its Lease remembers"))
 	}
 	for i, r := range rollouts {
 		if i > 0 {

@@ -34,7 +34,7 @@ func TestRolloutsAreShownTheNewestFirst(t *testing.T) {
 	for where, style := range map[string]screen.Style{"plain": {}, "terminal": onTerminal} {
 		var out bytes.Buffer
 		a := &app{streams: Streams{Out: &out, Err: &out}, style: style, now: func() time.Time { return noon.Add(20 * time.Minute) }}
-		if err := a.tellHistory(plan.Key{Namespace: "team", Group: "store"}, rolloutsOf(rolled)); err != nil {
+		if err := a.tellHistory(plan.Key{Namespace: "team", Name: "store"}, rolloutsOf(rolled)); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "history-of-two."+where+".golden", out.String())

@@ -66,7 +66,7 @@ func unfitReason(why string) error {
 const longestHold = 7 * 24 * time.Hour
 
 func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Holder, lasts time.Duration, renew bool) error {
-	zones, err := c.zonesOf(ctx, key.Group)
+	zones, err := c.zonesOf(ctx, key.Name)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Ho
 	case !refusal.None():
 		return a.cannotHold(key, refusal, taken.Holder == holder)
 	}
-	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Group, holder, untilOf(taken)))
+	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Name, holder, untilOf(taken)))
 }
 
 // untilOf says when a hold is over.
@@ -104,7 +104,7 @@ func untilOf(h plan.Hold) string {
 func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)
-	p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Group), screen.Text("cannot be held now:"), screen.In(screen.Slow, w.short()), screen.In(screen.Faint, w.ID))
+	p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("cannot be held now:"), screen.In(screen.Slow, w.short()), screen.In(screen.Faint, w.ID))
 	addMeaning(p, w.Sentence, w.ToDo)
 	switch {
 	case same:

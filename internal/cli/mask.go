@@ -34,8 +34,8 @@ func mask(s plan.Snapshot) plan.Snapshot {
 	}
 	masked := plan.Snapshot{
 		Key: plan.Key{
-			Namespace: "namespace-" + m.hash(s.Key.Namespace), Group: "group-" + m.hash(s.Key.Group),
-			Alone: s.Key.Alone, Covered: s.Key.Covered,
+			Namespace: "namespace-" + m.hash(s.Key.Namespace), Name: "group-" + m.hash(s.Key.Name),
+			Kind: s.Key.Kind,
 		},
 		Now: s.Now, Live: s.Live, Unread: s.Unread, ZonesAt: s.ZonesAt, PodsAt: s.PodsAt, Hold: m.hold(s.Hold),
 	}

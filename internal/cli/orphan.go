@@ -22,7 +22,7 @@ func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) 
 	switch {
 	case err == nil && set.Held:
 		return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s of group %s has not adopted it; change the selector of the StatefulSet so that it matches the pod, or evict the pod, which counts as one of that zone",
-			c.namespace, pod.Name, name, set.Key.Group)
+			c.namespace, pod.Name, name, set.Key.Name)
 	case err != nil && !apierrors.IsNotFound(err):
 		return allowed(err)
 	}
@@ -36,7 +36,7 @@ func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) 
 	if c := claims[0]; c.Unreadable {
 		return fmt.Errorf("pod %s/%s is an orphan of a StatefulSet %s that a group may remember: Lease %s cannot be read; repair its annotations", pod.Namespace, pod.Name, name, c.Lease)
 	}
-	group := claims[0].Key.Group
+	group := claims[0].Key.Name
 	return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s is not in group %s any more, and the group waits for it; apply the StatefulSet again, or see kubectl lockstep why group/%s",
 		c.namespace, pod.Name, name, group, group)
 }

@@ -27,7 +27,7 @@ func (s *scene) remembers(group, zone string) {
 	name := "lockstep-group-" + group
 	s.server.put(leasePath+name, object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": name, "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.GroupAnnotation: group, contract.ZonesAnnotation: hold.FormatMembers([]plan.Member{{Zone: zone, UID: "u"}})},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): group, contract.ZonesAnnotation: hold.FormatMembers([]plan.Member{{Zone: zone, UID: "u"}})},
 	}})
 }
 

@@ -82,7 +82,7 @@ func planOf(s plan.Snapshot) planView {
 		steps = stepsFor(s)
 		decision = hold.Decide(s, steps)
 	}
-	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Group, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
+	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Name, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
 	for _, step := range steps {
 		entry, _ := reason.Explain(step.Reason())
 		v.Steps = append(v.Steps, stepView{step.String(), string(entry.Code), entry.ID()})

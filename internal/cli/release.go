@@ -71,11 +71,11 @@ func (a *app) giveBack(ctx context.Context, c *cluster, key plan.Key, named plan
 	case refused != nil:
 		return refused
 	case !last.Exists:
-		return errors.Join(fmt.Errorf("group %q has no hold", key.Group), c.missing(ctx, key))
+		return errors.Join(fmt.Errorf("group %q has no hold", key.Name), c.missing(ctx, key))
 	case last.Holder.Free():
-		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Group))
+		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Name))
 	}
-	return a.say(fmt.Sprintf("%s/%s released, which %s held", key.Namespace, key.Group, last.Holder))
+	return a.say(fmt.Sprintf("%s/%s released, which %s held", key.Namespace, key.Name, last.Holder))
 }
 
 // keeps objects to taking a hold from whoever has it now: it was somebody else's when
@@ -101,7 +101,7 @@ func keeps(first, h plan.Hold, named plan.Holder, force bool) error {
 
 // missing says that a group does not exist, or returns nil where it does.
 func (c *cluster) missing(ctx context.Context, key plan.Key) error {
-	zones, err := c.zonesOf(ctx, key.Group)
+	zones, err := c.zonesOf(ctx, key.Name)
 	if err != nil || len(zones) > 0 {
 		return err
 	}

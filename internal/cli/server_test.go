@@ -379,7 +379,7 @@ func setOf(key plan.Key, z plan.Zone) *appsv1.StatefulSet {
 		TypeMeta: metav1.TypeMeta{Kind: "StatefulSet", APIVersion: "apps/v1"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: z.Name, UID: types.UID(z.UID), ResourceVersion: z.Version.String(), Generation: 1,
-			Labels: map[string]string{contract.GroupLabel: key.Group}, Annotations: map[string]string{},
+			Labels: map[string]string{contract.GroupLabel: key.Name}, Annotations: map[string]string{},
 		},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(z.Replicas)), MinReadySeconds: int32(z.MinReady / time.Second), ServiceName: z.Name,

@@ -56,7 +56,7 @@ type wanted struct {
 }
 
 func (w wanted) includes(key plan.Key) bool {
-	return key.Rolled() && (len(w.names) == 0 || slices.Contains(w.names, key.Group))
+	return key.Rolled() && (len(w.names) == 0 || slices.Contains(w.names, key.Name))
 }
 
 func (a *app) showStatus(ctx context.Context, c *cluster, w wanted, watch bool) error {

@@ -55,7 +55,7 @@ func viewOf(s plan.Snapshot) groupView { return viewOfSteps(s, stepsFor(s)) }
 func viewOfSteps(s plan.Snapshot, steps []plan.Action) groupView {
 	status := plan.Describe(s, steps)
 	v := groupView{
-		Namespace: s.Key.Namespace, Group: s.Key.Group, Activity: string(status.Activity),
+		Namespace: s.Key.Namespace, Group: s.Key.Name, Activity: string(status.Activity),
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: hold.TraceID(s.Hold.Trace),
 		Zones: []zoneView{},
 	}

@@ -122,7 +122,7 @@ func (seen *watching) snapshots(w wanted) []plan.Snapshot {
 		if a.Key.Namespace != b.Key.Namespace {
 			return strings.Compare(a.Key.Namespace, b.Key.Namespace)
 		}
-		return plan.CompareNatural(a.Key.Group, b.Key.Group)
+		return plan.CompareNatural(a.Key.Name, b.Key.Name)
 	})
 	return all
 }

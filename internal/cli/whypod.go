@@ -108,7 +108,7 @@ func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, e
 // group.
 func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot, error) {
 	for _, b := range c.budgets(ctx, c.namespace).Budgets(c.namespace) {
-		s, err := c.look(ctx, plan.Key{Namespace: c.namespace, Group: b.Name, Covered: true})
+		s, err := c.look(ctx, plan.Key{Namespace: c.namespace, Name: b.Name, Kind: plan.KindBudget})
 		if err != nil {
 			return s, err
 		}
@@ -120,7 +120,7 @@ func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot,
 }
 
 func podViewOf(s plan.Snapshot, name string) podView {
-	v := podView{Namespace: s.Key.Namespace, Pod: name, Group: s.Key.Group}
+	v := podView{Namespace: s.Key.Namespace, Pod: name, Group: s.Key.Name}
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
 			if pod.Name == name {

@@ -7,6 +7,8 @@
 // It knows strings, not API objects.
 package contract
 
+import "github.com/lockstep-dev/lockstep/internal/plan"
+
 // Words on StatefulSets.
 const (
 	GroupLabel               = "rollout-group"
@@ -64,13 +66,13 @@ const (
 	OptInSelector = "lockstep.dev/enabled=true"
 )
 
+// NameAnnotation returns the annotation on a Lease that names what the hold is about: one of that kind.
+func NameAnnotation(kind plan.Kind) string { return "lockstep.dev/" + kind.Word() }
+
 // Words on the Lease of a group.
 const (
 	HoldLabel            = "lockstep.dev/hold"
 	HoldLabelGroup       = "group"
-	GroupAnnotation      = "lockstep.dev/group"
-	AloneAnnotation      = "lockstep.dev/statefulset"
-	CoveredAnnotation    = "lockstep.dev/budget"
 	IntentsAnnotation    = "lockstep.dev/intents"
 	ZonesAnnotation      = "lockstep.dev/zones"
 	WaitingAnnotation    = "lockstep.dev/waiting"
@@ -168,9 +170,9 @@ var words = []Word{
 	{NoDownscaleLabel, "StatefulSet, Deployment, ReplicaSet", "label", you, "`true`", "may shrink", "like absent; a Warning Event says so where it is a StatefulSet of a group"},
 	{RevisionLabel, "Pod", "label", k8s, "the pod's revision", "the pod counts as outdated", "the pod counts as outdated"},
 	{HoldLabel, "Lease", "label", us, "`group`", "no watch shows it; who looks respects it", "no watch shows it; who looks respects it"},
-	{GroupAnnotation, "Lease", "annotation", us, "name of the group", "written again", "written again"},
-	{AloneAnnotation, "Lease", "annotation", us, "name of the StatefulSet, where it belongs to no group", "-", "written again"},
-	{CoveredAnnotation, "Lease", "annotation", us, "name of the ZoneAwarePodDisruptionBudget that covers StatefulSets without a group", "-", "written again"},
+	{NameAnnotation(plan.KindGroup), "Lease", "annotation", us, "name of the group", "written again", "written again"},
+	{NameAnnotation(plan.KindStatefulSet), "Lease", "annotation", us, "name of the StatefulSet, where it belongs to no group", "-", "written again"},
+	{NameAnnotation(plan.KindBudget), "Lease", "annotation", us, "name of the ZoneAwarePodDisruptionBudget that covers StatefulSets without a group", "-", "written again"},
 	{IntentsAnnotation, "Lease", "annotation", us, "the pods about to be taken down or on their way back, and the decrease that is under way, as JSON with a version", "none", "the hold is respected as it is, and a person is told"},
 	{WaitingAnnotation, "Lease", "annotation", us, "operations that were refused and ask again, as JSON, first come first", "nobody waits", "nobody waits"},
 	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone shrank last, as JSON", "not known", "the hold is respected as it is, and a person is told"},

@@ -40,7 +40,7 @@ func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
 		Namespace: pod.Namespace, Purpose: string(purpose), Outcome: string(r.Outcome), Why: string(r.Why), Status: r.Status, Took: r.Took,
 	})
 	if pod.Group.Rolled() && c.exists(pod.Group) {
-		c.metrics.Group(pod.Group.Namespace, pod.Group.Group).PodCalled(string(purpose), string(r.Outcome))
+		c.metrics.Group(pod.Group.Namespace, pod.Group.Name).PodCalled(string(purpose), string(r.Outcome))
 	}
 }
 
@@ -53,7 +53,7 @@ func (o *Operator) tellPods() *hook.Messages {
 func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
-			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": d.Zone}).
+			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
 				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")
 		}
 	}})
@@ -90,6 +90,6 @@ func (c counting) reviewed(seen admission.Observation) {
 		Namespace: seen.Namespace, Webhook: seen.Webhook, Verdict: string(seen.Verdict), Reason: string(seen.Reason), Span: seen.Span, Took: seen.Took,
 	})
 	if seen.Verdict == admission.Denied && seen.Group.Rolled() && c.exists(seen.Group) && !seen.DryRun {
-		c.metrics.Group(seen.Group.Namespace, seen.Group.Group).Refused(seen.Webhook, string(seen.Reason))
+		c.metrics.Group(seen.Group.Namespace, seen.Group.Name).Refused(seen.Webhook, string(seen.Reason))
 	}
 }

@@ -34,10 +34,10 @@ func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
 }
 
 func TestCallsToPodsAreCountedByGroup(t *testing.T) {
-	store := plan.Key{Namespace: "team", Group: "store"}
+	store := plan.Key{Namespace: "team", Name: "store"}
 	m := telemetry.NewMetrics("test")
-	c := counting{m, func(key plan.Key) bool { return key.Group == store.Group }}
-	for _, key := range []plan.Key{store, {Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "gone"}} {
+	c := counting{m, func(key plan.Key) bool { return key.Name == store.Name }}
+	for _, key := range []plan.Key{store, {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "gone"}} {
 		c.called(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
 	}
 	want := `lockstep_group_pod_calls_total{group="store",namespace="team",outcome="failed",purpose="prepare"} 1`
@@ -52,8 +52,8 @@ func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 // An answer may come when its group is gone. The empty name is one of a group, too.
 func TestRefusalsAreCountedByGroupAsLongAsThereIsTheGroup(t *testing.T) {
 	m := telemetry.NewMetrics("test")
-	c := counting{m, func(key plan.Key) bool { return key.Group == "" && key.Namespace == "team" }}
-	for _, key := range []plan.Key{{Namespace: "team", Group: "gone"}, {Namespace: "team"}, {}} {
+	c := counting{m, func(key plan.Key) bool { return key.Name == "" && key.Namespace == "team" }}
+	for _, key := range []plan.Key{{Namespace: "team", Name: "gone"}, {Namespace: "team"}, {}} {
 		c.reviewed(admission.Observation{Webhook: "prepare-downscale", Verdict: admission.Denied, Reason: reason.PreparationFailed, Group: key})
 	}
 	want := `lockstep_group_refusals_total{group="",namespace="team",reason="PreparationFailed",webhook="prepare-downscale"} 1`
@@ -89,13 +89,13 @@ func TestPanicsOfEveryLoopAreCounted(t *testing.T) {
 // A StatefulSet without a group, or a budget, may be called like a group.
 func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
 	o := &Operator{metrics: telemetry.NewMetrics("test")}
-	for _, key := range []plan.Key{{Namespace: "team", Group: "store", Alone: true}, {Namespace: "team", Group: "store", Covered: true}} {
+	for _, key := range []plan.Key{{Namespace: "team", Name: "store", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "store", Kind: plan.KindBudget}} {
 		o.reconciled(t.Context(), key, loop.ResultDone, time.Second)
 	}
 	if left := measured(t, o.metrics, "lockstep_group_"); len(left) > 0 {
 		t.Errorf("counted: %q", left)
 	}
-	o.reconciled(t.Context(), plan.Key{Namespace: "team", Group: "store"}, loop.ResultDone, time.Second)
+	o.reconciled(t.Context(), plan.Key{Namespace: "team", Name: "store"}, loop.ResultDone, time.Second)
 	if len(measured(t, o.metrics, "lockstep_group_reconciles_total")) != 1 {
 		t.Error("a look at a group is not counted")
 	}

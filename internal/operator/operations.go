@@ -53,7 +53,7 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("namespace") == "" {
 		keys := o.reporter.Keys()
 		slices.SortFunc(keys, func(a, b plan.Key) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Group, b.Group))
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})
 		o.writeJSON(w, keys)
 		return

@@ -62,18 +62,18 @@ func ask(t *testing.T, h http.HandlerFunc, namespace, group string) *httptest.Re
 }
 
 func TestGroupsAreListedInOrder(t *testing.T) {
-	o := newShown(t, plan.Key{Namespace: "b", Group: "y"}, plan.Key{Namespace: "b", Group: "x"}, plan.Key{Namespace: "a"})
+	o := newShown(t, plan.Key{Namespace: "b", Name: "y"}, plan.Key{Namespace: "b", Name: "x"}, plan.Key{Namespace: "a"})
 	var got []plan.Key
 	if err := json.Unmarshal(ask(t, o.showGroups, "", "").Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[0].Namespace != "a" || got[1].Group != "x" || got[2].Group != "y" {
+	if len(got) != 3 || got[0].Namespace != "a" || got[1].Name != "x" || got[2].Name != "y" {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestWhatIsShownOfAGroup(t *testing.T) {
-	o := newShown(t, plan.Key{Namespace: "team", Group: "store"}, plan.Key{Namespace: "team"}, plan.KeyOf("team", "statefulset/lone"))
+	o := newShown(t, plan.Key{Namespace: "team", Name: "store"}, plan.Key{Namespace: "team"}, plan.KeyOf("team", "statefulset/lone"))
 	for sentence, tc := range map[string]struct {
 		namespace, group string
 		status           int
@@ -114,8 +114,8 @@ func TestAReconcileThatDoesNotEndIsUnhealthy(t *testing.T) {
 		if err := u.check(); err != nil {
 			t.Errorf("nothing is under way: %v", err)
 		}
-		end := u.begin(plan.Key{Namespace: "team", Group: "store"})
-		other := u.begin(plan.Key{Namespace: "team", Group: "other"})
+		end := u.begin(plan.Key{Namespace: "team", Name: "store"})
+		other := u.begin(plan.Key{Namespace: "team", Name: "other"})
 		time.Sleep(tooLong)
 		other()
 		if err := u.check(); err != nil {

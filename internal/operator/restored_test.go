@@ -27,7 +27,7 @@ type backInTime struct{ version string }
 // RoundTrip implements http.RoundTripper.
 func (b *backInTime) RoundTrip(*http.Request) (*http.Response, error) {
 	l := &coordinationv1.Lease{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}}
-	l.Namespace, l.Name, l.ResourceVersion = "team", hold.LeaseName(plan.Key{Group: "store"}), b.version
+	l.Namespace, l.Name, l.ResourceVersion = "team", hold.LeaseName(plan.Key{Name: "store"}), b.version
 	return apitest.Answer(http.StatusOK, l), nil
 }
 
@@ -41,7 +41,7 @@ func TestAProcessThatNoticesARestoreEndsAndSaysWhy(t *testing.T) {
 	}
 	for _, version := range []string{"700", "300"} {
 		cluster.version = version
-		_, _ = o.holds.Read(t.Context(), plan.Key{Namespace: "team", Group: "store"})
+		_, _ = o.holds.Read(t.Context(), plan.Key{Namespace: "team", Name: "store"})
 	}
 	working, end := context.WithCancelCause(t.Context())
 	defer end(nil)

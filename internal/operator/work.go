@@ -142,7 +142,7 @@ func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Res
 	if result == loop.ResultGone || !key.Rolled() {
 		return // the controller has forgotten it, metrics included; or it has none
 	}
-	o.metrics.Group(key.Namespace, key.Group).Reconciled(ctx, string(result), result.Success(), took)
+	o.metrics.Group(key.Namespace, key.Name).Reconciled(ctx, string(result), result.Success(), took)
 }
 
 func (o *Operator) enqueue(key plan.Key) {
@@ -158,7 +158,7 @@ func (o *Operator) enqueue(key plan.Key) {
 func (o *Operator) forgetUnled(key plan.Key) {
 	o.fresh.Forget(key)
 	if key.Rolled() {
-		o.metrics.Forget(key.Namespace, key.Group)
+		o.metrics.Forget(key.Namespace, key.Name)
 	}
 }
 

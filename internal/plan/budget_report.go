@@ -63,7 +63,7 @@ func (b *board) reaches() map[int32]*reach {
 		for _, pod := range z.Pods {
 			covering := b.covers.of(pod)
 			for _, i := range covering {
-				if b.Key.Covered && b.Budgets[i].Name != b.Key.Group {
+				if b.Key.Kind == KindBudget && b.Budgets[i].Name != b.Key.Name {
 					continue
 				}
 				r := all[i]
@@ -90,8 +90,8 @@ func (r *reach) covers(zone int, z *standing) bool {
 }
 
 func (b *board) budgetReport(r *reach) BudgetReport {
-	report := BudgetReport{Groups: []string{b.Key.Group}, Rivals: slices.Collect(maps.Keys(r.rivals))}
-	if b.Key.Covered {
+	report := BudgetReport{Groups: []string{b.Key.Name}, Rivals: slices.Collect(maps.Keys(r.rivals))}
+	if b.Key.Kind == KindBudget {
 		report.Groups = []string{Ungrouped}
 	}
 	var index partitionIndex

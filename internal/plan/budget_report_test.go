@@ -57,7 +57,7 @@ func TestWhatIsToldOfABudget(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			s := fixture.MustParse(flush(tc.group))
-			s.Key.Group = "store"
+			s.Key.Name = "store"
 			got := plan.ReportBudgets(s.Budgets, []plan.Snapshot{s})
 			want := tc.want
 			if want == "" {
@@ -73,7 +73,7 @@ func TestWhatIsToldOfABudget(t *testing.T) {
 func TestPartsOfSeveralGroupsAreAddedUp(t *testing.T) {
 	a := fixture.MustParse(`zpdb store regex="[a-z-]*-([0-9]+)"` + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	b := fixture.MustParse("zone-c rev=1\n zone-c-0 starting@1\nzone-d rev=1\n zone-d-0 ready@1\n")
-	a.Key.Group, b.Key.Group = "group-10", "group-9"
+	a.Key.Name, b.Key.Name = "group-10", "group-9"
 	got := plan.ReportBudgets(a.Budgets, []plan.Snapshot{a, b})
 	want := "1 in group-9,group-10; zone-a: 0 of 1 down, 1; zone-b: 0 of 1 down, 1; zone-c: 1 of 1 down, 0; zone-d: 0 of 1 down, 0; 0: 1 of 4 down, 1"
 	if diff := cmp.Diff(want, tallies(got[0])); diff != "" {

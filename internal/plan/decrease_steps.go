@@ -19,7 +19,7 @@ import (
 //	Admitted, a webhook's   recall, where its update does not come
 func (b *board) shrink() []Action {
 	switch d := b.Hold.Decrease; {
-	case b.Hold.Unreadable != "" || b.Key.Covered || b.Hold.Respected(b.Now):
+	case b.Hold.Unreadable != "" || b.Key.Kind == KindBudget || b.Hold.Respected(b.Now):
 		return nil
 	case d.None():
 		if steps := b.undoOrphanedPreparation(); steps != nil {

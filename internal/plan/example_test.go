@@ -24,7 +24,7 @@ func ExampleGroup() {
 		return z
 	}
 	steps := plan.Group(plan.Snapshot{
-		Key: plan.Key{Namespace: "team", Group: "store"}, Now: now,
+		Key: plan.Key{Namespace: "team", Name: "store"}, Now: now,
 		Zones: []plan.Zone{zone("zone-a"), zone("zone-b")},
 	})
 	fmt.Println(plan.Notation(steps))

@@ -153,7 +153,7 @@ func (b *board) remembers(z *Zone) bool {
 // StatefulSet without a group has no other zones to be protected from. Where there are too
 // many, those that left come first, and then those that were remembered before.
 func Remembered(s Snapshot) []Member {
-	if s.Key.Alone {
+	if s.Key.Kind == KindStatefulSet {
 		return nil
 	}
 	b := newBoard(s)

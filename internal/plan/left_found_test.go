@@ -13,7 +13,7 @@ import (
 // the one that is away makes way for it, only because of its name.
 func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Live: true, Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}
 	for i := range plan.MostMembers {
 		name := fmt.Sprintf("zone-%03d", i)
 		s.Hold.Members = append(s.Hold.Members, plan.Member{Zone: name, UID: name})
@@ -34,7 +34,7 @@ func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 // plan says when, so the group goes on a minute late.
 func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
 		Members: []plan.Member{{Zone: "zone-a", UID: "a"}, {Zone: "zone-b", UID: "b"}}}}
 	pod := func(zone, revision string) plan.Pod {
 		return plan.Pod{Name: zone + "-0", UID: zone + "-0", Version: 1, Revision: revision, Phase: plan.Ready, ReadySince: now.Add(-time.Second)}
@@ -58,7 +58,7 @@ func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 		return plan.Zone{Name: name, UID: name, Version: 1, Selector: "zone=" + name, Replicas: 2, UpdateRevision: "1", CurrentRevision: "1", Observed: true, OnDelete: true,
 			Pods: []plan.Pod{pod(name + "-0"), pod(name + "-1")}}
 	}
-	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Group: "store"}, Now: now, Live: true, ZonesAt: 9, PodsAt: 9, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
+	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Live: true, ZonesAt: 9, PodsAt: 9, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
 		Downscaled: map[string]time.Time{"zone-a": now.Add(-time.Minute)},
 		Members:    []plan.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}}}}
 	a := zone("zone-a")

@@ -17,7 +17,7 @@ func Remarks(s Snapshot) []Wait {
 		}
 	}
 	for _, z := range s.Zones {
-		if s.Key.Group == "" && s.Key.Rolled() {
+		if s.Key.Name == "" && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.EmptyGroupName}})
 		}
 		if z.InvalidGroup != "" && s.Key.Rolled() {

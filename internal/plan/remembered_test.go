@@ -32,9 +32,9 @@ func TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin(t *testing.T) {
 		key  plan.Key
 		want string
 	}{
-		"a rollout group":                       {plan.Key{Namespace: "team", Group: "store"}, "remember zone-b"},
-		"the StatefulSets that a budget covers": {plan.Key{Namespace: "team", Group: "store", Covered: true}, ""},
-		"a StatefulSet without a group":         {plan.Key{Namespace: "team", Group: "zone-a", Alone: true}, ""},
+		"a rollout group":                       {plan.Key{Namespace: "team", Name: "store"}, "remember zone-b"},
+		"the StatefulSets that a budget covers": {plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}, ""},
+		"a StatefulSet without a group":         {plan.Key{Namespace: "team", Name: "zone-a", Kind: plan.KindStatefulSet}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(joins)
@@ -60,7 +60,7 @@ func TestAStatefulSetThatWasMadeAnewIsNoted(t *testing.T) {
 // The hold of the group remembers such a zone itself.
 func TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup(t *testing.T) {
 	s := fixture.MustParse(joins)
-	s.Key.Covered = true
+	s.Key.Kind = plan.KindBudget
 	s.Zones[0].Elsewhere = true
 	if diff := cmp.Diff([]plan.Member{{Zone: "zone-b", UID: s.Zones[1].UID}}, plan.Remembered(s)); diff != "" {
 		t.Errorf("remembered (-want +got):\n%s", diff)

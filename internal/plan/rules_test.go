@@ -377,7 +377,9 @@ func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fixture.MustParse(c.text)
-			s.Key.Alone = c.alone
+			if c.alone {
+				s.Key.Kind = plan.KindStatefulSet
+			}
 			var got []string
 			for _, remark := range plan.Remarks(s) {
 				got = append(got, remark.String())

@@ -2,49 +2,8 @@ package plan
 
 import (
 	"strconv"
-	"strings"
 	"time"
 )
-
-// Key names a group within a namespace, as the label or the annotation rollout-group does.
-// The name may be empty and need not be a valid object name. A StatefulSet that
-// belongs to no group and asks for its pods to be prepared is a group of its own,
-// Alone, with the StatefulSet's name: it shrinks under a hold and is never rolled.
-// StatefulSets without a group whose pods a budget of evictions covers are a group,
-// Covered, with the budget's name: pods are evicted under its hold, and nothing else
-// is done to them.
-type Key struct {
-	Namespace string
-	Group     string
-	Alone     bool
-	Covered   bool
-}
-
-// Rolled reports whether it is a group whose zones are rolled and scaled.
-func (k Key) Rolled() bool { return !k.Alone && !k.Covered }
-
-// String returns namespace/group, namespace/statefulset/name or
-// namespace/budget/name: no group has a slash in its name.
-func (k Key) String() string {
-	switch {
-	case k.Alone:
-		return k.Namespace + "/statefulset/" + k.Group
-	case k.Covered:
-		return k.Namespace + "/budget/" + k.Group
-	}
-	return k.Namespace + "/" + k.Group
-}
-
-// KeyOf returns the Key that is written as namespace/name.
-func KeyOf(namespace, name string) Key {
-	if set, is := strings.CutPrefix(name, "statefulset/"); is {
-		return Key{Namespace: namespace, Group: set, Alone: true}
-	}
-	if budget, is := strings.CutPrefix(name, "budget/"); is {
-		return Key{Namespace: namespace, Group: budget, Covered: true}
-	}
-	return Key{Namespace: namespace, Group: name}
-}
 
 // Version is a resourceVersion as a number. Versions of one kind of object are
 // ordered; zero is older than every object.

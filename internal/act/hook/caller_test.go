@@ -484,7 +484,7 @@ func TestEveryCallIsToldAndTraced(t *testing.T) {
 }
 
 func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
-	store := plan.Key{Namespace: "team", Group: "store"}
+	store := plan.Key{Namespace: "team", Name: "store"}
 	var told []plan.Key
 	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { told = append(told, pod.Group) }})
 	zones := hook.Zones{Caller: c}

@@ -25,7 +25,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-var store = plan.Key{Namespace: "team", Group: "store"}
+var store = plan.Key{Namespace: "team", Name: "store"}
 
 // office is a table of messages and what it tells of answers.
 type office struct {
@@ -312,11 +312,11 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	}, 80)
 	const limit = time.Minute // of a call; who waited for those who are silent would wait so long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
-	for i, key := range []plan.Key{{Namespace: "team", Group: "silent"}, {Namespace: "other", Group: "silent"}, {Namespace: "third", Group: "silent"}} {
+	for i, key := range []plan.Key{{Namespace: "team", Name: "silent"}, {Namespace: "other", Name: "silent"}, {Namespace: "third", Name: "silent"}} {
 		zone := delayed("zone-s", 300*i, 300)
 		f.Tell(key, zone, plan.Leave, zone.Pods)
 	}
-	for i, key := range []plan.Key{store, {Namespace: "fourth", Group: "store"}} {
+	for i, key := range []plan.Key{store, {Namespace: "fourth", Name: "store"}} {
 		began, zone := time.Now(), delayed("zone-a", 9*200+10*i, 10)
 		f.Tell(key, zone, plan.Leave, zone.Pods)
 		for name, told := range f.told(t, key, zone) {
@@ -350,7 +350,7 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 	for i, group := range []string{"silent", "as silent"} {
 		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // of two pods with one name one would wait for the other
 		zone.Delay.Call.Path = "/silent"
-		f.Tell(plan.Key{Namespace: store.Namespace, Group: group}, zone, plan.Leave, zone.Pods)
+		f.Tell(plan.Key{Namespace: store.Namespace, Name: group}, zone, plan.Leave, zone.Pods)
 	}
 	for range 28 { // as many as these two may have
 		<-silent

@@ -54,7 +54,7 @@ func (o *Observer) GroupsIn(namespace string) []plan.Key {
 		}
 		concerns := concernOf(z.labels, z.podLabels)
 		for _, b := range budgets {
-			key := plan.Key{Namespace: namespace, Group: b.Name, Covered: true}
+			key := plan.Key{Namespace: namespace, Name: b.Name, Kind: plan.KindBudget}
 			if !seen[key] && concerns(b) {
 				seen[key] = true
 				keys = append(keys, key)

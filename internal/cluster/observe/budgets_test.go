@@ -122,7 +122,7 @@ func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
 	o.budgets = source
 	show(o, newSet("zone-a"))
 	show(o, newSet("covered", ungrouped, ofApp))
-	evicted := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	evicted := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	showHold(o, holdOf(evicted, "evict/covered"))
 	var got []string
 	if err := o.Listen(Listener{Group: func(key plan.Key) { got = append(got, key.String()) }}); err != nil {

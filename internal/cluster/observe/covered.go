@@ -32,7 +32,7 @@ func concernOf(set, pods plan.Labels) func(plan.DisruptionBudget) bool {
 // Those of a group are evicted under the hold of that group. Here they only have to
 // be whole.
 func (o *Observer) zonesOf(key plan.Key) []*zoneRecord {
-	if key.Covered {
+	if key.Kind == plan.KindBudget {
 		return o.selected(key)
 	}
 	return slices.DeleteFunc(lookup[*zoneRecord](o.zones, byGroup, key.String()), func(r *zoneRecord) bool { return r.key() != key })
@@ -52,7 +52,7 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 // orphanedZones returns the names of StatefulSets some of whose orphans a budget covers, as the
 // caches show them. A StatefulSet that was made anew may have other labels than they have.
 func (o *Observer) orphanedZones(key plan.Key) map[string]bool {
-	if !key.Covered {
+	if key.Kind != plan.KindBudget {
 		return nil
 	}
 	budget, exists := o.budget(key)
@@ -78,12 +78,12 @@ func (o *Observer) firstCovering(namespace string, pod plan.Pod) (plan.Key, bool
 	if len(covering) == 0 {
 		return plan.Key{}, false
 	}
-	return plan.Key{Namespace: namespace, Group: covering[0].Name, Covered: true}, true
+	return plan.Key{Namespace: namespace, Name: covering[0].Name, Kind: plan.KindBudget}, true
 }
 
 func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
 	for _, b := range o.budgetsOf(key.Namespace) {
-		if b.Name == key.Group {
+		if b.Name == key.Name {
 			return b, true
 		}
 	}
@@ -104,7 +104,7 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	var keys []plan.Key
 	concerns := concernOf(r.labels, r.podLabels)
 	for _, b := range o.budgetsOf(r.namespace) {
-		key := plan.Key{Namespace: r.namespace, Group: b.Name, Covered: true}
+		key := plan.Key{Namespace: r.namespace, Name: b.Name, Kind: plan.KindBudget}
 		if busy[key] && concerns(b) {
 			keys = append(keys, key)
 		}
@@ -129,7 +129,7 @@ func (o *Observer) busyLeases(namespace string) map[plan.Key]bool {
 func (o *Observer) drainedLeases(namespace string) []plan.Key {
 	var keys []plan.Key
 	for _, held := range lookup[*coordinationv1.Lease](o.holds.Informer(), cache.NamespaceIndex, namespace) {
-		if _, covered := held.Annotations[contract.CoveredAnnotation]; !covered {
+		if _, covered := held.Annotations[contract.NameAnnotation(plan.KindBudget)]; !covered {
 			continue
 		}
 		if key, is := lease.KeyOf(held); is {
@@ -144,10 +144,10 @@ func (o *Observer) drainedLeases(namespace string) []plan.Key {
 func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 	group, grouped := contract.Group(set.Labels, set.Annotations)
 	switch {
-	case key.Alone:
+	case key.Kind == plan.KindStatefulSet:
 		return !grouped // it may have joined a group meanwhile
-	case !key.Covered:
-		return grouped && group == key.Group
+	case key.Kind != plan.KindBudget:
+		return grouped && group == key.Name
 	}
 	budget, exists := o.budget(key)
 	if !exists || contract.Ignored(set.Annotations) {

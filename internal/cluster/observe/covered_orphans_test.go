@@ -24,7 +24,7 @@ func coveredOrphan(ordinal int) *corev1.Pod {
 }
 
 func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	ignored := annotated(contract.IgnoreAnnotation, "true")
 	for sentence, tc := range map[string]struct {
 		set     *appsv1.StatefulSet
@@ -73,7 +73,7 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 }
 
 func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	objects := []runtime.Object{newSet("zone-a", ungrouped, selectsOthers), orphan(0), newSet("zone-b", ungrouped), newPod("zone-b", 0, made)}
 	o := newObserver(t, newLibrary(objects...).client(t))
 	o.budgets = &one{budgets{known: true}}
@@ -96,7 +96,7 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 
 // Caches may show an orphan that is gone. A live read then shows nothing that could be forgotten.
 func TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	o := newObserver(t, newLibrary().client(t))
 	o.budgets = &one{budgets{known: true}}
 	show(o, coveredOrphan(0))

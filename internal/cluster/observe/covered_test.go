@@ -34,7 +34,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 	}
 	o.budgets = &one{}
 
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	pod, known := o.Pod("team", inside.Name)
 	if !known || !pod.Held || pod.Key != key {
 		t.Fatalf("the pod is %+v", pod)
@@ -60,7 +60,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 // The Lease of a budget is taken away once nothing is evicted under it any more: whoever
 // could see to that has to be told.
 func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	idle := holdOf(key, "")
 	covered := newSet("covered", ungrouped, ofApp)
 	for sentence, happens := range map[string]func(o *Observer, enqueue func(plan.Key)){
@@ -95,7 +95,7 @@ type none struct{ budgets }
 func (*none) Budgets(string) []plan.DisruptionBudget { return nil }
 
 func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	for sentence, tc := range map[string]struct {
 		managed bool
 		set     change[*appsv1.StatefulSet]
@@ -108,7 +108,7 @@ func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 		"not where none ever was":              {true, ofApp, newHold("other", "rollout/zone-a"), nil, false},
 		"not where it does not cover the pod":  {true, ungrouped, holdOf(key, "evict/other"), nil, true},
 		"not where the namespace is unmanaged": {false, ofApp, holdOf(key, "evict/covered"), nil, false},
-		"not where another budget is held":     {true, ofApp, holdOf(plan.Key{Namespace: "team", Group: "gone", Covered: true}, "evict/gone"), nil, true},
+		"not where another budget is held":     {true, ofApp, holdOf(plan.Key{Namespace: "team", Name: "gone", Kind: plan.KindBudget}, "evict/gone"), nil, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, unreachable)
@@ -155,8 +155,8 @@ func ofApp(s *appsv1.StatefulSet) { s.Spec.Template.Labels = map[string]string{"
 
 // holdOf returns the Lease of a budget.
 func holdOf(key plan.Key, holder string) *coordinationv1.Lease {
-	held := newHold(key.Group, holder)
-	held.Name, held.Annotations = hold.LeaseName(key), map[string]string{contract.CoveredAnnotation: key.Group}
+	held := newHold(key.Name, holder)
+	held.Name, held.Annotations = hold.LeaseName(key), map[string]string{contract.NameAnnotation(plan.KindBudget): key.Name}
 	return held
 }
 

@@ -46,9 +46,9 @@ func newObserver(tb testing.TB, client kubernetes.Interface) *Observer {
 func newHold(group, holder string, intents ...plan.Intent) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: hold.LeaseName(plan.Key{Group: group}), UID: "uid-of-hold", ResourceVersion: "8",
+			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: group}), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
-			Annotations: map[string]string{contract.GroupAnnotation: group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Decrease{})},
+			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Decrease{})},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},
 	}
@@ -63,7 +63,7 @@ func showHold(o *Observer, l *coordinationv1.Lease) {
 // enqueued lets a handler tell which groups it enqueues.
 func enqueued(happens func(enqueue func(plan.Key))) []string {
 	var groups []string
-	happens(func(key plan.Key) { groups = append(groups, key.Group) })
+	happens(func(key plan.Key) { groups = append(groups, key.Name) })
 	return groups
 }
 
@@ -202,7 +202,7 @@ func TestWhatAHoldEventEnqueues(t *testing.T) {
 		"a hold":                     {newHold("store", "rollout/zone-a"), []string{"store"}},
 		"a hold of an unnamed group": {newHold("", ""), []string{""}},
 		"a deletion that was missed": {cache.DeletedFinalStateUnknown{Obj: newHold("store", "")}, []string{"store"}},
-		"a Lease that pretends":      {&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{contract.GroupAnnotation: "store"}}}, nil},
+		"a Lease that pretends":      {&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): "store"}}}, nil},
 		"something else":             {cache.DeletedFinalStateUnknown{Obj: "nonsense"}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	}
 	server.add(newSet("zone-z", inGroup("late")))
 	expect("team/late")
-	s := o.Cached(plan.Key{Namespace: "team", Group: "store"})
+	s := o.Cached(plan.Key{Namespace: "team", Name: "store"})
 	if len(s.Zones) != 1 || len(s.Zones[0].Pods) != 1 {
 		t.Errorf("got %+v", s.Zones)
 	}

@@ -147,7 +147,7 @@ func TestPodsBelongToTheGroupOfTheirStatefulSet(t *testing.T) {
 		set  change[*appsv1.StatefulSet]
 		want Pod
 	}{
-		"an annotation moves it":                            {annotatedInto("other"), Pod{Held: true, Key: plan.Key{Namespace: "team", Group: "other"}}},
+		"an annotation moves it":                            {annotatedInto("other"), Pod{Held: true, Key: plan.Key{Namespace: "team", Name: "other"}}},
 		"it is ignored, although a budget selects its pods": {ignored, Pod{}},
 		"it is ignored, although it asks for preparation":   {all(prepares, ignored), Pod{}},
 	} {
@@ -180,7 +180,7 @@ func TestPodsOfAnIgnoredZoneAreEvictedUnderTheGroupThatRemembersIt(t *testing.T)
 }
 
 func TestABudgetDoesNotCountIgnoredStatefulSets(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	covered, out := newSet("covered", ungrouped, ofApp), newSet("out", ungrouped, ofApp, ignored)
 	held := holdOf(key, "evict/covered")
 	o := newObserver(t, newLibrary(covered, out, held).client(t))

@@ -71,7 +71,7 @@ func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 // it is gone, or selects neither the StatefulSet, if there is one, nor any of the pods and orphans. That
 // cannot be said while budgets are not known.
 func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *plan.Zone) bool {
-	if !key.Covered || !o.BudgetsKnown() {
+	if key.Kind != plan.KindBudget || !o.BudgetsKnown() {
 		return false
 	}
 	budget, exists := o.budget(key)
@@ -92,7 +92,7 @@ func (o *Observer) guarding(namespace, zone string) []plan.Key {
 
 // letGo reports whether a hold that remembers a zone guards it no more.
 func (o *Observer) letGo(key plan.Key, zone string) bool {
-	return key.Covered && o.cachedMember(key, plan.Member{Zone: zone}).Uncovered
+	return key.Kind == plan.KindBudget && o.cachedMember(key, plan.Member{Zone: zone}).Uncovered
 }
 
 // isBack reports whether a StatefulSet is one of a group that remembers it. Those that a

@@ -62,14 +62,14 @@ func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 // Without its label it is placed under either of them, by chance.
 func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
-	covered := plan.Key{Namespace: "team", Group: "cache", Covered: true}
+	covered := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}
 	showHold(o, remembering())
 	showHold(o, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: hold.LeaseName(covered), UID: "uid-of-another-hold", ResourceVersion: "8",
 		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
 		Annotations: map[string]string{
-			contract.CoveredAnnotation: "cache",
-			contract.ZonesAnnotation:   hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),
+			contract.NameAnnotation(plan.KindBudget): "cache",
+			contract.ZonesAnnotation:                 hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),
 		},
 	}})
 	show(o, newSet("zone-a", func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }))

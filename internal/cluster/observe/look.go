@@ -224,13 +224,13 @@ func (o *Observer) readSet(ctx context.Context, namespace, name string) (*appsv1
 
 // selecting asks for the StatefulSets of a group, as far as labels tell.
 func (o *Observer) selecting(key plan.Key) (metav1.ListOptions, error) {
-	if key.Covered || o.uncached && !key.Alone {
+	if key.Kind == plan.KindBudget || o.uncached && key.Kind != plan.KindStatefulSet {
 		return metav1.ListOptions{}, nil // labels of their templates, or annotations, say which of them it is about
 	}
-	if key.Alone {
-		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Group).String()}, nil
+	if key.Kind == plan.KindStatefulSet {
+		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Name).String()}, nil
 	}
-	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Group})
+	inGroup, err := labels.NewRequirement(contract.GroupLabel, selection.Equals, []string{key.Name})
 	if err != nil {
 		return metav1.ListOptions{}, fmt.Errorf("select StatefulSets of %s: %w", key, err)
 	}

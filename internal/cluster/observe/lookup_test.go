@@ -26,9 +26,9 @@ func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
 		s.Labels = map[string]string{contract.PrepareDownscaleLabel: "true"}
 	}))
 	for name, want := range map[string]Set{
-		"grouped":  {UID: "uid-of-grouped", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}},
+		"grouped":  {UID: "uid-of-grouped", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}},
 		"alone":    {UID: "uid-of-alone", Version: 7, NoDownscale: true},
-		"prepared": {UID: "uid-of-prepared", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Group: "prepared", Alone: true}},
+		"prepared": {UID: "uid-of-prepared", Version: 7, Held: true, Key: plan.Key{Namespace: "team", Name: "prepared", Kind: plan.KindStatefulSet}},
 	} {
 		got, known := o.Set("team", name)
 		if diff := cmp.Diff(want, got); diff != "" || !known {
@@ -58,9 +58,9 @@ var thePods = map[string]struct {
 	pod  *corev1.Pod
 	want Pod
 }{
-	"grouped-0":  {newPod("grouped", 0), Pod{UID: "uid-of-grouped-0", Version: 9, Up: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
-	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
-	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Leaving: true, Held: true, Key: plan.Key{Namespace: "team", Group: "store"}}},
+	"grouped-0":  {newPod("grouped", 0), Pod{UID: "uid-of-grouped-0", Version: 9, Up: true, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
+	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
+	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Leaving: true, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
 	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9, Up: true}},
 	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true, Unclaimed: true}},
 	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true, Unclaimed: true}},

@@ -284,7 +284,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 				}
 			}
 			var told []string
-			h := o.mirrorEvents(func(key plan.Key) { told = append(told, key.Group) })
+			h := o.mirrorEvents(func(key plan.Key) { told = append(told, key.Name) })
 			for _, there := range []any{
 				must(trimZone(newSet("zone-b", web(5), inGroup("second")))), must(trimZone(newSet("zone-d", web(5)))),
 				must(trimZone(newSet("zone-c", mirrors("other"), replicas(5), inGroup("third")))), before,

@@ -23,7 +23,7 @@ func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
 	}{
 		"it selects other pods":            {newSet("zone-a", selectsOthers), []string{"zone-a-0"}, Pod{Held: true, Key: store}},
 		"it selects them and adopts them":  {newSet("zone-a"), nil, Pod{Unplaced: true}},
-		"it selects other pods, elsewhere": {newSet("zone-a", selectsOthers, inGroup("other")), nil, Pod{Held: true, Key: plan.Key{Namespace: "team", Group: "other"}}},
+		"it selects other pods, elsewhere": {newSet("zone-a", selectsOthers, inGroup("other")), nil, Pod{Held: true, Key: plan.Key{Namespace: "team", Name: "other"}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			orphan, owned := orphan(0), newPod("zone-a", 1, made)

@@ -17,9 +17,9 @@ import (
 // covering is the hold of a budget, which remembers zone-a.
 func covering() *coordinationv1.Lease {
 	l := remembering()
-	l.Name, l.UID = hold.LeaseName(plan.Key{Group: "store", Covered: true}), "uid-of-the-hold-of-a-budget"
-	delete(l.Annotations, contract.GroupAnnotation)
-	l.Annotations[contract.CoveredAnnotation] = "store"
+	l.Name, l.UID = hold.LeaseName(plan.Key{Name: "store", Kind: plan.KindBudget}), "uid-of-the-hold-of-a-budget"
+	delete(l.Annotations, contract.NameAnnotation(plan.KindGroup))
+	l.Annotations[contract.NameAnnotation(plan.KindBudget)] = "store"
 	return l
 }
 
@@ -47,7 +47,7 @@ func TestAGroupHearsOfAStatefulSetThatLeftIt(t *testing.T) {
 		},
 		"another group has it": func(o *Observer, enqueue func(plan.Key)) {
 			o.zoneEvents(func(key plan.Key) {
-				if key.Group != "other" {
+				if key.Name != "other" {
 					enqueue(key)
 				}
 			}).OnAdd(must(trimZone(newSet("zone-a", inGroup("other")))), false)

@@ -136,9 +136,9 @@ type namespaceRecord struct {
 // key names the group of the StatefulSet, or itself where it stands alone.
 func (r *zoneRecord) key() plan.Key {
 	if !r.grouped {
-		return plan.Key{Namespace: r.namespace, Group: r.zone.Name, Alone: true}
+		return plan.Key{Namespace: r.namespace, Name: r.zone.Name, Kind: plan.KindStatefulSet}
 	}
-	return plan.Key{Namespace: r.namespace, Group: r.group}
+	return plan.Key{Namespace: r.namespace, Name: r.group}
 }
 
 // annotated reports whether an annotation puts the StatefulSet into its group, so that no label

@@ -23,7 +23,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	s.Zones = slices.Grow(s.Zones, len(records)) // what is reported last is kept
 	for _, r := range records {
 		z := o.withPods(key.Namespace, o.mirror(key, r.zone))
-		z.Elsewhere = key.Covered && r.grouped
+		z.Elsewhere = key.Kind == plan.KindBudget && r.grouped
 		s.Zones = append(s.Zones, z)
 	}
 	s.Left = o.cachedLeft(key, &s)

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-var store = plan.Key{Namespace: "team", Group: "store"}
+var store = plan.Key{Namespace: "team", Name: "store"}
 
 // noted is an intent for a pod at the version that pods here have.
 func noted(zone, pod string) plan.Intent {
@@ -31,7 +31,7 @@ func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live 
 	tb.Helper()
 	o := newObserver(tb, newLibrary(objects...).client(tb))
 	for _, object := range objects {
-		if held, ok := object.(interface{ GetAnnotations() map[string]string }); ok && held.GetAnnotations()[contract.GroupAnnotation] != "" {
+		if held, ok := object.(interface{ GetAnnotations() map[string]string }); ok && held.GetAnnotations()[contract.NameAnnotation(plan.KindGroup)] != "" {
 			if err := o.holds.Informer().GetStore().Add(object); err != nil {
 				tb.Fatal(err)
 			}
@@ -97,8 +97,8 @@ func TestGroupsAreKeptApart(t *testing.T) {
 	}{
 		"a group":                            {store, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
 		"the group without a name":           {plan.Key{Namespace: "team"}, []string{"zone-b: zone-b-0/uid-of-zone-b-0"}},
-		"a group of the same name elsewhere": {plan.Key{Namespace: "other", Group: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
-		"a group that nobody has":            {plan.Key{Namespace: "team", Group: "nobody"}, nil},
+		"a group of the same name elsewhere": {plan.Key{Namespace: "other", Name: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
+		"a group that nobody has":            {plan.Key{Namespace: "team", Name: "nobody"}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, tc.key, objects...)
@@ -252,7 +252,7 @@ func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
 		})
 	}
 	t.Run("at a group that can have no StatefulSets", func(t *testing.T) {
-		_, err := newObserver(t, newLibrary().client(t)).Live(t.Context(), plan.Key{Namespace: "team", Group: "no label value!"})
+		_, err := newObserver(t, newLibrary().client(t)).Live(t.Context(), plan.Key{Namespace: "team", Name: "no label value!"})
 		if err == nil || !strings.HasPrefix(err.Error(), "select StatefulSets of team/no label value!: ") {
 			t.Errorf("got %v", err)
 		}

@@ -21,7 +21,7 @@ func rememberingOf(key plan.Key) *coordinationv1.Lease {
 }
 
 func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testing.T) {
-	key := plan.Key{Namespace: "team", Group: "store", Covered: true}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	here, gone, unread := &one{budgets{known: true}}, &none{budgets{known: true}}, &none{}
 	inApp := func(p *corev1.Pod) { p.Labels["app"] = "store" }
 	other := func(s *appsv1.StatefulSet) { ungrouped(s); s.Spec.Template.Labels = map[string]string{"app": "other"} }

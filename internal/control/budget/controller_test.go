@@ -112,7 +112,7 @@ func newWorld(budget plan.DisruptionBudget, groups map[string]string) *world {
 		groups:  map[plan.Key]plan.Snapshot{},
 	}
 	for name, text := range groups {
-		key := plan.Key{Namespace: "team", Group: name}
+		key := plan.Key{Namespace: "team", Name: name}
 		s := fixture.MustParse(text)
 		s.Key = key
 		w.groups[key] = s
@@ -170,7 +170,7 @@ func TestAStatusIsWrittenWheneverItIsAnotherOne(t *testing.T) {
 	if len(w.written) != 1 {
 		t.Errorf("written %d times although nothing has changed", len(w.written))
 	}
-	w.groups[plan.Key{Namespace: "team", Group: "ingester"}] = fixture.MustParse(strings.ReplaceAll(twoZones, "starting", "ready"))
+	w.groups[plan.Key{Namespace: "team", Name: "ingester"}] = fixture.MustParse(strings.ReplaceAll(twoZones, "starting", "ready"))
 	reconcile(t, c)
 	if status := w.objects[0].Status; len(w.written) != 2 || *status.DisruptionsAllowed != 2 || status.Zones[0].Unavailable != 0 {
 		t.Errorf("written %d times: %+v", len(w.written), status)
@@ -397,7 +397,7 @@ func TestABudgetThatHasChangedUnseenWaitsForItsEvent(t *testing.T) {
 func TestWhatChangesByTimeIsLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
-		key := plan.Key{Namespace: "team", Group: "ingester"}
+		key := plan.Key{Namespace: "team", Name: "ingester"}
 		for wait, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, time.Second: Pace} {
 			s := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n")
 			s.Now = time.Now()

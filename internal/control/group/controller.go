@@ -85,7 +85,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return c.forget(key), nil
 	}
 	cached := c.Observer.Cached(key)
-	rests := len(cached.Zones) == 0 || key.Covered // without a hold nothing is done to pods that a budget covers
+	rests := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // without a hold nothing is done to pods that a budget covers
 	if rests && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
@@ -332,5 +332,5 @@ func successes(receipts []plan.Receipt) int {
 }
 
 func fields(key plan.Key) logrus.Fields {
-	return logrus.Fields{"namespace": key.Namespace, "group": key.Group}
+	return logrus.Fields{"namespace": key.Namespace, "group": key.Name}
 }

@@ -31,7 +31,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-var store = plan.Key{Namespace: "team", Group: "store"}
+var store = plan.Key{Namespace: "team", Name: "store"}
 
 // world is what the controller sees and whom it tells.
 type world struct {

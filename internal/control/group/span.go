@@ -26,6 +26,6 @@ func describe(ctx context.Context, s plan.Snapshot, steps []plan.Action) {
 	if len(steps) > 0 {
 		about = append(about, attribute.String("lockstep.reason", string(steps[0].Reason())))
 	}
-	span.SetAttributes(append(about, attribute.String("lockstep.group", s.Key.Group))...)
+	span.SetAttributes(append(about, attribute.String("lockstep.group", s.Key.Name))...)
 	telemetry.Link(ctx, s.Hold.Rollouts.Current.Trace, about...)
 }

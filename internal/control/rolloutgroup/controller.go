@@ -86,7 +86,7 @@ func (c *Controller) lookAtAll() {
 }
 
 // nameFor returns the name of a group's object.
-func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Group)} }
+func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Name)} }
 
 // Take keeps the last plan of a group, for its object to say so. Of a group that rests, as
 // most of a cluster do, it keeps none: caches show the same. What is not rolled, but shrinks
@@ -98,7 +98,7 @@ func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	n := nameFor(s.Key)
 	c.mu.Lock()
 	a := c.account(n)
-	a.planned, a.group, a.latest = true, s.Key.Group, nil
+	a.planned, a.group, a.latest = true, s.Key.Name, nil
 	if len(steps) > 0 {
 		a.latest = &thought{s, steps}
 	}
@@ -182,7 +182,7 @@ func (c *Controller) drop(n Name) {
 
 // wanted reports whether an object is that of a group, by what caches show.
 func (c *Controller) wanted(n Name, o object) bool {
-	key := plan.Key{Namespace: n.Namespace, Group: o.group}
+	key := plan.Key{Namespace: n.Namespace, Name: o.group}
 	if nameFor(key) != n {
 		return false
 	}
@@ -256,7 +256,7 @@ func (c *Controller) thoughtOf(n Name, a account) thought {
 	if a.latest != nil {
 		return *a.latest
 	}
-	s := c.Observer.Cached(plan.Key{Namespace: n.Namespace, Group: a.group})
+	s := c.Observer.Cached(plan.Key{Namespace: n.Namespace, Name: a.group})
 	return thought{s, plan.Group(s)}
 }
 

@@ -202,7 +202,7 @@ func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 
 func TestOnlyRolloutGroupsAreShown(t *testing.T) {
 	inGallery(t, newServer(true), func(g *gallery) {
-		for _, key := range []plan.Key{{Namespace: "team", Group: "a", Alone: true}, {Namespace: "team", Group: "a", Covered: true}} {
+		for _, key := range []plan.Key{{Namespace: "team", Name: "a", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "a", Kind: plan.KindBudget}} {
 			s := fixture.MustParse(whole)
 			s.Key = key
 			g.controller.Take(s, nil)

@@ -419,7 +419,7 @@ func (g *gallery) stop() {
 	g.running.Wait()
 }
 
-func keyOf(group string) plan.Key { return plan.Key{Namespace: "team", Group: group} }
+func keyOf(group string) plan.Key { return plan.Key{Namespace: "team", Name: group} }
 
 // plans lets a group be planned for, and says so.
 func (g *gallery) plans(group, situation string) {

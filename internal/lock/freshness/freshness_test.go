@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-var key = plan.Key{Namespace: "team", Group: "store"}
+var key = plan.Key{Namespace: "team", Name: "store"}
 
 func missing(log *freshness.Log, view plan.Snapshot) string {
 	what, _ := log.Behind(view)
@@ -210,7 +210,7 @@ func TestAViewThatWasTakenBeforeOneThatShowedAllIsBehind(t *testing.T) {
 
 func TestGroupsDoNotKnowEachOther(t *testing.T) {
 	log := freshness.NewLog()
-	log.PodMoved(plan.Key{Namespace: "other", Group: "store"}, "zone-a-0", 10)
+	log.PodMoved(plan.Key{Namespace: "other", Name: "store"}, "zone-a-0", 10)
 	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
 		t.Errorf("behind for another namespace's group: %s", missing)
 	}
@@ -219,7 +219,7 @@ func TestGroupsDoNotKnowEachOther(t *testing.T) {
 func TestForgetDropsAGroup(t *testing.T) {
 	for name, forget := range map[string]func(*freshness.Log){
 		"by its key":         func(l *freshness.Log) { l.Forget(key) },
-		"with its namespace": func(l *freshness.Log) { l.ForgetBut(key.Namespace, []plan.Key{{Namespace: "team", Group: "other"}}) },
+		"with its namespace": func(l *freshness.Log) { l.ForgetBut(key.Namespace, []plan.Key{{Namespace: "team", Name: "other"}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := freshness.NewLog()

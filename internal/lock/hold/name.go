@@ -4,48 +4,39 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 const (
-	groupPrefix   = "lockstep-group"
-	alonePrefix   = "lockstep-statefulset"
-	coveredPrefix = "lockstep-budget"
 	longestName   = 253
 	hashCharCount = 32
 )
 
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// LeaseName returns the name of a group's Lease: readable where the group's
-// name can be part of an object name, a hash of it elsewhere. No two groups of
-// a namespace share a name, and none has that of a StatefulSet which stands alone.
+// LeaseName returns the name of the Lease that is a hold: readable where the name of the key can
+// be part of an object name, a hash of it elsewhere. No two keys of a namespace share a name.
 func LeaseName(key plan.Key) string {
-	prefix := groupPrefix
-	switch {
-	case key.Alone:
-		prefix = alonePrefix
-	case key.Covered:
-		prefix = coveredPrefix
-	}
-	name := prefix + "-" + key.Group
-	if objectName.MatchString(key.Group) && len(name) <= longestName {
+	prefix := prefixOf(key.Kind)
+	name := prefix + "-" + key.Name
+	if objectName.MatchString(key.Name) && len(name) <= longestName {
 		return name
 	}
-	return prefix + "." + hashOf(key.Group)
+	return prefix + "." + hashOf(key.Name)
 }
 
-// IsLeaseName reports whether a Lease of that name is the hold of some group.
+// IsLeaseName reports whether a Lease of that name is a hold.
 func IsLeaseName(name string) bool {
-	for _, prefix := range []string{groupPrefix, alonePrefix, coveredPrefix} {
-		if rest, has := strings.CutPrefix(name, prefix); has && (strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, ".")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(plan.Kinds(), func(kind plan.Kind) bool {
+		rest, has := strings.CutPrefix(name, prefixOf(kind))
+		return has && (strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "."))
+	})
 }
+
+func prefixOf(kind plan.Kind) string { return "lockstep-" + kind.Word() }
 
 // hashedName is what StatusName makes of a group that no object can be named after.
 var hashedName = regexp.MustCompile(`^group\.[0-9a-f]{32}$`)

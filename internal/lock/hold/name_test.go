@@ -76,14 +76,14 @@ func TestNoTwoGroupsShareALeaseName(t *testing.T) {
 	})
 }
 
-func nameOf(group string) string { return hold.LeaseName(plan.Key{Namespace: "team", Group: group}) }
+func nameOf(group string) string { return hold.LeaseName(plan.Key{Namespace: "team", Name: group}) }
 
 func TestAStatefulSetThatStandsAloneHasALeaseOfItsOwn(t *testing.T) {
 	for set, want := range map[string]string{
 		"store":                  "lockstep-statefulset-store",
 		strings.Repeat("a", 233): "lockstep-statefulset.",
 	} {
-		got := hold.LeaseName(plan.Key{Namespace: "team", Group: set, Alone: true})
+		got := hold.LeaseName(plan.Key{Namespace: "team", Name: set, Kind: plan.KindStatefulSet})
 		if !strings.HasPrefix(got, want) || !objectName.MatchString(got) || len(got) > 253 {
 			t.Errorf("%s: got %s, want %s", set, got, want)
 		}

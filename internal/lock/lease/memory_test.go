@@ -122,10 +122,10 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 	}
 	before := inUse()
 	for n := range groups {
-		key := plan.Key{Namespace: "team", Group: fmt.Sprint("store-", n)}
+		key := plan.Key{Namespace: "team", Name: fmt.Sprint("store-", n)}
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: hold.LeaseName(key), ResourceVersion: "1",
-			Annotations: map[string]string{contract.GroupAnnotation: key.Group, contract.RolloutsAnnotation: text},
+			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): key.Name, contract.RolloutsAnnotation: text},
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
 		}}
 		wire, err := json.Marshal(l)

@@ -17,8 +17,8 @@ import (
 // holdOf is the Lease of a group, without the label of holds, that remembers zones by this text.
 func holdOf(group, zones string) coordinationv1.Lease {
 	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "team", Name: hold.LeaseName(plan.Key{Group: group}),
-		Annotations: map[string]string{contract.GroupAnnotation: group, contract.ZonesAnnotation: zones},
+		Namespace: "team", Name: hold.LeaseName(plan.Key{Name: group}),
+		Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): group, contract.ZonesAnnotation: zones},
 	}}
 }
 
@@ -27,7 +27,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 	renamed := holdOf("store", zone("zone-a"))
 	renamed.Name = "kube-scheduler"
 	ownerless := holdOf("store", zone("zone-a"))
-	delete(ownerless.Annotations, contract.GroupAnnotation)
+	delete(ownerless.Annotations, contract.NameAnnotation(plan.KindGroup))
 	for sentence, tc := range map[string]struct {
 		leases []coordinationv1.Lease
 		want   []string
@@ -58,7 +58,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 				if c.Unreadable {
 					got = append(got, c.Lease+", which cannot be read")
 				} else {
-					got = append(got, c.Key.Group)
+					got = append(got, c.Key.Name)
 				}
 				if !c.Unlabelled {
 					t.Errorf("%s counts as one with its label", c.Lease)
@@ -75,10 +75,10 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 func TestTheGroupThatRemembersAZoneComesBeforeABudget(t *testing.T) {
 	r := newRoom(t)
 	remembers := hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u"}})
-	covered := plan.Key{Namespace: "team", Group: "cache", Covered: true}
-	group, budget := holdOf(store.Group, remembers), holdOf("", remembers)
+	covered := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}
+	group, budget := holdOf(store.Name, remembers), holdOf("", remembers)
 	budget.Name = hold.LeaseName(covered)
-	budget.Annotations[contract.CoveredAnnotation] = covered.Group
+	budget.Annotations[contract.NameAnnotation(plan.KindBudget)] = covered.Name
 	r.show(&budget)
 	r.show(&group)
 	if got := r.Remembering("team", "zone-a"); !slices.Equal(got, []plan.Key{store, covered}) {

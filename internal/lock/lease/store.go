@@ -264,7 +264,7 @@ func (s *Store) Noting(namespace, pod string) []plan.Key {
 func (s *Store) Remembering(namespace, zone string) []plan.Key {
 	keys := s.having(byMember, namespace+"/"+zone)
 	slices.SortFunc(keys, func(a, b plan.Key) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return keys
 }
@@ -332,15 +332,14 @@ func indexByNotedPod(object any) ([]string, error) {
 	return pods, nil
 }
 
-// KeyOf returns the group whose hold a Lease is. The second result is false
-// for a Lease whose name and annotation do not agree.
+// KeyOf returns what the hold that a Lease is, is about. The second result is false for a Lease
+// whose name and annotations do not agree.
 func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
-	key := plan.Key{Namespace: lease.Namespace, Group: lease.Annotations[contract.GroupAnnotation]}
-	if name, alone := lease.Annotations[contract.AloneAnnotation]; alone {
-		key.Group, key.Alone = name, true
-	}
-	if name, covered := lease.Annotations[contract.CoveredAnnotation]; covered {
-		key.Group, key.Covered = name, true
+	key := plan.Key{Namespace: lease.Namespace}
+	for _, kind := range plan.Kinds() {
+		if name, has := lease.Annotations[contract.NameAnnotation(kind)]; has {
+			key.Kind, key.Name = kind, name
+		}
 	}
 	return key, lease.Name == hold.LeaseName(key)
 }
@@ -417,17 +416,10 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	}
 	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
 	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
-	whose := contract.GroupAnnotation
-	switch {
-	case key.Alone:
-		whose = contract.AloneAnnotation
-	case key.Covered:
-		whose = contract.CoveredAnnotation
+	for _, kind := range plan.Kinds() {
+		delete(next.Annotations, contract.NameAnnotation(kind)) // one alone says what it is about
 	}
-	for _, other := range []string{contract.GroupAnnotation, contract.AloneAnnotation, contract.CoveredAnnotation} {
-		delete(next.Annotations, other) // one says whose it is
-	}
-	next.Annotations = with(next.Annotations, whose, key.Group)
+	next.Annotations = with(next.Annotations, contract.NameAnnotation(key.Kind), key.Name)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
 	next.Annotations = with(next.Annotations, contract.ZonesAnnotation, hold.FormatMembers(record.Members))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
@@ -453,13 +445,13 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	return next
 }
 
-// with sets a key, or removes it when the value is empty, except for the
-// group's name, which may be empty.
+// with sets a key, or removes it when the value is empty, except for the name of a group, which
+// may be empty.
 func with(m map[string]string, key, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}
-	if value == "" && key != contract.GroupAnnotation {
+	if value == "" && key != contract.NameAnnotation(plan.KindGroup) {
 		delete(m, key)
 		return m
 	}

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 const stored = "team/lockstep-group-store"
 
-var store = plan.Key{Namespace: "team", Group: "store"}
+var store = plan.Key{Namespace: "team", Name: "store"}
 
 // held is a record of this process at a time that every format can carry.
 func held(holder plan.Holder, pods ...string) plan.Hold {
@@ -518,7 +518,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	preferred, strategy := "somebody", coordinationv1.OldestEmulationVersion
 	before := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Labels = map[string]string{"team": "red"}
-		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old", contract.AloneAnnotation: "another"}
+		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old", contract.NameAnnotation(plan.KindStatefulSet): "another"}
 		l.Finalizers = []string{"example.com/keep"}
 		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "y"}}
 		l.Spec.PreferredHolder, l.Spec.Strategy = &preferred, &strategy
@@ -531,7 +531,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want := before.DeepCopy()
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
-		"note": "keep me", contract.GroupAnnotation: "store", contract.ActorAnnotation: "replica-1",
+		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
 		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Decrease{}),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
@@ -562,7 +562,7 @@ func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 		}
 		record.Trace = rapid.SampledFrom([]string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}).Draw(rt, "trace")
 		record.Duration = record.Duration.Truncate(time.Second)
-		key := plan.Key{Namespace: "team", Group: rapid.SampledFrom([]string{"store", "", "Store_1", "äöü", "a..b"}).Draw(rt, "name")}
+		key := plan.Key{Namespace: "team", Name: rapid.SampledFrom([]string{"store", "", "Store_1", "äöü", "a..b"}).Draw(rt, "name")}
 		server := newServer()
 		writer := lease.NewStore(server.client(t), "", "replica-1")
 		if err := writer.Write(t.Context(), key, record); err != nil {
@@ -633,13 +633,13 @@ func TestKeyOf(t *testing.T) {
 		want  plan.Key
 		ok    bool
 	}{
-		"a readable name":                  {hold.LeaseName(plan.Key{Group: dns}), map[string]string{contract.GroupAnnotation: dns}, store, true},
-		"a hashed name":                    {hold.LeaseName(plan.Key{Group: "Größe"}), map[string]string{contract.GroupAnnotation: "Größe"}, plan.Key{Namespace: "team", Group: "Größe"}, true},
-		"the group without a name":         {hold.LeaseName(plan.Key{Group: ""}), map[string]string{contract.GroupAnnotation: ""}, plan.Key{Namespace: "team"}, true},
-		"a StatefulSet that stands alone":  {"lockstep-statefulset-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{Namespace: "team", Group: dns, Alone: true}, true},
-		"a group that says it is alone":    {"lockstep-group-" + dns, map[string]string{contract.AloneAnnotation: dns}, plan.Key{}, false},
-		"a name of another group":          {hold.LeaseName(plan.Key{Group: "other"}), map[string]string{contract.GroupAnnotation: dns}, plan.Key{}, false},
-		"a readable name without a group":  {hold.LeaseName(plan.Key{Group: dns}), nil, plan.Key{}, false},
+		"a readable name":                  {hold.LeaseName(plan.Key{Name: dns}), map[string]string{contract.NameAnnotation(plan.KindGroup): dns}, store, true},
+		"a hashed name":                    {hold.LeaseName(plan.Key{Name: "Größe"}), map[string]string{contract.NameAnnotation(plan.KindGroup): "Größe"}, plan.Key{Namespace: "team", Name: "Größe"}, true},
+		"the group without a name":         {hold.LeaseName(plan.Key{Name: ""}), map[string]string{contract.NameAnnotation(plan.KindGroup): ""}, plan.Key{Namespace: "team"}, true},
+		"a StatefulSet that stands alone":  {"lockstep-statefulset-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{Namespace: "team", Name: dns, Kind: plan.KindStatefulSet}, true},
+		"a group that says it is alone":    {"lockstep-group-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{}, false},
+		"a name of another group":          {hold.LeaseName(plan.Key{Name: "other"}), map[string]string{contract.NameAnnotation(plan.KindGroup): dns}, plan.Key{}, false},
+		"a readable name without a group":  {hold.LeaseName(plan.Key{Name: dns}), nil, plan.Key{}, false},
 		"a Lease that is none of lockstep": {"kube-scheduler", nil, plan.Key{}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -653,7 +653,7 @@ func TestKeyOf(t *testing.T) {
 
 func TestGroupsDoNotShareAHold(t *testing.T) {
 	r := newRoom(t)
-	groups := []plan.Key{store, {Namespace: "team"}, {Namespace: "other", Group: "store"}, {Namespace: "team", Group: "STORE"}, {Namespace: "team", Group: "store/"}}
+	groups := []plan.Key{store, {Namespace: "team"}, {Namespace: "other", Name: "store"}, {Namespace: "team", Name: "STORE"}, {Namespace: "team", Name: "store/"}}
 	var writers sync.WaitGroup
 	for i, key := range groups {
 		writers.Go(func() {

@@ -49,7 +49,7 @@ var groups = []Mutant{
 	},
 	{
 		Name:  "live read that keeps a labelled zone which an annotation took away",
-		Edits: []Edit{{"internal/cluster/observe/covered.go", "return grouped && group == key.Group", "return grouped || group == key.Group"}},
+		Edits: []Edit{{"internal/cluster/observe/covered.go", "return grouped && group == key.Name", "return grouped || group == key.Name"}},
 		Test:  "internal/cluster/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is in another group", Rule: "the API server show",
 	},
 	{

@@ -16,7 +16,7 @@ var (
 	zoneNames   = [maxZones]string{"zone-a", "zone-b", "zone-c"}
 	podNames    = namePods()
 	numbers     = nameNumbers()
-	group       = plan.Key{Namespace: "world", Group: "g"}
+	group       = plan.Key{Namespace: "world", Name: "g"}
 	today       = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	maintenance = plan.Holder("manual/maintenance")
 	ordinals    = regexp.MustCompile(`^(?:zone-[a-z]-([0-9]+))$`)

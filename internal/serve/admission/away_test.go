@@ -24,7 +24,7 @@ type withoutLabel struct {
 }
 
 func (o withoutLabel) Set(string, string) (observe.Set, bool) {
-	return observe.Set{UID: "uid-a", Version: 7, Held: o.alone.Key.Alone, Key: o.alone.Key}, true
+	return observe.Set{UID: "uid-a", Version: 7, Held: o.alone.Key.Kind == plan.KindStatefulSet, Key: o.alone.Key}, true
 }
 
 func (o withoutLabel) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
@@ -32,7 +32,7 @@ func (o withoutLabel) ClaimsOfGroups(context.Context, string, string) ([]lease.C
 }
 
 func (o withoutLabel) Cached(key plan.Key) plan.Snapshot {
-	if key.Alone {
+	if key.Kind == plan.KindStatefulSet {
 		return fixture.Clone(o.alone)
 	}
 	return o.onlyGroup.Cached(key)
@@ -120,7 +120,7 @@ func (declining) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool
 // prepared as before.
 func TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
 	alone := askingAtRest()
-	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Group: "zone-a", Alone: true}
+	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
 		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(forgetful{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),

@@ -31,13 +31,13 @@ func heard(o plan.Outlook) (n int) {
 	return n
 }
 
-var store = plan.Key{Namespace: "team", Group: "store"}
+var store = plan.Key{Namespace: "team", Name: "store"}
 
 func TestAGroupIsCountedOnceForAllWhoAskAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outlooks
 		var c counter
-		other := plan.Key{Namespace: "team", Group: "other"}
+		other := plan.Key{Namespace: "team", Name: "other"}
 		for _, step := range []struct {
 			promise string
 			after   time.Duration

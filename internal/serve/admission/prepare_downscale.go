@@ -294,7 +294,7 @@ func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.Downsc
 		err = p.undoAnew(ctx, key, v.Note)
 	}
 	if err != nil {
-		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Group, "zone": v.Note.Zone}).
+		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": v.Note.Zone}).
 			WithError(err).Warn("a downscale that failed is undone later")
 	}
 }

@@ -19,6 +19,6 @@ func linkRollout(ctx context.Context, holds Holds, key plan.Key) {
 	}
 	record := holds.Cached(key)
 	holder := attribute.String("lockstep.holder", record.Holder.Plain())
-	span.SetAttributes(attribute.String("lockstep.group", key.Group), holder)
+	span.SetAttributes(attribute.String("lockstep.group", key.Name), holder)
 	telemetry.Link(ctx, record.Rollouts.Current.Trace, holder)
 }

@@ -57,7 +57,7 @@ func claimed(pod string, claims ...lease.Claim) func(*evictable) {
 
 func TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused(t *testing.T) {
 	const pod = "zone-x-0"
-	key, name := plan.Key{Namespace: "team", Group: "cache", Covered: true}, "lockstep-budget-cache"
+	key, name := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}, "lockstep-budget-cache"
 	for sentence, tc := range map[string]struct {
 		claim     lease.Claim
 		dryRun    bool

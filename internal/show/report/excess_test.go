@@ -19,7 +19,7 @@ func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 		look := func() (news int) {
 			for group := range groups {
 				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
-				s.Key = plan.Key{Namespace: "team", Group: strconv.Itoa(group)}
+				s.Key = plan.Key{Namespace: "team", Name: strconv.Itoa(group)}
 				s.Now = s.Now.Add(time.Since(began))
 				if told, _ := r.Group(s, plan.Group(s), nil); told {
 					news++

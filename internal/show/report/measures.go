@@ -14,7 +14,7 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 	if !s.Key.Rolled() {
 		return
 	}
-	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Group)
+	metrics := r.metrics.Group(s.Key.Namespace, s.Key.Name)
 	metrics.Show(state(s, steps))
 	r.durations.of(s.Key).follow(s, metrics)
 	if slices.ContainsFunc(done, dropsRestored) {
@@ -34,7 +34,7 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 // lockstep had set.
 func (r *Reporter) ReplicasOverwritten(key plan.Key, zone string) {
 	if key.Rolled() {
-		r.metrics.Group(key.Namespace, key.Group).ReplicasOverwritten(zone)
+		r.metrics.Group(key.Namespace, key.Name).ReplicasOverwritten(zone)
 	}
 }
 

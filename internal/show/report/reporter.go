@@ -105,7 +105,7 @@ func (r *Reporter) tell(s plan.Snapshot, e event) bool {
 // Forget drops a group that exists no more, its metrics included.
 func (r *Reporter) Forget(key plan.Key) {
 	if key.Rolled() {
-		r.metrics.Forget(key.Namespace, key.Group)
+		r.metrics.Forget(key.Namespace, key.Name)
 	}
 	r.durations.forget(key)
 	r.mu.Lock()

@@ -329,7 +329,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 	anew := fixture.MustParse(settled)
 	anew.Zones[0].UID, anew.Zones[0].MaxUnavailable.Invalid = "another", `"lots"`
 	unnamed := fixture.MustParse(settled)
-	unnamed.Key.Group = ""
+	unnamed.Key.Name = ""
 	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used ("lots")`
 	const nameless = "zone-a Warning EmptyGroupName: the label rollout-group is empty, so all such StatefulSets of the namespace form one group"
 	for sentence, tc := range map[string]struct {
@@ -476,8 +476,8 @@ func TestMetricsOfAGroup(t *testing.T) {
 // A StatefulSet without a group, or a budget, may be called like a group.
 func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 	for sentence, namesake := range map[string]plan.Key{
-		"a StatefulSet that shrinks under a hold": {Namespace: "team", Group: "store", Alone: true},
-		"what a budget covers":                    {Namespace: "team", Group: "store", Covered: true},
+		"a StatefulSet that shrinks under a hold": {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet},
+		"what a budget covers":                    {Namespace: "team", Name: "store", Kind: plan.KindBudget},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
@@ -516,7 +516,7 @@ func TestDeletionsAreCountedFromZero(t *testing.T) {
 		series := r.series(t)
 		for _, step := range steps {
 			d, deletes := step.(plan.DeletePod)
-			begun := fmt.Sprintf("lockstep_group_pods_deleted_total{group=%q,namespace=%q,reason=%q,zone=%q} 0", s.Key.Group, s.Key.Namespace, d.Because, d.Zone)
+			begun := fmt.Sprintf("lockstep_group_pods_deleted_total{group=%q,namespace=%q,reason=%q,zone=%q} 0", s.Key.Name, s.Key.Namespace, d.Because, d.Zone)
 			if deletes && !slices.Contains(series, begun) {
 				rt.Errorf("no series %s", begun)
 			}
@@ -608,7 +608,7 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 	for i := range 4 {
 		telling.Go(func() {
 			s := fixture.MustParse(failing)
-			s.Key.Group = fmt.Sprint("group-", i)
+			s.Key.Name = fmt.Sprint("group-", i)
 			for range 20 {
 				s.Now = s.Now.Add(noticeable)
 				r.Group(s, plan.Group(s), nil)

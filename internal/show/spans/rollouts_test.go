@@ -288,7 +288,7 @@ func TestTheSameTraceInAnotherNamespaceIsAnotherMatter(t *testing.T) {
 		finished := plan.Rollouts{Finished: []plan.RolledGroup{{
 			Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", Since: fixture.Now(), Until: fixture.Now(),
 		}}}
-		theirs, ours := plan.Key{Namespace: "theirs", Group: "store"}, plan.Key{Namespace: "ours", Group: "store"}
+		theirs, ours := plan.Key{Namespace: "theirs", Name: "store"}, plan.Key{Namespace: "ours", Name: "store"}
 		p.Show(t.Context(), theirs, finished)
 		time.Sleep(10 * time.Second)
 		if p.Kept(ours, finished).Finished[0].Exported {

@@ -31,7 +31,7 @@ func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {
 	}
 	if group.Over() && !group.Exported {
 		spans = append(spans, telemetry.Span{
-			Of: of(key), Context: root, Name: "rollout " + key.Group, Start: group.Since, End: group.Until,
+			Of: of(key), Context: root, Name: "rollout " + key.Name, Start: group.Since, End: group.Until,
 			Attributes: revisions(group),
 		})
 	}
@@ -48,7 +48,7 @@ func revisions(group plan.RolledGroup) []attribute.KeyValue {
 }
 
 func of(key plan.Key) telemetry.Owner {
-	return telemetry.Owner{Namespace: key.Namespace, Group: key.Group}
+	return telemetry.Owner{Namespace: key.Namespace, Group: key.Name}
 }
 
 func zoneSpans(whose telemetry.Owner, root trace.SpanContext, zone plan.RolledZone) []telemetry.Span {

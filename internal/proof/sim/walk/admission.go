@@ -77,7 +77,7 @@ func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) 
 }
 
 func changeOf(g *group, ask plan.DownscaleRequest) admission.Change {
-	labels := map[string]string{contract.GroupLabel: g.key.Group}
+	labels := map[string]string{contract.GroupLabel: g.key.Name}
 	object := admission.Object{UID: ask.UID, Version: ask.Version.String(), Labels: labels, Annotations: map[string]string{}}
 	return admission.Change{
 		Group: "apps", Resource: "statefulsets", Namespace: g.key.Namespace, Name: ask.Zone,

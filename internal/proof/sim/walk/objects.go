@@ -63,7 +63,7 @@ func (p *pod) write(g *group, n int) *corev1.Pod {
 // podLabels are those that every pod of a zone has. In every other group the labels by which
 // pods are selected have different names, so that no list finds the pods of two zones.
 func (g *group) podLabels(n int) map[string]string {
-	return map[string]string{groupOfPod: g.key.Group, g.selecting(n): g.zones[n].Name}
+	return map[string]string{groupOfPod: g.key.Name, g.selecting(n): g.zones[n].Name}
 }
 
 func (g *group) selecting(n int) string {
@@ -91,7 +91,7 @@ func (z *zone) write(g *group, n int) *appsv1.StatefulSet {
 		Generation: z.Generation, Annotations: z.annotations(),
 	}}
 	if z.away == inGroup {
-		o.Labels = map[string]string{contract.GroupLabel: g.key.Group}
+		o.Labels = map[string]string{contract.GroupLabel: g.key.Name}
 	}
 	o.Spec.Replicas = new(int32(z.Replicas))
 	o.Spec.MinReadySeconds = int32(z.MinReady / time.Second)

@@ -104,7 +104,7 @@ func begin(ctx context.Context, s Schedule) *walk {
 
 // found makes a group that is whole, on its first revision.
 func (w *walk) found(no int, s Setting) {
-	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Group: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
+	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
 	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
 	if s.Limit > 0 {
 		ofGroup := plan.Requirement{Key: groupOfPod, Demand: plan.LabelIn, Values: []string{s.Name}}
