@@ -99,7 +99,7 @@ const (
 	forCertificates = "../webhooks/certificate/role.yaml" // where they run, those that serve webhooks
 	forInjection    = "../webhooks/inject.yaml"           // those that inject a CA
 
-	forDials = "./" + dialRights // operators for the whole cluster, by references.yaml
+	forDials = "../../integration-tests/apiserver/" + dialRights // operators for the whole cluster, by references.yaml
 )
 
 // A grant is one verb on one resource, as a rule has it.

@@ -136,18 +136,26 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 }
 
 // evictLeft decides about a pod of a zone that left the group. One that serves stays: its
-// zone may be back any moment, with one more pod down than the group allows.
+// zone may be back any moment, with one more pod down than the group allows. What a budget says
+// about pods that are not ready counts as in the group, unless the zone is ignored.
 func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
-	switch {
-	case !exists || pod.UID != r.UID || z.Uncovered:
+	if !exists || pod.UID != r.UID || z.Uncovered {
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
-	case pod.Up() && b.Hold.Unreadable != "":
-		return EvictionAnswer{Zone: z.Name, Because: Refusal{Code: reason.HoldUnreadable}}
-	case pod.Up():
-		return EvictionAnswer{Zone: z.Name, Because: b.away(z)}
 	}
-	return EvictionAnswer{Zone: z.Name, Version: pod.mayServe()}
+	e := b.eviction(b.survey(&z.Zone), pod)
+	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
+	switch {
+	case !pod.Up() && (z.Ignored || e.down()):
+		p.Version = pod.mayServe()
+	case b.Hold.Unreadable != "":
+		p.Because = Refusal{Code: reason.HoldUnreadable}
+	case z.Ignored:
+		p.Because = b.away(z)
+	default:
+		p.Because = firstOf(budgetUnknown(b, e), evictionsBarred(b, e), b.away(z))
+	}
+	return p
 }
 
 // mayServe returns the version at which a pod that is down has to stay for an eviction

@@ -252,6 +252,19 @@ func TestEvict(t *testing.T) {
 		"one that is down may go": {
 			"orphaned zone-a\n zone-a-0 starting@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
 		},
+		"one that is down stays where no eviction is allowed": {
+			"zpdb store limit=0\norphaned zone-a\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsBarred (store)",
+		},
+		"one that is down stays where pods that are not ready count": {
+			"zpdb store limit=1 unhealthy=IfHealthyBudget\norphaned zone-a\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
+			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet was deleted without its pods)",
+		},
+		"no budget counts for one of an ignored StatefulSet": {
+			"zpdb store limit=0\nrelabelled zone-a ignored rev=1\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
+		},
+		"one that serves stays where no eviction is allowed": {
+			"zpdb store limit=0\norphaned zone-a\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsBarred (store)",
+		},
 		"what the hold of a zone that left says cannot be read": {
 			"hold free unreadable=\"no JSON\"\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "HoldUnreadable",
 		},

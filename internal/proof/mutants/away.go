@@ -316,6 +316,16 @@ var away = []Mutant{
 		Test:  "internal/plan TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
 	},
 	{
+		Name:  "eviction of a pod of a zone that left, which its budget forbids",
+		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up():"}},
+		Test:  "internal/plan TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsBarred",
+	},
+	{
+		Name:  "eviction of a pod of a zone that left, which a budget forbids that does not count",
+		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up() && e.down():"}},
+		Test:  "internal/plan TestEvict/no budget counts for one of an ignored StatefulSet", Rule: "want yes, at version 10",
+	},
+	{
 		Name:  "intent of a newer version that is ended",
 		Edits: []Edit{{"internal/plan/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
 		Test:  scenarios + "intents-of-a-newer-version-of-lockstep-are-not-ended", Rule: "end intent of zone-b-0",

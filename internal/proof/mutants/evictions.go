@@ -155,6 +155,21 @@ var evictions = []Mutant{
 		Test:  unreadHold + "another process wrote it", Rule: "want 429 OtherZoneNotWhole",
 	},
 	{
+		Name:  "pin that binds no pod of a StatefulSet which it knows no hold of",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "!pod.Unplaced && !pod.Unclaimed:", "!pod.Unplaced:"}},
+		Test:  "internal/serve/admission TestAnEvictionIsBoundToThePodThatIsJudged/a pod of a StatefulSet that no hold covers as far as the caches show", Rule: "-want +got",
+	},
+	{
+		Name:  "eviction that is bound to a former pod and asks for ever",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case e.UID != \"\" && e.UID != pod.UID && pod.UID != nobody:", "case false:"}},
+		Test:  "internal/serve/admission TestAnEvictionThatIsBoundToAFormerPodIsAConflict", Rule: "want 409",
+	},
+	{
+		Name:  "eviction that is a conflict by what the caches show",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "known = known && (e.UID == \"\" || e.UID == pod.UID)\n", ""}},
+		Test:  "internal/serve/admission TestAnEvictionIsBoundToThePodThatIsJudged/bound to a pod that the caches do not show yet", Rule: "answered",
+	},
+	{
 		Name:  "note of who waits that vouches for the group",
 		Edits: []Edit{{"internal/serve/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
 		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneNotWhole",

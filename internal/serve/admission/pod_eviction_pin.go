@@ -14,7 +14,9 @@ import (
 // PodEvictionPin judges for /admission/pod-eviction-pin: an eviction acts by name,
 // so it is bound to the UID of the pod that is judged after this and, where that pod
 // is down, to the version in which it is. It refuses only what it cannot bind: what
-// reaches the judge unbound would act on whatever has the name by then.
+// reaches the judge unbound would act on whatever has the name by then. It binds the eviction of
+// each pod that a StatefulSet made, also if its caches show no hold that covers the pod: the
+// replica that judges may know of a hold or a budget that this one does not know yet.
 type PodEvictionPin struct {
 	Observer PodObserver
 	DryRun   bool // every request is left as it is
@@ -38,8 +40,10 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case err != nil:
 		return unbound(e, reason.ParentUnknown, err)
-	case !pod.Held && !pod.Unplaced:
+	case !pod.Held && !pod.Unplaced && !pod.Unclaimed:
 		return Allow(reason.NotGuarded)
+	case e.UID != "" && e.UID != pod.UID && pod.UID != nobody:
+		return replaced(e)
 	}
 	v := Allow(reason.PodPinned)
 	v.Patch = e.pin(pod)
@@ -59,10 +63,18 @@ func unbound(e Eviction, why reason.Code, err error) Verdict {
 	return Deny(http.StatusTooManyRequests, why, shortened(text, mostMessage))
 }
 
-// pod returns the pod from the cache or, where it is down or unknown, as it is right
-// now. An error says that nobody knows it.
+// replaced refuses an eviction that its client has bound to the UID of a former pod. The API server
+// would answer the same.
+func replaced(e Eviction) Verdict {
+	text := fmt.Sprintf("eviction of %s is refused (%s): deleteOptions.preconditions.uid is not the UID of the pod that has this name", e.Pod, reason.PodIsGone)
+	return Deny(http.StatusConflict, reason.PodIsGone, shortened(text, mostMessage))
+}
+
+// pod returns the pod from the cache. If the pod is down or unknown, or the eviction is bound to
+// another one, the pod is read from the API server. An error says that it could not be read.
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
+	known = known && (e.UID == "" || e.UID == pod.UID)
 	if known && (pod.Up || pod.Leaving || e.Version != 0) {
 		return pod, nil
 	}
