@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 func TestNothingUncheckedReachesATerminal(t *testing.T) {
@@ -21,7 +21,7 @@ func TestNothingUncheckedReachesATerminal(t *testing.T) {
 		"status", "status -o yaml", "status -o json", "why store", "why store -o yaml", "why store -o json", "why zone-a-1", "plan store",
 		"snapshot store", "snapshot store -o json", "release store", "hold store --reason x", "history store",
 	}
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		for where, style := range map[string]screen.Style{"plain": {}, "terminal": {Bars: true, Columns: 80}} {
 			if len(text) > 10_000 && style.Bars {
 				continue // what is long is cut before it has a style

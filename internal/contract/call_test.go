@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 func prepare(port, path string) (contract.Call, error) {
@@ -109,7 +109,7 @@ func TestLabelsAreExactlyTrue(t *testing.T) {
 }
 
 func TestNoHostilePortIsAPort(t *testing.T) {
-	forms := hostile.Ports()
+	forms := fuzzcorpus.Ports()
 	if len(forms) < 500 {
 		t.Errorf("%d forms, want 500", len(forms))
 	}
@@ -121,7 +121,7 @@ func TestNoHostilePortIsAPort(t *testing.T) {
 }
 
 func TestNoHostilePathNamesAHost(t *testing.T) {
-	forms := hostile.Paths()
+	forms := fuzzcorpus.Paths()
 	if len(forms) < 500 {
 		t.Errorf("%d forms, want 500", len(forms))
 	}
@@ -132,7 +132,7 @@ func TestNoHostilePathNamesAHost(t *testing.T) {
 
 // A call that is stored somewhere is as good as the annotations it was made of.
 func TestAValidCallIsOneThatAnnotationsCanAskFor(t *testing.T) {
-	for _, path := range append(hostile.Paths(), "x", "/x", "x?y", "//x", "/x//y", "/x/", "/x//", strings.Repeat("x", 1024)) {
+	for _, path := range append(fuzzcorpus.Paths(), "x", "/x", "x?y", "//x", "/x//y", "/x/", "/x//", strings.Repeat("x", 1024)) {
 		asked, err := prepare("80", path)
 		if err == nil && !asked.Valid() {
 			t.Errorf("%q can be asked for and is not valid", path)
@@ -190,10 +190,10 @@ func lawful(t *testing.T, port, path string) {
 }
 
 func FuzzPrepareCall(f *testing.F) {
-	for _, port := range hostile.Ports() {
+	for _, port := range fuzzcorpus.Ports() {
 		f.Add(port, "ingester/prepare-shutdown")
 	}
-	for _, path := range append(hostile.Paths(), "//a///b//?c=//d", strings.Repeat("x", 1024)) {
+	for _, path := range append(fuzzcorpus.Paths(), "//a///b//?c=//d", strings.Repeat("x", 1024)) {
 		f.Add("80", path)
 	}
 	f.Fuzz(lawful)

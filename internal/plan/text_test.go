@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 func TestTextIsMadePlain(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTextIsMadePlain(t *testing.T) {
 
 // Names of pods, zones and holders may be what somebody wrote into a Lease.
 func TestWhatIsSaidOfAWaitIsPlainAndBounded(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		because := plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}
 		for what, said := range map[string]string{
 			"the sentence": because.Sentence(), "the notation": because.String(), "the holder": plan.Holder("manual/" + text).Plain(),

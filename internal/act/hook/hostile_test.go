@@ -20,7 +20,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
@@ -57,10 +57,10 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 			try(fmt.Sprintf("port %q path %q", port, path), call)
 		}
 	}
-	for _, port := range hostile.Ports() {
+	for _, port := range fuzzcorpus.Ports() {
 		annotated(port, "ingester/prepare-shutdown")
 	}
-	for _, path := range hostile.Paths() {
+	for _, path := range fuzzcorpus.Paths() {
 		annotated("80", path)
 		try(fmt.Sprintf("unchecked path %q", path), contract.Call{Port: 80, Path: "/" + path})
 		try(fmt.Sprintf("unchecked query %q", path), contract.Call{Port: 80, Path: "/", Query: path})

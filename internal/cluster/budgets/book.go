@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
-	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -109,7 +109,7 @@ func (b *Book) Trouble() error {
 
 // stands reports whether what was read is as it was, as far as can be known. Call it locked.
 func (b *Book) stands() bool {
-	silent := time.Since(b.followed) >= kind.SilentFor
+	silent := time.Since(b.followed) >= dynamicwatch.SilentFor
 	return !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
 }
 

@@ -16,18 +16,18 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 )
 
 var (
 	errNotRead = errors.New("the budgets for evictions are not read yet")
-	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", kind.SilentFor)
+	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", dynamicwatch.SilentFor)
 )
 
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
 // that it began has stopped.
 func (b *Book) Run(ctx context.Context) {
-	follower := kind.Follower{
+	follower := dynamicwatch.Follower{
 		Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector,
 		Ended: func(err error) bool { return apierrors.IsNotFound(err) && b.gone() },
 	}
@@ -52,12 +52,12 @@ func (b *Book) reflector() *cache.Reflector {
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, kind.ShortWatch(o))
+			events, err := objects.Watch(ctx, dynamicwatch.ShortWatch(o))
 			b.watched(ctx, err, o.SendInitialEvents != nil)
 			if err != nil {
 				return nil, err
 			}
-			return kind.WithSigns(events, o, func() {}, b.heard), nil // the store hears of all
+			return dynamicwatch.WithHeartbeats(events, o, func() {}, b.heard), nil // the store hears of all
 		},
 	}, b.options.Client)
 	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})

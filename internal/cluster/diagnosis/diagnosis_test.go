@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 var (
@@ -236,7 +236,7 @@ func TestTheNodeAffinityOfAVolumeIsRead(t *testing.T) {
 // What a tenant's container writes, and what anybody writes into a status, is shown
 // and cannot do anything.
 func TestTextsOfOthersAreEscapedAndCut(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		p := pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 				Name: text, State: waiting(text, text), LastTerminationState: corev1.ContainerState{Terminated: terminated(1, text, "first\n"+text)},

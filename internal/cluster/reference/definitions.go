@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	follow "github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 )
 
 // watchDefinitions looks for kinds at once whose CRD comes, changes or goes. It
@@ -17,7 +17,7 @@ func (b *Book) watchDefinitions(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	informer := b.informer(follow.Definitions, "", func() {}, func() {})
+	informer := b.informer(dynamicwatch.Definitions, "", func() {}, func() {})
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
 			if !initial {

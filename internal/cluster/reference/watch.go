@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	follow "github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
@@ -47,7 +47,7 @@ func (b *Book) start(ctx context.Context, name schema.GroupKind, r resource) *wa
 		book: b, kind: name, resource: r, stop: stop, began: time.Now(),
 		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
-	w.silence = time.AfterFunc(follow.SilentFor, w.silent)
+	w.silence = time.AfterFunc(dynamicwatch.SilentFor, w.silent)
 	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.works)
 	w.handler = listen(w.informer, w.changed)
 	must(w.informer.SetWatchErrorHandlerWithContext(w.failed))
@@ -86,13 +86,13 @@ func (w *watch) complete() {
 // works hears that what is known follows the API server.
 func (w *watch) works() {
 	w.failing.Store(0)
-	w.silence.Reset(follow.SilentFor)
+	w.silence.Reset(dynamicwatch.SilentFor)
 }
 
 // silent hears that nothing was heard, and no failure either: client-go tries some of
 // them again without a word.
 func (w *watch) silent() {
-	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), follow.SilentFor)
+	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), dynamicwatch.SilentFor)
 	w.book.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
 }
 
@@ -136,11 +136,11 @@ func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed,
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			events, err := objects.Watch(ctx, follow.ShortWatch(o))
+			events, err := objects.Watch(ctx, dynamicwatch.ShortWatch(o))
 			if err != nil {
 				return nil, err
 			}
-			return follow.WithSigns(events, o, listed, heard), nil
+			return dynamicwatch.WithHeartbeats(events, o, listed, heard), nil
 		},
 	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))

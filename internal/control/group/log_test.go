@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 // lineOf returns the last line that a controller logs of a group that it looks at again
@@ -84,7 +84,7 @@ func TestADryRunSaysWhateverItWouldWrite(t *testing.T) {
 }
 
 func TestHostileNamesBreakNoLineOfLog(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		synctest.Test(t, func(t *testing.T) {
 			w := world{cached: today("zone-a rev=2 current=1\n zone-a-0 ready@1\n")}
 			w.cached.Hold = plan.Hold{Exists: true, Holder: plan.Holder("downscale/" + text), Decrease: plan.Decrease{Zone: text, UID: text, From: 2, To: 1, Stage: plan.Stage(text)}}

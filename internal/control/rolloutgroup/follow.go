@@ -12,7 +12,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
@@ -22,7 +22,7 @@ const againMost = time.Minute
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
 // that it began has stopped.
 func (b *Book) Run(ctx context.Context) {
-	follower := kind.Follower{Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector, Ended: b.lost}
+	follower := dynamicwatch.Follower{Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector, Ended: b.lost}
 	if b.options.Namespace == "" {
 		follower.Metadata = b.options.Metadata
 	}

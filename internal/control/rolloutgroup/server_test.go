@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -199,7 +199,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	definition := strings.Contains(q.URL.Path, kind.Definitions.Resource)
+	definition := strings.Contains(q.URL.Path, dynamicwatch.Definitions.Resource)
 	if code := s.refuses[q.Method]; code != 0 && !definition {
 		s.refused++
 		return apitest.Refusal(code, whys[code]), nil

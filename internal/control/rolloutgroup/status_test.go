@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 // thinkOf plans for a situation.
@@ -338,7 +338,7 @@ func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
 }
 
 func TestHostileTextsBreakNoStatus(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 		s.Hold.Holder, s.Hold.Unreadable = plan.Holder("manual/"+text), text
 		s.Hold.Intents[0].Pod, s.Hold.Intents[0].Version = text+"x", 1<<40

@@ -68,8 +68,8 @@ var areas = map[string]area{
 	"cluster": {
 		knows: []string{"api", "plan", "contract", "lock"}, uses: everything,
 		rooms: map[string]room{
-			"cluster/budgets":   {knows: []string{"cluster/kind"}},
-			"cluster/reference": {knows: []string{"cluster/kind"}},
+			"cluster/budgets":   {knows: []string{"cluster/dynamicwatch"}},
+			"cluster/reference": {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/observe":   {knows: []string{"cluster/diagnosis", "cluster/parallel"}},
 		},
 	},

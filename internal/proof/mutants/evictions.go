@@ -212,7 +212,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",
-		Edits: []Edit{{"internal/cluster/budgets/book.go", "time.Since(b.followed) >= kind.SilentFor", "time.Since(b.followed) >= 1_000_000*kind.SilentFor"}},
+		Edits: []Edit{{"internal/cluster/budgets/book.go", "time.Since(b.followed) >= dynamicwatch.SilentFor", "time.Since(b.followed) >= 1_000_000*dynamicwatch.SilentFor"}},
 		Test:  "internal/cluster/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
 	},
 	{
@@ -242,7 +242,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
-		Edits: []Edit{{"internal/cluster/kind/signs.go", "case !h.begins:", "case true:"}},
+		Edits: []Edit{{"internal/cluster/dynamicwatch/signs.go", "case !h.begins:", "case true:"}},
 		Test:  "internal/cluster/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
 	},
 	{

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
 // Guarantee 9: every wait has a reason that a person can read, on the object
@@ -73,7 +73,7 @@ func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 }
 
 func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		r := newRoom()
 		s := fixture.MustParse(settled)
 		s.Hold = plan.Hold{Exists: true, Holder: plan.Holder("rollout/" + text), Since: s.Now, Unreadable: text}

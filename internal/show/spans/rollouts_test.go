@@ -27,7 +27,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 	"github.com/lockstep-dev/lockstep/internal/show/spans"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
@@ -350,7 +350,7 @@ func TestWithoutTracingARolloutHasNoTrace(t *testing.T) {
 // Whoever may write a Lease can put any text there.
 func TestHostileNamesBreakNoSpan(t *testing.T) {
 	const trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		synctest.Test(t, func(t *testing.T) {
 			c := &collector{}
 			p := start(c, "one")

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
-	"github.com/lockstep-dev/lockstep/internal/proof/hostile"
+	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
@@ -86,7 +86,7 @@ func TestALineOfLog(t *testing.T) {
 // What a tenant can write stays one line, which a terminal shows and does not obey and
 // from which programs read what was written.
 func TestHostileTextsBreakNoLine(t *testing.T) {
-	for _, text := range hostile.Texts() {
+	for _, text := range fuzzcorpus.Texts() {
 		for _, format := range []string{"json", "logfmt"} {
 			log, out := newLogger(t, format, "info")
 			log.WithField("holder", text).WithError(errors.New(text)).Info(text)

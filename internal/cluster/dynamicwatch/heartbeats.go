@@ -1,4 +1,4 @@
-package kind
+package dynamicwatch
 
 import (
 	"sync"
@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// SilentFor is for how long an API server may tell nothing of a kind that is watched
-	// as ShortWatch and WithSigns have it.
+	// SilentFor is for how long an API server may send nothing about a kind that is watched
+	// by ShortWatch and WithHeartbeats.
 	SilentFor = 3 * time.Minute
 
 	// lasts is for how long one watch is asked for. Not every API server sends bookmarks,
@@ -24,44 +24,44 @@ const (
 	steady = time.Second
 )
 
-// ShortWatch returns what a watch is asked for that WithSigns listens to.
+// ShortWatch returns the options of a watch for WithHeartbeats.
 func ShortWatch(o metav1.ListOptions) metav1.ListOptions {
 	seconds := int64(lasts / time.Second)
 	o.TimeoutSeconds = &seconds
 	return o
 }
 
-// WithSigns passes on what a watch tells, for as long as ShortWatch asks for. It calls sign with
-// each of it, bookmarks among it, and once when the watch has stayed open for a while. An
-// error is no sign. Where the watch begins with all that exists nothing is one until all
-// of it has been told, which all hears.
-func WithSigns(events watch.Interface, o metav1.ListOptions, all, sign func()) watch.Interface {
-	h := &heard{Interface: events, passed: make(chan watch.Event), stopped: make(chan struct{}), all: all, sign: sign}
+// WithHeartbeats forwards the events of a watch, for as long as ShortWatch asks for. It calls
+// heartbeat with each event, bookmarks included, and once when the watch has stayed open for a
+// while. An error is no heartbeat. If the watch begins with the objects that exist, heartbeats begin
+// once all of them have been sent; WithHeartbeats calls listed then.
+func WithHeartbeats(events watch.Interface, o metav1.ListOptions, listed, heartbeat func()) watch.Interface {
+	h := &heartbeats{Interface: events, forwarded: make(chan watch.Event), stopped: make(chan struct{}), listed: listed, heartbeat: heartbeat}
 	h.begins = o.SendInitialEvents != nil && *o.SendInitialEvents
-	go h.pass()
+	go h.forward()
 	return h
 }
 
-type heard struct {
+type heartbeats struct {
 	watch.Interface
-	begins    bool // it has not told all yet that exists
-	all, sign func()
-	passed    chan watch.Event
-	stopped   chan struct{}
-	stop      sync.Once
+	begins            bool // not all objects that exist have been sent yet
+	listed, heartbeat func()
+	forwarded         chan watch.Event
+	stopped           chan struct{}
+	stop              sync.Once
 }
 
 // ResultChan implements watch.Interface.
-func (h *heard) ResultChan() <-chan watch.Event { return h.passed }
+func (h *heartbeats) ResultChan() <-chan watch.Event { return h.forwarded }
 
 // Stop implements watch.Interface.
-func (h *heard) Stop() {
+func (h *heartbeats) Stop() {
 	h.stop.Do(func() { close(h.stopped) })
 	h.Interface.Stop()
 }
 
-func (h *heard) pass() {
-	defer close(h.passed)
+func (h *heartbeats) forward() {
+	defer close(h.forwarded)
 	open, end := time.NewTimer(steady), time.NewTimer(lasts+grace)
 	defer open.Stop()
 	defer end.Stop()
@@ -71,15 +71,15 @@ func (h *heard) pass() {
 			if !more {
 				return
 			}
-			h.hear(event)
+			h.received(event)
 			select {
-			case h.passed <- event:
+			case h.forwarded <- event:
 			case <-h.stopped:
 				return
 			}
 		case <-open.C:
 			if !h.begins {
-				h.sign()
+				h.heartbeat()
 			}
 		case <-end.C:
 			h.Interface.Stop()
@@ -90,19 +90,20 @@ func (h *heard) pass() {
 	}
 }
 
-func (h *heard) hear(event watch.Event) {
+func (h *heartbeats) received(event watch.Event) {
 	switch {
 	case event.Type == watch.Error:
 	case !h.begins:
-		h.sign()
-	case endsTheBeginning(event):
+		h.heartbeat()
+	case endsInitialEvents(event):
 		h.begins = false
-		h.all()
+		h.listed()
 	}
 }
 
-// endsTheBeginning reports whether all has been told by now that exists (KEP-3157).
-func endsTheBeginning(event watch.Event) bool {
+// endsInitialEvents reports whether an event says that all objects that exist have been sent
+// (KEP-3157).
+func endsInitialEvents(event watch.Event) bool {
 	if event.Type != watch.Bookmark {
 		return false
 	}

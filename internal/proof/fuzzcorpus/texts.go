@@ -1,4 +1,4 @@
-package hostile
+package fuzzcorpus
 
 import "strings"
 

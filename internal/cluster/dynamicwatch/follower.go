@@ -1,12 +1,12 @@
-// Package kind follows the objects of a kind that its CustomResourceDefinition may
-// install, change and take away while the process runs.
+// Package dynamicwatch watches the objects of a kind whose CustomResourceDefinition may be
+// created, changed and deleted while the process runs.
 //
 //	CRD changed ──► at once ─┐
 //	                         ├──► list and watch ──► reflector's store
 //	back-off ────────────────┘         └ ended: why ──► Ended
 //
 // It reads and never writes.
-package kind
+package dynamicwatch
 
 import (
 	"context"
@@ -23,29 +23,29 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Definitions is what serves CustomResourceDefinitions.
+// Definitions is the resource of CustomResourceDefinitions.
 var Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// FirstPause is the pause after a first failure; each further one doubles it.
+// FirstPause is the pause after the first failure. Each further failure doubles it.
 const FirstPause = 100 * time.Millisecond
 
-// Follower watches the objects of one kind. All is required but Metadata.
+// Follower watches the objects of one kind. All fields are required but Metadata.
 type Follower struct {
 	Resource schema.GroupResource
-	Metadata metadata.Interface // watches the CRD; nil: nobody does
+	Metadata metadata.Interface // watches the CRD; nil: the CRD is not watched
 	Most     time.Duration      // the longest pause between two attempts
 	Log      logrus.FieldLogger
 
 	// Reads returns a new reflector, whose first list asks for no version of what was before.
 	Reads func() *cache.Reflector
 
-	// Ended hears why the objects are not watched any more, and returns whether the
-	// reflector has to be a new one.
+	// Ended is called with the error that ended the watch. It returns whether the next attempt
+	// needs a new reflector.
 	Ended func(err error) (anew bool)
 }
 
-// Run watches until ctx ends, whatever becomes of the kind, and returns when everything
-// that it began has stopped.
+// Run watches until ctx ends, also while the kind does not exist. It returns when all goroutines
+// that it started have ended.
 func (f Follower) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	changed := make(chan struct{}, 1) // holds one entry when the CRD has changed
@@ -65,7 +65,7 @@ func (f Follower) follow(ctx context.Context, changed <-chan struct{}) {
 			reflector = f.Reads()
 		}
 		if time.Since(began) > 2*f.Most {
-			pause = FirstPause // it had gone well
+			pause = FirstPause // the watch had worked
 		}
 		if rest(ctx, pause, changed) {
 			pause = FirstPause
@@ -75,8 +75,7 @@ func (f Follower) follow(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// rest waits until it is time to try again, and returns whether the CRD has changed
-// meanwhile.
+// rest waits until the next attempt, and reports whether the CRD has changed in the meantime.
 func rest(ctx context.Context, pause time.Duration, changed <-chan struct{}) bool {
 	const spread = 0.2
 	rest := time.NewTimer(wait.Jitter(pause, spread))
@@ -90,22 +89,21 @@ func rest(ctx context.Context, pause time.Duration, changed <-chan struct{}) boo
 	return false
 }
 
-// watchDefinition lets the objects be looked for at once when their CRD comes, changes
-// or goes.
+// watchDefinition starts an attempt at once when the CRD is created, changed or deleted.
 func (f Follower) watchDefinition(ctx context.Context, changed chan<- struct{}) {
 	name := fields.OneTermEqualSelector(metav1.ObjectNameField, f.Resource.String()).String()
 	informer := metadatainformer.NewFilteredMetadataInformer(
 		f.Metadata, Definitions, metav1.NamespaceAll, 0, cache.Indexers{},
 		func(l *metav1.ListOptions) { l.FieldSelector = name },
 	).Informer()
-	tell := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is known
+		default: // an attempt is due already
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { tell() }, UpdateFunc: func(_, _ any) { tell() }, DeleteFunc: func(any) { tell() },
+		AddFunc: func(any) { notify() }, UpdateFunc: func(_, _ any) { notify() }, DeleteFunc: func(any) { notify() },
 	})
 	if err != nil {
 		f.Log.WithError(err).WithField("definition", f.Resource.String()).Error("a CRD cannot be watched") // only an informer says so that runs already

@@ -1,4 +1,4 @@
-package kind_test
+package dynamicwatch_test
 
 import (
 	"testing"
@@ -8,32 +8,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/lockstep-dev/lockstep/internal/cluster/kind"
+	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 )
 
-// listener counts what it hears of a watch, and reads what the watch passes on.
+// listener counts heartbeats, and reads the events that are forwarded.
 type listener struct {
 	t *testing.T
 	*watch.FakeWatcher
-	heard     watch.Interface
-	all, sign int
-	passed    int
+	forwarded          watch.Interface
+	listed, heartbeats int
+	passed             int
 }
 
 func listen(t *testing.T, o metav1.ListOptions, test func(*listener)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{t: t, FakeWatcher: watch.NewFake()}
-		l.heard = kind.WithSigns(l.FakeWatcher, o, func() { l.all++ }, func() { l.sign++ })
+		l.forwarded = dynamicwatch.WithHeartbeats(l.FakeWatcher, o, func() { l.listed++ }, func() { l.heartbeats++ })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for range l.heard.ResultChan() {
+			for range l.forwarded.ResultChan() {
 				l.passed++
 			}
 		}()
 		test(l)
-		l.heard.Stop()
+		l.forwarded.Stop()
 		<-done
 	})
 }
@@ -42,8 +42,8 @@ func listen(t *testing.T, o metav1.ListOptions, test func(*listener)) {
 func (l *listener) want(all, sign, passed int) {
 	l.t.Helper()
 	synctest.Wait()
-	if l.all != all || l.sign != sign || l.passed != passed {
-		l.t.Errorf("heard all %d times, %d signs, %d events; want %d, %d, %d", l.all, l.sign, l.passed, all, sign, passed)
+	if l.listed != all || l.heartbeats != sign || l.passed != passed {
+		l.t.Errorf("heard all %d times, %d signs, %d events; want %d, %d, %d", l.listed, l.heartbeats, l.passed, all, sign, passed)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestNothingIsASignBeforeAllIsTold(t *testing.T) {
 }
 
 func TestAWatchThatTheAPIServerDoesNotEndIsEnded(t *testing.T) {
-	asked := kind.ShortWatch(metav1.ListOptions{})
+	asked := dynamicwatch.ShortWatch(metav1.ListOptions{})
 	listen(t, asked, func(l *listener) {
 		limit := time.Duration(*asked.TimeoutSeconds) * time.Second
 		time.Sleep(limit)

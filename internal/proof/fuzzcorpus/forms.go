@@ -1,7 +1,7 @@
-// Package hostile has what a tenant may write to lead a call elsewhere than to a
+// Package fuzzcorpus has what a tenant may write to lead a call elsewhere than to a
 // pod of his own. Some of it is harmless as it stands; none of it may lead
-// anywhere else. It stands beside the house: only tests import it.
-package hostile
+// anywhere else.
+package fuzzcorpus
 
 import (
 	_ "embed"
