@@ -20,9 +20,9 @@ const (
 	serviceName = "lockstep"
 	// injectLoop names the loop over webhook configurations.
 	injectLoop = "cabundle"
-	// farewell is longer than most API servers leave a connection without a review
-	// while somebody drains or scales.
-	farewell = 2 * time.Second
+	// drainClients is longer than most API servers leave a connection idle while nodes are
+	// drained or StatefulSets are scaled.
+	drainClients = 2 * time.Second
 )
 
 // certificates is what the webhooks serve: certs.Keeper or certs.Files.
@@ -188,7 +188,7 @@ func (w *webhooks) served() error {
 func (o *Operator) listenTLS(ctx context.Context) (*server.Server, error) {
 	c := o.config.ServerTLS
 	return server.ListenTLS(ctx, server.TLSOptions{
-		Port: c.Port, Limit: c.RequestTimeout, Farewell: farewell, Log: o.log,
+		Port: c.Port, Limit: c.RequestTimeout, DrainClients: drainClients, Log: o.log,
 		Handler: o.admission(), GetCertificate: o.webhooks.certificates.GetCertificate,
 	})
 }

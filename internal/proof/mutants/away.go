@@ -312,7 +312,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "eviction of a zone that left, beside a hold that cannot be read, which blames the zone",
-		Edits: []Edit{{evict, "case pod.Up() && b.Hold.Unreadable != \"\":", "case false:"}},
+		Edits: []Edit{{evict, "case b.Hold.Unreadable != \"\":", "case false:"}},
 		Test:  "internal/plan TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
 	},
 	{

@@ -242,7 +242,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
-		Edits: []Edit{{"internal/cluster/dynamicwatch/signs.go", "case !h.begins:", "case true:"}},
+		Edits: []Edit{{"internal/cluster/dynamicwatch/heartbeats.go", "case !h.begins:", "case true:"}},
 		Test:  "internal/cluster/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
 	},
 	{

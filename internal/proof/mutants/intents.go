@@ -29,7 +29,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
-		Edits: []Edit{{evict, "case pod.Up():\n\t\treturn EvictionAnswer{Zone: z.Name, Because: b.away(z)}", "case false:"}},
+		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case true:"}},
 		Test:  "internal/plan TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
 	},
 	{

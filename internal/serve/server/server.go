@@ -46,9 +46,10 @@ type Server struct {
 	log      logrus.FieldLogger
 	listener net.Listener
 	http     *http.Server
-	farewell farewell
-	parting  time.Duration // how long clients are asked to leave before the end
-	drain    time.Duration // how long requests in progress may take at the end
+	clients  drain
+
+	drainClients  time.Duration // at the end, for how long clients are asked to close their connections
+	drainRequests time.Duration // after that, how long requests in progress may take
 }
 
 // Listen opens the port, so that a port in use is known before anything else
@@ -58,7 +59,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.drain = drainLimit
+	s.drainRequests = drainLimit
 	s.announce("listening")
 	return s, nil
 }
@@ -75,7 +76,7 @@ func open(ctx context.Context, host string, port int, log logrus.FieldLogger, h 
 	h.MaxHeaderBytes = mostHeaders
 	h.ErrorLog = stdlog.New(errorLog{log}, "", 0)
 	s := &Server{log: log, listener: listener, http: h}
-	s.farewell.attach(h)
+	s.clients.attach(h)
 	return s, nil
 }
 
@@ -96,10 +97,10 @@ func (s *Server) announce(what string) {
 	log.Info(what)
 }
 
-// Serve answers requests until ctx ends. Those who call webhooks are then asked to
-// call elsewhere, until they have left or TLSOptions.Farewell is over. Requests in
-// progress may finish, for five seconds at most, or as long as a webhook's may
-// take. It returns nil after such an end.
+// Serve answers requests until ctx ends. It then asks the clients of webhooks to close their
+// connections, until all are closed or TLSOptions.DrainClients is over. Requests in progress may
+// finish, for five seconds at most, or as long as a request to a webhook may take. Serve returns nil
+// after such an end.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
@@ -107,9 +108,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", s.Address(), err)
 	case <-ctx.Done():
-		s.partFromClients()
+		s.closeConnections()
 	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drainRequests)
 	defer cancel()
 	err := s.http.Shutdown(limit)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -125,11 +126,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) partFromClients() {
-	if s.parting > 0 {
-		s.farewell.begin()
-		s.log.WithField("address", s.Address()).Info("asking clients to call elsewhere")
-		s.farewell.await(s.parting)
+func (s *Server) closeConnections() {
+	if s.drainClients > 0 {
+		s.clients.start()
+		s.log.WithField("address", s.Address()).Info("asking clients to close their connections")
+		s.clients.wait(s.drainClients)
 	}
 }
 

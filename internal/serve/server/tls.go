@@ -18,8 +18,8 @@ const (
 	handlerShare = 90
 )
 
-// TLSOptions say what is served to API servers. All but Host and Farewell are
-// required.
+// TLSOptions say what is served to API servers. All but Host and DrainClients
+// are required.
 type TLSOptions struct {
 	// Host is the address to listen on; all interfaces when empty.
 	Host string
@@ -27,9 +27,9 @@ type TLSOptions struct {
 	Port           int
 	Handler        http.Handler
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Farewell bounds how long, at the end, requests are answered on connections that
-	// clients have kept, each with the wish to be called no more.
-	Farewell time.Duration
+	// DrainClients limits for how long, at the end, requests on open connections are answered.
+	// Each response asks the client to close the connection.
+	DrainClients time.Duration
 	// Limit bounds a request as a whole; the context that the handler gets ends a
 	// little earlier.
 	Limit time.Duration
@@ -48,7 +48,7 @@ func ListenTLS(ctx context.Context, o TLSOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.parting, s.drain = o.Farewell, o.Limit
+	s.drainClients, s.drainRequests = o.DrainClients, o.Limit
 	s.announce("serving webhooks")
 	return s, nil
 }

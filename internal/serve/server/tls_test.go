@@ -61,7 +61,7 @@ type webhook struct {
 // Fire and Levels make a webhook a hook of its log.
 func (w *webhook) Levels() []logrus.Level { return logrus.AllLevels }
 func (w *webhook) Fire(e *logrus.Entry) error {
-	if e.Message == "asking clients to call elsewhere" {
+	if e.Message == "asking clients to close their connections" {
 		close(w.leaving)
 	}
 	return nil
@@ -75,13 +75,13 @@ func serveTLS(t *testing.T, limit time.Duration, h http.HandlerFunc) *webhook {
 	return serveTLSFor(t, time.Minute, limit, h)
 }
 
-func serveTLSFor(t *testing.T, farewell, limit time.Duration, h http.HandlerFunc) *webhook {
+func serveTLSFor(t *testing.T, drainClients, limit time.Duration, h http.HandlerFunc) *webhook {
 	t.Helper()
 	w := &webhook{ended: make(chan error, 1), leaving: make(chan struct{})}
 	log := silent()
 	log.AddHook(w)
 	s, err := server.ListenTLS(t.Context(), server.TLSOptions{
-		Host: "127.0.0.1", Handler: h, Limit: limit, Farewell: farewell, Log: log,
+		Host: "127.0.0.1", Handler: h, Limit: limit, DrainClients: drainClients, Log: log,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if c := w.served.Load(); c != nil {
 				return c, nil

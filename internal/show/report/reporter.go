@@ -32,7 +32,7 @@ type Recorder interface {
 // Reporter tells. Make one with New. Its methods may be called concurrently.
 type Reporter struct {
 	events    Recorder
-	rations   *rations
+	limiter   *eventLimiter
 	metrics   *telemetry.Metrics
 	durations durationsOfGroups
 
@@ -63,7 +63,7 @@ func (r Record) Rests() bool { return len(r.Plan)+len(r.Errors) == 0 }
 
 // New returns a Reporter.
 func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
-	return &Reporter{events: events, rations: newRations(), metrics: metrics, groups: map[plan.Key]*memory{}}
+	return &Reporter{events: events, limiter: newEventLimiter(), metrics: metrics, groups: map[plan.Key]*memory{}}
 }
 
 // Group tells of one plan and what became of it. It returns whether there was news: a
@@ -90,7 +90,7 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 
 // tell writes an Event if there is room for it.
 func (r *Reporter) tell(s plan.Snapshot, e event) bool {
-	if !r.rations.take(s.Key.Namespace) {
+	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
 		if e.untold != nil {
 			e.untold()

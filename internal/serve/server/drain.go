@@ -1,0 +1,58 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// drain ends a listener whose clients keep connections open and do not repeat requests. Once
+// started, each response asks its client to close the connection, so that no request is in flight on
+// a connection that the server closes.
+type drain struct {
+	started atomic.Bool
+	open    atomic.Int64  // connections
+	closed  chan struct{} // receives when a connection was closed, perhaps several at once
+}
+
+// attach lets an http.Server be drained.
+func (d *drain) attach(h *http.Server) {
+	d.closed = make(chan struct{}, 1)
+	h.ConnState = d.count
+	handler := h.Handler
+	h.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.started.Load() {
+			w.Header().Set("Connection", "close") // in HTTP/2 this sends GOAWAY
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func (d *drain) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		d.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		d.open.Add(-1)
+		select {
+		case d.closed <- struct{}{}:
+		default:
+		}
+	default:
+	}
+}
+
+func (d *drain) start() { d.started.Store(true) }
+
+// wait returns once no connection is open, or after the limit.
+func (d *drain) wait(limit time.Duration) {
+	over := time.After(limit)
+	for d.open.Load() > 0 {
+		select {
+		case <-d.closed:
+		case <-over:
+			return
+		}
+	}
+}
