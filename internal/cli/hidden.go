@@ -11,11 +11,11 @@ import (
 
 // ownSight knows resources whose replicas zones take over as far as whoever types may
 // read them. What is hidden from him has not been seen; lockstep has rights of its own.
-type ownSight struct{ *reference.Book }
+type ownSight struct{ *reference.Cache }
 
 // Scale implements observe.Scales.
 func (b ownSight) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
-	scale, reports = b.Book.Scale(namespace, r)
+	scale, reports = b.Cache.Scale(namespace, r)
 	if because := scale.Trouble; because.Code == reason.ReferenceForbidden {
 		scale.Trouble = plan.Refusal{Code: reason.ReferenceUnseen, Detail: youMayNotRead + r.String() + ": " + because.Detail}
 	}

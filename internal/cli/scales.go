@@ -17,8 +17,8 @@ import (
 // is not read by then is said to be unseen.
 const patience = 5 * time.Second
 
-// book knows resources whose replicas zones take over.
-func (c *cluster) book(namespace string) (*reference.Book, error) {
+// cache knows resources whose replicas zones take over.
+func (c *cluster) cache(namespace string) (*reference.Cache, error) {
 	objects, err := metadata.NewForConfigAndClient(c.config, c.http)
 	if err != nil {
 		return nil, err
@@ -29,25 +29,25 @@ func (c *cluster) book(namespace string) (*reference.Book, error) {
 }
 
 // scales reads resources, and returns what ends that.
-func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Reference) (*reference.Book, func(), error) {
-	book, err := c.book(namespace)
+func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Reference) (*reference.Cache, func(), error) {
+	cache, err := c.cache(namespace)
 	if err != nil {
 		return nil, nil, err
 	}
 	changed := make(chan struct{}, 1)
-	book.Listen(func(string, plan.Reference) { notify(changed) })
+	cache.Listen(func(string, plan.Reference) { notify(changed) })
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		book.Run(ctx)
+		cache.Run(ctx)
 	}()
 	for _, r := range wanted {
-		book.Want(namespace, r, true)
+		cache.Want(namespace, r, true)
 	}
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for !read(book, namespace, wanted) {
+	for !read(cache, namespace, wanted) {
 		select {
 		case <-changed:
 			continue
@@ -56,12 +56,12 @@ func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Re
 		}
 		break
 	}
-	return book, func() { stop(); <-ended }, nil
+	return cache, func() { stop(); <-ended }, nil
 }
 
-func read(book *reference.Book, namespace string, wanted []plan.Reference) bool {
+func read(cache *reference.Cache, namespace string, wanted []plan.Reference) bool {
 	for _, r := range wanted {
-		if known, _ := book.Scale(namespace, r); known.Trouble.Code == reason.ReferenceUnseen {
+		if known, _ := cache.Scale(namespace, r); known.Trouble.Code == reason.ReferenceUnseen {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ import (
 type watching struct {
 	eyes
 	namespace string // the only one; empty: all
-	book      *reference.Book
+	cache     *reference.Cache
 }
 
 // fillsIn is how long caches may take to be filled.
@@ -39,11 +39,11 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 		return nil, nil, err
 	}
 	var err error
-	if seen.book, err = c.book(seen.namespace); err != nil {
+	if seen.cache, err = c.cache(seen.namespace); err != nil {
 		return nil, nil, err
 	}
 	known := c.budgets(ctx, seen.namespace)
-	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.book}, known); err != nil {
+	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.cache}, known); err != nil {
 		return nil, nil, err
 	}
 	news := func() {
@@ -58,7 +58,7 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { seen.Run(ctx) })
-	running.Go(func() { seen.book.Run(ctx) })
+	running.Go(func() { seen.cache.Run(ctx) })
 	running.Go(func() { c.rereadBudgets(ctx, known, news) })
 	end := func() { stop(); running.Wait() }
 	if err := seen.filled(ctx, w); err != nil {

@@ -19,7 +19,7 @@ func (o *Operator) tellOfBudgets(ctx context.Context) {
 	if !o.waitForCaches(ctx) {
 		return
 	}
-	c := &budget.Controller{Book: o.budgets, Observer: o.observer, Client: o.clients.dynamic, Clock: o.clients.clock, Log: o.log}
+	c := &budget.Controller{Cache: o.budgets, Observer: o.observer, Client: o.clients.dynamic, Clock: o.clients.clock, Log: o.log}
 	l := loop.New(loop.Options[string]{
 		Name:      budgetLoop,
 		Workers:   2,

@@ -24,7 +24,7 @@ type decisions struct {
 }
 
 func (o *Operator) tellOfDecisions() *decisions {
-	latest := &budget.Decisions{Book: o.budgets, Managed: o.observer.Managed, Client: o.clients.dynamic, Log: o.log, Now: o.clients.clock.Now}
+	latest := &budget.Decisions{Cache: o.budgets, Managed: o.observer.Managed, Client: o.clients.dynamic, Log: o.log, Now: o.clients.clock.Now}
 	l := loop.New(loop.Options[budget.Name]{
 		Name:      decisionLoop,
 		Reconcile: latest.Reconcile,

@@ -81,7 +81,7 @@ func TestWhatIsShownOfAGroup(t *testing.T) {
 	}{
 		"its last plan":                       {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
 		"also without a name":                 {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"what caches show of one that rests":  {"team", "statefulset/lone", http.StatusOK, `"Alone": true`},
+		"what caches show of one that rests":  {"team", "statefulset/lone", http.StatusOK, `"Kind": "statefulset"`},
 		"but not as a group's":                {"team", "lone", http.StatusNotFound, ""},
 		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "the leading replica has"},
 	} {

@@ -53,8 +53,8 @@ type Operator struct {
 	messages     *hook.Messages
 	preparations *hook.Preparations
 	contests     *contest.Log
-	references   *reference.Book
-	budgets      *budgets.Book
+	references   *reference.Cache
+	budgets      *budgets.Cache
 	observer     *observe.Observer
 	reporter     *report.Reporter
 	executor     *act.Executor

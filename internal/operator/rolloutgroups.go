@@ -17,17 +17,17 @@ const rolloutGroupLoop = "rolloutgroup"
 
 // showcase shows groups in RolloutGroups while this process leads.
 type showcase struct {
-	book       *rolloutgroup.Book
+	cache      *rolloutgroup.Cache
 	controller *rolloutgroup.Controller
 	loop       *loop.Loop[rolloutgroup.Name]
 }
 
 func (o *Operator) newShowcase() *showcase {
-	s := &showcase{book: rolloutgroup.NewBook(rolloutgroup.BookOptions{
+	s := &showcase{cache: rolloutgroup.NewCache(rolloutgroup.CacheOptions{
 		Client: o.clients.foreign.dynamic, Metadata: o.clients.foreign.metadata, Namespace: o.config.Kubernetes.Namespace, Log: o.log,
 	})}
 	s.controller = rolloutgroup.New(rolloutgroup.Options{
-		Book: s.book, Observer: o.observer, Client: o.clients.dynamic, Log: o.log,
+		Cache: s.cache, Observer: o.observer, Client: o.clients.dynamic, Log: o.log,
 		Soon: func(n rolloutgroup.Name, d time.Duration) { s.loop.AddAfter(n, d) },
 	})
 	s.loop = loop.New(loop.Options[rolloutgroup.Name]{ // without spans: a rollout takes many of these
@@ -49,7 +49,7 @@ func (o *Operator) show(ctx context.Context, s *showcase) {
 	go func() {
 		defer close(watching)
 		if o.waitForCaches(ctx) {
-			s.book.Run(ctx)
+			s.cache.Run(ctx)
 		}
 	}()
 	s.loop.Run(ctx)
@@ -59,7 +59,7 @@ func (o *Operator) show(ctx context.Context, s *showcase) {
 // look looks at what RolloutGroups there are of a namespace that opted in: some may be
 // of groups that are gone.
 func (s *showcase) look(namespace string) {
-	for _, n := range s.book.In(namespace) {
+	for _, n := range s.cache.In(namespace) {
 		s.loop.Add(n)
 	}
 }
@@ -90,5 +90,5 @@ func (v voices) Forget(key plan.Key) {
 // misses where there are none.
 func (o *Operator) asks(need permission.Need) bool {
 	showing := o.showing.Load()
-	return need.APIGroup != v1alpha1.GroupName || (showing != nil && showing.book.Present())
+	return need.APIGroup != v1alpha1.GroupName || (showing != nil && showing.cache.Present())
 }

@@ -26,7 +26,7 @@ var (
 
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
 // that it began has stopped.
-func (b *Book) Run(ctx context.Context) {
+func (b *Cache) Run(ctx context.Context) {
 	follower := dynamicwatch.Follower{
 		Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector,
 		Ended: func(err error) bool { return apierrors.IsNotFound(err) && b.gone() },
@@ -43,7 +43,7 @@ func (b *Book) Run(ctx context.Context) {
 	telling.Wait()
 }
 
-func (b *Book) reflector() *cache.Reflector {
+func (b *Cache) reflector() *cache.Reflector {
 	objects := b.options.Client.Resource(Resource).Namespace(b.options.Namespace)
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -69,7 +69,7 @@ func (b *Book) reflector() *cache.Reflector {
 
 // listed hears what became of a list. One that is answered proves little: a right to
 // list is none to watch.
-func (b *Book) listed(ctx context.Context, err error) {
+func (b *Cache) listed(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.streams = false
@@ -80,7 +80,7 @@ func (b *Book) listed(ctx context.Context, err error) {
 
 // watched hears what became of the beginning of a watch. One that begins with all
 // that exists is no failure where it fails: a list is asked for instead.
-func (b *Book) watched(ctx context.Context, err error, fromTheBeginning bool) {
+func (b *Cache) watched(ctx context.Context, err error, fromTheBeginning bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -95,7 +95,7 @@ func (b *Book) watched(ctx context.Context, err error, fromTheBeginning bool) {
 }
 
 // heard hears a sign of life from a watch.
-func (b *Book) heard() {
+func (b *Cache) heard() {
 	b.mu.Lock()
 	again := b.knownAgain()
 	b.works()
@@ -107,21 +107,21 @@ func (b *Book) heard() {
 
 // knownAgain returns the namespaces whose budgets are known from now on and were not a
 // moment ago, though they were read. Call it locked, before works.
-func (b *Book) knownAgain() []string {
+func (b *Cache) knownAgain() []string {
 	if !b.filled || b.stands() {
 		return nil
 	}
-	return slices.Collect(maps.Keys(b.shelves))
+	return slices.Collect(maps.Keys(b.namespaces))
 }
 
 // works hears that what is known follows the API server. Call it locked.
-func (b *Book) works() {
+func (b *Cache) works() {
 	b.failing, b.missing, b.trouble, b.followed = time.Time{}, time.Time{}, nil, time.Now()
 	b.say("watched", func() { b.options.Log.Info("the budgets for evictions are watched") })
 }
 
 // fails hears why it does not. Call it locked.
-func (b *Book) fails(err error) {
+func (b *Cache) fails(err error) {
 	if b.failing.IsZero() {
 		b.failing = time.Now()
 	}
@@ -140,7 +140,7 @@ func (b *Book) fails(err error) {
 }
 
 // say logs what is another state than the one before. Call it locked.
-func (b *Book) say(what string, log func()) {
+func (b *Cache) say(what string, log func()) {
 	if b.said != what {
 		b.said = what
 		log()
@@ -149,17 +149,17 @@ func (b *Book) say(what string, log func()) {
 
 // gone hears that there is no such kind, and returns whether that is to be believed:
 // then nothing is left of its objects.
-func (b *Book) gone() bool {
+func (b *Cache) gone() bool {
 	b.mu.Lock()
-	if len(b.shelves) > 0 && time.Since(b.missing) < goneAfter {
+	if len(b.namespaces) > 0 && time.Since(b.missing) < goneAfter {
 		b.mu.Unlock()
 		return false
 	}
 	b.say("absent", func() {
 		b.options.Log.Info("there is no kind ZoneAwarePodDisruptionBudget, so there are no budgets for evictions")
 	})
-	left := b.shelves
-	b.shelves = map[string]*namespaceBudgets{}
+	left := b.namespaces
+	b.namespaces = map[string]*namespaceBudgets{}
 	b.filled, b.absent, b.answered = false, true, true
 	b.failing, b.trouble, b.followed = time.Time{}, nil, time.Now()
 	b.mu.Unlock()

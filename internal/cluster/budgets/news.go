@@ -38,7 +38,7 @@ func (n *news) take() map[string]bool {
 
 // tell tells those who listen of all that is noted, until ctx ends. What changes while
 // they are at it is told once more.
-func (b *Book) tell(ctx context.Context) {
+func (b *Cache) tell(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-b.news.some:

@@ -322,11 +322,11 @@ func (s *server) watch(q *http.Request, resource, namespace string, stream bool)
 	return s.readers.Watch(q, resource, within, first...)
 }
 
-// desk is a book at work.
+// desk is a cache at work.
 type desk struct {
 	t *testing.T
 	*server
-	*budgets.Book
+	*budgets.Cache
 	log *logtest.Hook
 
 	mu  sync.Mutex
@@ -336,7 +336,7 @@ type desk struct {
 	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
 }
 
-// atDesk runs a test beside a running book, of one namespace or of all.
+// atDesk runs a test beside a running cache, of one namespace or of all.
 func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +352,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
 		d := &desk{t: t, server: s, log: lines}
-		d.Book = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
+		d.Cache = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string) {
 			d.mu.Lock()
 			d.hit = append(d.hit, namespace)

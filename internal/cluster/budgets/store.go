@@ -8,7 +8,7 @@ import (
 
 // store takes over what the API server tells. It keeps nobody waiting who tells it: those
 // who listen hear later.
-type store struct{ book *Book }
+type store struct{ cache *Cache }
 
 // Add implements cache.ReflectorStore.
 func (s store) Add(object any) error { return s.put(object) }
@@ -25,9 +25,9 @@ func (s store) put(it any) error {
 		return err
 	}
 	namespace := u.GetNamespace()
-	b := s.book
+	b := s.cache
 	b.mu.Lock()
-	changed := b.shelf(namespace).put(objectOf(u))
+	changed := b.of(namespace).put(objectOf(u))
 	b.mu.Unlock()
 	b.news.add(namespace, changed)
 	return nil
@@ -40,7 +40,7 @@ func (s store) Delete(it any) error {
 		return err
 	}
 	namespace := u.GetNamespace()
-	b := s.book
+	b := s.cache
 	b.mu.Lock()
 	b.take(namespace, u.GetName())
 	b.mu.Unlock()
@@ -61,7 +61,7 @@ func (s store) Replace(objects []any, _ string) error {
 		}
 		all[u.GetNamespace()][u.GetName()] = objectOf(u)
 	}
-	s.book.replace(all)
+	s.cache.replace(all)
 	return nil
 }
 
@@ -73,33 +73,33 @@ func budgetIn(it any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// shelf returns that of a namespace, where there is about to be a budget. Call it locked.
-func (b *Book) shelf(namespace string) *namespaceBudgets {
-	s := b.shelves[namespace]
+// of returns the budgets of a namespace in which there is about to be one. Call it locked.
+func (b *Cache) of(namespace string) *namespaceBudgets {
+	s := b.namespaces[namespace]
 	if s == nil {
 		s = &namespaceBudgets{objects: map[string]*object{}}
-		b.shelves[namespace] = s
+		b.namespaces[namespace] = s
 	}
 	return s
 }
 
 // take removes a budget. Call it locked.
-func (b *Book) take(namespace, name string) {
-	s := b.shelves[namespace]
+func (b *Cache) take(namespace, name string) {
+	s := b.namespaces[namespace]
 	if s == nil {
 		return
 	}
 	s.take(name)
 	if len(s.objects) == 0 {
-		delete(b.shelves, namespace)
+		delete(b.namespaces, namespace)
 	}
 }
 
 // replace takes over all budgets that exist, and notes which namespaces that concerns.
-func (b *Book) replace(all map[string]map[string]*object) {
+func (b *Cache) replace(all map[string]map[string]*object) {
 	changed := map[string]bool{} // by namespace; false: in what is none of a spec
 	b.mu.Lock()
-	for namespace, s := range b.shelves {
+	for namespace, s := range b.namespaces {
 		for name := range s.objects {
 			if all[namespace][name] == nil {
 				changed[namespace] = true
@@ -109,7 +109,7 @@ func (b *Book) replace(all map[string]map[string]*object) {
 	}
 	for namespace, objects := range all {
 		for _, o := range objects {
-			changed[namespace] = b.shelf(namespace).put(o) || changed[namespace]
+			changed[namespace] = b.of(namespace).put(o) || changed[namespace]
 		}
 	}
 	if b.streams {

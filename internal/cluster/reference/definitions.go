@@ -11,7 +11,7 @@ import (
 
 // watchDefinitions looks for kinds at once whose CRD comes, changes or goes. It
 // begins when anything is wanted.
-func (b *Book) watchDefinitions(ctx context.Context) {
+func (b *Cache) watchDefinitions(ctx context.Context) {
 	select {
 	case <-b.asked:
 	case <-ctx.Done():
@@ -32,7 +32,7 @@ func (b *Book) watchDefinitions(ctx context.Context) {
 }
 
 // definition hears of a CRD that is another one than before.
-func (b *Book) definition(before, after any) {
+func (b *Cache) definition(before, after any) {
 	is, ok := after.(*record)
 	if was, known := before.(*record); !ok || (known && *was == *is) {
 		return

@@ -31,7 +31,7 @@ func (r resource) scale() string {
 // discovery is what an API group says about its kinds. It is asked only what is
 // needed, and once.
 type discovery struct {
-	book     *Book
+	cache    *Cache
 	group    string
 	versions []string // the preferred one first
 	kinds    map[string][]metav1.APIResource
@@ -45,7 +45,7 @@ func (d *discovery) find(ctx context.Context, kind string) (resource, plan.Refus
 	name := schema.GroupKind{Group: d.group, Kind: kind}
 	if d.kinds == nil {
 		d.kinds = map[string][]metav1.APIResource{}
-		d.versions, d.err = d.book.versions(ctx, d.group)
+		d.versions, d.err = d.cache.versions(ctx, d.group)
 	}
 	if apierrors.IsNotFound(d.err) {
 		return resource{}, unknown(name, "no such API group"), nil
@@ -78,7 +78,7 @@ func (d *discovery) kindsOf(ctx context.Context, at schema.GroupVersion) ([]meta
 		return kinds, nil
 	}
 	var list metav1.APIResourceList
-	if err := d.book.ask(ctx, &list, pathOf(at)...); err != nil && !apierrors.IsNotFound(err) {
+	if err := d.cache.ask(ctx, &list, pathOf(at)...); err != nil && !apierrors.IsNotFound(err) {
 		d.err = fmt.Errorf("look for kinds of %s: %w", at, err)
 		return nil, d.err
 	}
@@ -87,7 +87,7 @@ func (d *discovery) kindsOf(ctx context.Context, at schema.GroupVersion) ([]meta
 }
 
 // versions returns those of an API group, the preferred one first.
-func (b *Book) versions(ctx context.Context, name string) ([]string, error) {
+func (b *Cache) versions(ctx context.Context, name string) ([]string, error) {
 	if name == "" {
 		return []string{"v1"}, nil
 	}
@@ -104,7 +104,7 @@ func (b *Book) versions(ctx context.Context, name string) ([]string, error) {
 	return versions, nil
 }
 
-func (b *Book) ask(ctx context.Context, into runtime.Object, path ...string) error {
+func (b *Cache) ask(ctx context.Context, into runtime.Object, path ...string) error {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	return b.options.Client.Discovery().RESTClient().Get().AbsPath(path...).Do(ctx).Into(into)

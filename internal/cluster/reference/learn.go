@@ -19,21 +19,21 @@ import (
 // of its kind; what another one says that has not ended yet does not count.
 
 // of returns what is known of an object that is wanted. Call it locked.
-func (b *Book) of(w *watch, object types.NamespacedName) *entry {
+func (b *Cache) of(w *watch, object types.NamespacedName) *entry {
 	if k := b.known[w.kind]; k != nil && k.watch == w {
 		return k.wanted[object]
 	}
 	return nil
 }
 
-func (b *Book) isWanted(w *watch, object types.NamespacedName) bool {
+func (b *Cache) isWanted(w *watch, object types.NamespacedName) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.of(w, object) != nil
 }
 
 // outdated reports whether an object that is wanted may have changed since it was read.
-func (b *Book) outdated(w *watch, object types.NamespacedName, seen *record) bool {
+func (b *Cache) outdated(w *watch, object types.NamespacedName, seen *record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.of(w, object)
@@ -48,7 +48,7 @@ func (b *Book) outdated(w *watch, object types.NamespacedName, seen *record) boo
 
 // pace returns what bounds how often an object is read, even where it is wanted
 // again and again.
-func (b *Book) pace(w *watch, object types.NamespacedName) *rate.Limiter {
+func (b *Cache) pace(w *watch, object types.NamespacedName) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.known[w.kind]
@@ -68,7 +68,7 @@ func (b *Book) pace(w *watch, object types.NamespacedName) *rate.Limiter {
 
 // learn takes over what was found out about an object at a version, and tells
 // whom it concerns. That nothing but the version differs concerns nobody.
-func (b *Book) learn(w *watch, object types.NamespacedName, version string, scale plan.Scale) {
+func (b *Cache) learn(w *watch, object types.NamespacedName, version string, scale plan.Scale) {
 	b.mu.Lock()
 	e := b.of(w, object)
 	if e == nil {
@@ -96,7 +96,7 @@ func (e *entry) lose(because plan.Refusal) {
 // failed hears that an object could not be read. The number that is known of it
 // stands for a while, unless it may not be read at all, and failed returns for how
 // long.
-func (b *Book) failed(w *watch, object types.NamespacedName, seen *record, because plan.Refusal) time.Duration {
+func (b *Cache) failed(w *watch, object types.NamespacedName, seen *record, because plan.Refusal) time.Duration {
 	b.mu.Lock()
 	e := b.of(w, object)
 	if e == nil {
@@ -123,7 +123,7 @@ func (b *Book) failed(w *watch, object types.NamespacedName, seen *record, becau
 
 // bar ends the watch of a kind no object of which may be read: nobody is to see
 // more than he needs. It returns whom to tell. Call it locked.
-func (b *Book) bar(w *watch, because plan.Refusal) []types.NamespacedName {
+func (b *Cache) bar(w *watch, because plan.Refusal) []types.NamespacedName {
 	k := b.known[w.kind]
 	for _, e := range k.wanted {
 		if code := e.scale.Trouble.Code; code != reason.ReferenceForbidden && code != reason.ReferenceMissing {
@@ -138,7 +138,7 @@ func (b *Book) bar(w *watch, because plan.Refusal) []types.NamespacedName {
 
 // barred reports whether the scales of a kind still may not be read that were
 // forbidden, by asking for a few.
-func (b *Book) barred(ctx context.Context, name schema.GroupKind, r resource) bool {
+func (b *Cache) barred(ctx context.Context, name schema.GroupKind, r resource) bool {
 	sample, forbidden := b.sample(name), false
 	for _, object := range sample {
 		_, err := b.get(ctx, r, object)
@@ -157,7 +157,7 @@ func (b *Book) barred(ctx context.Context, name schema.GroupKind, r resource) bo
 }
 
 // sample returns some objects of a kind the scales of which were forbidden.
-func (b *Book) sample(name schema.GroupKind) []types.NamespacedName {
+func (b *Cache) sample(name schema.GroupKind) []types.NamespacedName {
 	const most = 10
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,7 +176,7 @@ func (b *Book) sample(name schema.GroupKind) []types.NamespacedName {
 
 // lasts waits where a kind was forbidden, until it is sure that it is no more: a
 // right to list is none to watch. It returns false when ctx ends first.
-func (b *Book) lasts(ctx context.Context, w *watch) bool {
+func (b *Cache) lasts(ctx context.Context, w *watch) bool {
 	b.mu.Lock()
 	k := b.known[w.kind]
 	forbidden := k != nil && k.trouble.Code == reason.ReferenceForbidden
@@ -195,7 +195,7 @@ func (b *Book) lasts(ctx context.Context, w *watch) bool {
 }
 
 // complete hears that a watch has seen all that exists, and returns what of it is wanted.
-func (b *Book) complete(w *watch) []types.NamespacedName {
+func (b *Cache) complete(w *watch) []types.NamespacedName {
 	b.mu.Lock()
 	k := b.known[w.kind]
 	if k == nil || k.watch != w {
@@ -210,7 +210,7 @@ func (b *Book) complete(w *watch) []types.NamespacedName {
 }
 
 // lost ends a watch that the API server refuses, and lets its kind be looked for again.
-func (b *Book) lost(w *watch, because plan.Refusal) {
+func (b *Cache) lost(w *watch, because plan.Refusal) {
 	b.mu.Lock()
 	k := b.known[w.kind]
 	if k == nil || k.watch != w {
@@ -229,7 +229,7 @@ func (b *Book) lost(w *watch, because plan.Refusal) {
 
 // listed hears that all objects were listed: from now on their versions count as
 // they are, also where they are older than what was read.
-func (b *Book) listed(w *watch) {
+func (b *Cache) listed(w *watch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k := b.known[w.kind]; k != nil && k.watch == w {

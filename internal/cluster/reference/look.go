@@ -25,7 +25,7 @@ const lookAgain = 5 * time.Minute
 
 // lookNext takes the next turn. An API group that does not answer keeps nobody
 // waiting but those who look for its kinds.
-func (b *Book) lookNext(ctx context.Context) bool {
+func (b *Cache) lookNext(ctx context.Context) bool {
 	t, quit := b.turns.Get()
 	if quit {
 		return false
@@ -47,7 +47,7 @@ func (b *Book) lookNext(ctx context.Context) bool {
 
 // due returns which kinds are to be looked for now, forgets those that nobody has
 // wanted for a while, and sees to the next time.
-func (b *Book) due(t turn) []schema.GroupKind {
+func (b *Cache) due(t turn) []schema.GroupKind {
 	b.mu.Lock()
 	var due, refused []schema.GroupKind
 	told := map[schema.GroupKind][]types.NamespacedName{}
@@ -78,8 +78,8 @@ func (b *Book) due(t turn) []schema.GroupKind {
 }
 
 // look asks an API group for kinds.
-func (b *Book) look(ctx context.Context, group string, names []schema.GroupKind) {
-	d := &discovery{book: b, group: group}
+func (b *Cache) look(ctx context.Context, group string, names []schema.GroupKind) {
+	d := &discovery{cache: b, group: group}
 	for _, name := range names {
 		found, because, err := d.find(ctx, name.Kind)
 		if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (b *Book) look(ctx context.Context, group string, names []schema.GroupKind)
 
 // settle lets a kind be watched that was found, or says why it cannot be, and
 // returns whom to tell.
-func (b *Book) settle(ctx context.Context, name schema.GroupKind, found resource, because plan.Refusal, err error) []types.NamespacedName {
+func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resource, because plan.Refusal, err error) []types.NamespacedName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.known[name]
@@ -124,7 +124,7 @@ func (b *Book) settle(ctx context.Context, name schema.GroupKind, found resource
 
 // follow sets when a kind is looked for again that is watched, and has its objects
 // read again after its CRD has changed: scales may be elsewhere in them.
-func (b *Book) follow(k *kind) {
+func (b *Cache) follow(k *kind) {
 	if first, last := k.looks == 1, k.looks == len(looks); k.redefined && (first || last) {
 		k.redefined = !last
 		for object, e := range k.wanted {
@@ -144,7 +144,7 @@ func (b *Book) follow(k *kind) {
 }
 
 // makeRoom ends the watch of some kind that nobody wants any more. Call it locked.
-func (b *Book) makeRoom() bool {
+func (b *Cache) makeRoom() bool {
 	for name, k := range b.known {
 		if k.watch != nil && !k.idle.IsZero() {
 			b.forget(name, k)
@@ -156,7 +156,7 @@ func (b *Book) makeRoom() bool {
 
 // replace lets a resource be watched instead of what served the kind so far. What
 // was read has to be read again, and stands until then. Call it locked.
-func (b *Book) replace(ctx context.Context, name schema.GroupKind, k *kind, found resource) {
+func (b *Cache) replace(ctx context.Context, name schema.GroupKind, k *kind, found resource) {
 	b.end(k)
 	for _, e := range k.wanted {
 		e.read = ""
@@ -167,7 +167,7 @@ func (b *Book) replace(ctx context.Context, name schema.GroupKind, k *kind, foun
 
 // abandon ends the watch of a kind, because of some trouble, and returns whom to
 // tell. What was known is known no more. Call it locked.
-func (b *Book) abandon(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
+func (b *Cache) abandon(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
 	b.end(k)
 	for _, e := range k.wanted {
 		e.lose(unseen)
@@ -177,7 +177,7 @@ func (b *Book) abandon(name schema.GroupKind, k *kind, because plan.Refusal) []t
 
 // trouble says why a kind is not watched, or that it is, and returns whom to tell.
 // Call it locked.
-func (b *Book) trouble(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
+func (b *Cache) trouble(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
 	if because == k.trouble {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (b *Book) trouble(name schema.GroupKind, k *kind, because plan.Refusal) []t
 }
 
 // redefined hears that a CRD of an API group has changed.
-func (b *Book) redefined(changed schema.GroupResource) {
+func (b *Cache) redefined(changed schema.GroupResource) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name, k := range b.known {
@@ -205,7 +205,7 @@ func (b *Book) redefined(changed schema.GroupResource) {
 }
 
 // dueNow lets a kind be looked for at once. Call it locked.
-func (b *Book) dueNow(name schema.GroupKind, k *kind) {
+func (b *Cache) dueNow(name schema.GroupKind, k *kind) {
 	b.backOff.Forget(name)
 	k.due = time.Now()
 	b.remind(name, k)

@@ -44,27 +44,27 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 	case !exists && !w.filled.Load():
 		return false, 0 // it is looked at when all that exists has been seen
 	case !exists:
-		w.book.learn(w, object, "", w.missing(object))
+		w.cache.learn(w, object, "", w.missing(object))
 		return false, 0
-	case !w.book.outdated(w, object, seen):
+	case !w.cache.outdated(w, object, seen):
 		return false, 0
-	case !w.book.pace(w, object).Allow():
+	case !w.cache.pace(w, object).Allow():
 		return true, time.Second / readsPerSecond
 	}
-	scale, err := w.book.get(ctx, w.resource, object)
+	scale, err := w.cache.get(ctx, w.resource, object)
 	switch {
 	case ctx.Err() != nil:
 		return false, 0
 	case apierrors.IsNotFound(err): // its end has not been seen yet
-		w.book.learn(w, object, "", w.missing(object))
+		w.cache.learn(w, object, "", w.missing(object))
 		return true, w.backOff.When(object)
 	case err != nil && unreadable(err):
-		w.book.learn(w, object, seen.version, w.unreadable(object, seen, "its spec has no number of replicas"))
+		w.cache.learn(w, object, seen.version, w.unreadable(object, seen, "its spec has no number of replicas"))
 		return false, 0
 	case err != nil:
-		w.book.options.Log.WithError(err).Debug("the replicas of an object could not be read")
+		w.cache.options.Log.WithError(err).Debug("the replicas of an object could not be read")
 		after = w.backOff.When(object)
-		if stands := w.book.failed(w, object, seen, failing(err, "get "+w.resource.scale())); stands > 0 {
+		if stands := w.cache.failed(w, object, seen, failing(err, "get "+w.resource.scale())); stands > 0 {
 			after = min(after, stands)
 		}
 		return true, after
@@ -75,7 +75,7 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 		w.ownVersions.Store(true)
 	}
 	version, known := w.scaleOf(object, seen, scale)
-	w.book.learn(w, object, version, known)
+	w.cache.learn(w, object, version, known)
 	return false, 0
 }
 
@@ -108,7 +108,7 @@ func (w *watch) seen(object types.NamespacedName) (*record, bool, error) {
 	return r, true, nil
 }
 
-func (b *Book) get(ctx context.Context, r resource, object types.NamespacedName) (*autoscalingv1.Scale, error) {
+func (b *Cache) get(ctx context.Context, r resource, object types.NamespacedName) (*autoscalingv1.Scale, error) {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	var scale autoscalingv1.Scale

@@ -281,18 +281,18 @@ func (s *server) watched() []string {
 	return slices.DeleteFunc(s.readers.Names(), func(path string) bool { return path == crds })
 }
 
-// desk is a book at work.
+// desk is a cache at work.
 type desk struct {
 	t *testing.T
 	*server
-	*reference.Book
+	*reference.Cache
 	log *logtest.Hook
 
 	mu  sync.Mutex
 	hit []string // who was told of, since the last call of news
 }
 
-// atDesk runs a test beside a running book, of one namespace or of all.
+// atDesk runs a test beside a running cache, of one namespace or of all.
 func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +304,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
 		d := &desk{t: t, server: s, log: lines}
-		d.Book = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
+		d.Cache = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string, r plan.Reference) {
 			d.mu.Lock()
 			defer d.mu.Unlock()

@@ -23,7 +23,7 @@ type share struct {
 type turn struct{ namespace, group string }
 
 // share puts a kind into the share of a namespace.
-func (b *Book) share(name schema.GroupKind, k *kind, namespace string) {
+func (b *Cache) share(name schema.GroupKind, k *kind, namespace string) {
 	s := b.shares[namespace]
 	if s == nil {
 		s = &share{kinds: map[schema.GroupKind]*kind{}}
@@ -36,7 +36,7 @@ func (b *Book) share(name schema.GroupKind, k *kind, namespace string) {
 }
 
 // unshare takes a kind out of its share, which may leave room for another one.
-func (b *Book) unshare(name schema.GroupKind, k *kind) {
+func (b *Cache) unshare(name schema.GroupKind, k *kind) {
 	s := b.shares[k.namespace]
 	delete(s.kinds, name)
 	if !k.surplus {
@@ -49,7 +49,7 @@ func (b *Book) unshare(name schema.GroupKind, k *kind) {
 }
 
 // advance lets one kind be looked for that was surplus.
-func (b *Book) advance(s *share) {
+func (b *Cache) advance(s *share) {
 	for name, k := range s.kinds {
 		if k.surplus {
 			k.surplus = false
@@ -61,7 +61,7 @@ func (b *Book) advance(s *share) {
 }
 
 // adopt takes a kind over that was surplus in the share of another namespace.
-func (b *Book) adopt(name schema.GroupKind, k *kind, namespace string) {
+func (b *Cache) adopt(name schema.GroupKind, k *kind, namespace string) {
 	if s := b.shares[namespace]; !k.surplus || (s != nil && s.used >= mostKinds) {
 		return
 	}
@@ -71,7 +71,7 @@ func (b *Book) adopt(name schema.GroupKind, k *kind, namespace string) {
 }
 
 // leave hears that a namespace wants an object less of a kind that is wanted still.
-func (b *Book) leave(name schema.GroupKind, k *kind, namespace string) {
+func (b *Cache) leave(name schema.GroupKind, k *kind, namespace string) {
 	if namespace != k.namespace {
 		return
 	}
@@ -95,7 +95,7 @@ func (b *Book) leave(name schema.GroupKind, k *kind, namespace string) {
 }
 
 // forget ends everything about a kind.
-func (b *Book) forget(name schema.GroupKind, k *kind) {
+func (b *Cache) forget(name schema.GroupKind, k *kind) {
 	b.end(k)
 	b.backOff.Forget(name)
 	b.unshare(name, k)

@@ -24,7 +24,7 @@ import (
 // watch follows the metadata of one resource and reads the scales of those of its
 // objects that are wanted.
 type watch struct {
-	book     *Book
+	cache    *Cache
 	kind     schema.GroupKind
 	resource resource
 	informer cache.SharedIndexInformer
@@ -41,10 +41,10 @@ type watch struct {
 }
 
 // start begins to watch a resource, until it is stopped or ctx ends.
-func (b *Book) start(ctx context.Context, name schema.GroupKind, r resource) *watch {
+func (b *Cache) start(ctx context.Context, name schema.GroupKind, r resource) *watch {
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{
-		book: b, kind: name, resource: r, stop: stop, began: time.Now(),
+		cache: b, kind: name, resource: r, stop: stop, began: time.Now(),
 		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
 	w.silence = time.AfterFunc(dynamicwatch.SilentFor, w.silent)
@@ -59,7 +59,7 @@ func (w *watch) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { w.informer.RunWithContext(ctx) })
 	parts.Go(func() {
-		if cache.WaitFor(ctx, "", w.handler.HasSyncedChecker()) && w.book.lasts(ctx, w) {
+		if cache.WaitFor(ctx, "", w.handler.HasSyncedChecker()) && w.cache.lasts(ctx, w) {
 			w.complete()
 		}
 	})
@@ -78,7 +78,7 @@ func (w *watch) run(ctx context.Context) {
 // complete looks at everything that is wanted, once all that exists has been seen.
 func (w *watch) complete() {
 	w.filled.Store(true)
-	for _, object := range w.book.complete(w) {
+	for _, object := range w.cache.complete(w) {
 		w.queue.Add(object)
 	}
 }
@@ -93,17 +93,17 @@ func (w *watch) works() {
 // them again without a word.
 func (w *watch) silent() {
 	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), dynamicwatch.SilentFor)
-	w.book.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
+	w.cache.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
 }
 
 func (w *watch) listed() {
 	w.works()
 	w.ownVersions.Store(false)
-	w.book.listed(w)
+	w.cache.listed(w)
 }
 
 func (w *watch) changed(r *record) {
-	if object := r.object(); w.book.isWanted(w, object) {
+	if object := r.object(); w.cache.isWanted(w, object) {
 		w.queue.Add(object)
 	}
 }
@@ -114,18 +114,18 @@ func (w *watch) failed(ctx context.Context, _ *cache.Reflector, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case apierrors.IsNotFound(err):
-		w.book.lost(w, unknown(w.kind, "it is served no more"))
+		w.cache.lost(w, unknown(w.kind, "it is served no more"))
 	case apierrors.IsForbidden(err), !w.filled.Load(), time.Since(time.Unix(0, w.failing.Load())) >= keptFor:
-		w.book.lost(w, failing(err, "list and watch "+w.resource.GroupResource().String()))
+		w.cache.lost(w, failing(err, "list and watch "+w.resource.GroupResource().String()))
 	default: // what is known goes on
-		w.book.options.Log.WithError(err).Debug("a watch goes on after an error")
+		w.cache.options.Log.WithError(err).Debug("a watch goes on after an error")
 	}
 }
 
 // informer returns one that keeps of each object of a resource that it exists, and
 // at which version. It says when all of them were listed, and whenever a watch tells
 // something.
-func (b *Book) informer(r schema.GroupVersionResource, namespace string, listed, heard func()) cache.SharedIndexInformer {
+func (b *Cache) informer(r schema.GroupVersionResource, namespace string, listed, heard func()) cache.SharedIndexInformer {
 	objects := b.options.Metadata.Resource(r).Namespace(namespace)
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

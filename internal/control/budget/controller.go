@@ -37,7 +37,7 @@ const (
 	lagging = 30 * time.Second
 )
 
-type book interface {
+type cache interface {
 	Objects(namespace string) []budgets.Object
 }
 
@@ -50,7 +50,7 @@ type observer interface {
 // Controller writes the status of all budgets of one namespace per call; calls for
 // different namespaces may run concurrently. All fields are required.
 type Controller struct {
-	Book     book
+	Cache    cache
 	Observer observer
 	Client   dynamic.Interface
 	Clock    *clock.Clock
@@ -69,7 +69,7 @@ type silence struct {
 // Reconcile brings the status of the budgets of a namespace up to date, and says when
 // it may be another one without an event.
 func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outcome, error) {
-	objects := c.Book.Objects(namespace)
+	objects := c.Cache.Objects(namespace)
 	if len(objects) == 0 || !c.Observer.Managed(namespace) {
 		return loop.Gone(), nil
 	}

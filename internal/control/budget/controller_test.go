@@ -127,7 +127,7 @@ func (w *world) controller(tb testing.TB) *Controller {
 		tb.Fatal(err)
 	}
 	log, _ := logtest.NewNullLogger()
-	return &Controller{Book: w, Observer: w, Client: client, Log: log}
+	return &Controller{Cache: w, Observer: w, Client: client, Log: log}
 }
 
 // reconcile wants no error, and returns when to look again.

@@ -33,7 +33,7 @@ func (n Name) String() string { return n.Namespace + "/" + n.Budget }
 // Decisions write what this process answered last about each budget into its status.
 // Every process that answers has some, whoever leads. All fields are required.
 type Decisions struct {
-	Book    book
+	Cache   cache
 	Managed func(namespace string) bool
 	Client  dynamic.Interface
 	Log     logrus.FieldLogger
@@ -109,7 +109,7 @@ func (d *Decisions) due(n Name) (about, bool) {
 }
 
 func (d *Decisions) object(n Name) (budgets.Object, bool) {
-	for _, o := range d.Book.Objects(n.Namespace) {
+	for _, o := range d.Cache.Objects(n.Namespace) {
 		if o.Budget.Name == n.Budget {
 			return o, true
 		}

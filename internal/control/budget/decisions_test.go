@@ -25,7 +25,7 @@ var theStore = Name{Namespace: "team", Budget: "store"}
 func answers(t *testing.T, w *world) *answering {
 	t.Helper()
 	c := w.controller(t)
-	a := &answering{t: t, Decisions: &Decisions{Book: w, Managed: w.Managed, Client: c.Client, Log: c.Log, Now: time.Now}}
+	a := &answering{t: t, Decisions: &Decisions{Cache: w, Managed: w.Managed, Client: c.Client, Log: c.Log, Now: time.Now}}
 	a.Soon = func(n Name, after time.Duration) {
 		if n != theStore {
 			t.Errorf("asked for budget %s", n)

@@ -28,7 +28,7 @@ type observer interface {
 
 // Options are all required.
 type Options struct {
-	Book     *Book
+	Cache    *Cache
 	Observer observer
 	Client   dynamic.Interface
 	Log      logrus.FieldLogger
@@ -52,7 +52,7 @@ type account struct {
 	group   string    // whose, then
 	latest  *thought  // the last plan; nil where there was nothing to do nor to wait for
 	at      time.Time // of the last request
-	last    written   // until the Book shows the same
+	last    written   // until the Cache shows the same
 	quiet   quiet
 }
 
@@ -63,11 +63,11 @@ type written struct {
 	status  v1alpha1.RolloutGroupStatus
 }
 
-// New returns a Controller, which hears of every change in its Book.
+// New returns a Controller, which hears of every change in its Cache.
 func New(o Options) *Controller {
 	c := &Controller{Options: o, turns: newTurns(), accounts: map[Name]*account{}}
-	o.Book.changed = func(n Name) { o.Soon(n, 0) }
-	o.Book.filled = c.lookAtAll
+	o.Cache.changed = func(n Name) { o.Soon(n, 0) }
+	o.Cache.filled = c.lookAtAll
 	return c
 }
 
@@ -75,7 +75,7 @@ func New(o Options) *Controller {
 // vain: that may be since the kind was about to go.
 func (c *Controller) lookAtAll() {
 	c.mu.Lock()
-	names := slices.AppendSeq(c.Book.names(), maps.Keys(c.accounts))
+	names := slices.AppendSeq(c.Cache.names(), maps.Keys(c.accounts))
 	for _, a := range c.accounts {
 		a.quiet = quiet{}
 	}
@@ -120,7 +120,7 @@ func (c *Controller) Forget(key plan.Key) {
 }
 
 func (c *Controller) tellSoon(n Name, rest time.Duration) {
-	if c.Book.Present() {
+	if c.Cache.Present() {
 		c.Soon(n, max(rest, 0))
 	}
 }
@@ -149,10 +149,10 @@ func (c *Controller) remembered(n Name) account {
 // fails is logged for who looks for it, and tried again after a while: no group waits
 // for what is told of it.
 func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
-	if !c.Book.Present() || !c.Observer.Managed(n.Namespace) {
+	if !c.Cache.Present() || !c.Observer.Managed(n.Namespace) {
 		return loop.Gone(), nil
 	}
-	o, exists := c.Book.object(n)
+	o, exists := c.Cache.object(n)
 	c.shown(n, o)
 	a := c.remembered(n)
 	now := time.Now()
@@ -223,7 +223,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 		return c.hush(n, o.uid, err)
 	}
 	c.wrote(n, written{o.uid, version, status})
-	if o, exists := c.Book.object(n); exists {
+	if o, exists := c.Cache.object(n); exists {
 		c.shown(n, o) // the watch may have been faster than the answer
 	}
 	return loop.Done()
@@ -268,7 +268,7 @@ func (c *Controller) wrote(n Name, what written) {
 	}
 }
 
-// shown forgets what was written last once the Book shows the same.
+// shown forgets what was written last once the Cache shows the same.
 func (c *Controller) shown(n Name, o object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -189,7 +189,7 @@ func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 		g.mutex.Lock()
 		g.foreign = false
 		g.mutex.Unlock()
-		for _, n := range g.controller.Book.In("team") {
+		for _, n := range g.controller.Cache.In("team") {
 			g.controller.Soon(n, 0)
 		}
 		time.Sleep(time.Minute)

@@ -3,7 +3,7 @@
 //
 //	plan of a group ──► Take ──► the latest ──at most once a second──► plan.Describe ──► status, if another
 //	                                                                                        ▲
-//	watch ──► Book: what exists  ──another hand, or none──► Reconcile ──────────────────────┘
+//	watch ──► Cache: what exists  ──another hand, or none──► Reconcile ──────────────────────┘
 //
 // Only whoever leads does so, in namespaces that opted in. Without the kind nothing is
 // done; it may come, go and come back. What is shown decides nothing.

@@ -21,7 +21,7 @@ const againMost = time.Minute
 
 // Run watches until ctx ends, whatever becomes of the kind, and returns when everything
 // that it began has stopped.
-func (b *Book) Run(ctx context.Context) {
+func (b *Cache) Run(ctx context.Context) {
 	follower := dynamicwatch.Follower{Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector, Ended: b.lost}
 	if b.options.Namespace == "" {
 		follower.Metadata = b.options.Metadata
@@ -29,7 +29,7 @@ func (b *Book) Run(ctx context.Context) {
 	follower.Run(ctx)
 }
 
-func (b *Book) reflector() *cache.Reflector {
+func (b *Cache) reflector() *cache.Reflector {
 	objects := b.options.Client.Resource(Resource).Namespace(b.options.Namespace)
 	selector := labels.Set{contract.ManagedByLabel: contract.ManagedBy}.String()
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -47,7 +47,7 @@ func (b *Book) reflector() *cache.Reflector {
 
 // lost hears why the objects are not watched any more, and returns whether that is
 // since there is no such kind, or it is not shown: then nothing is known of any.
-func (b *Book) lost(err error) bool {
+func (b *Cache) lost(err error) bool {
 	absent, hidden := apierrors.IsNotFound(err), apierrors.IsForbidden(err)
 	if !absent && !hidden {
 		return false // it is watched again at once
@@ -66,7 +66,7 @@ func (b *Book) lost(err error) bool {
 }
 
 // say logs what is another state than the one before. Call it locked.
-func (b *Book) say(what string, log func()) {
+func (b *Cache) say(what string, log func()) {
 	if b.said != what {
 		b.said = what
 		log()

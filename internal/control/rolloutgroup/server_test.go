@@ -399,13 +399,13 @@ func (g *gallery) start(log *logrus.Logger) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	book := NewBook(BookOptions{Client: client, Metadata: meta, Log: log})
+	cache := NewCache(CacheOptions{Client: client, Metadata: meta, Log: log})
 	var l *loop.Loop[Name]
-	g.controller = New(Options{Book: book, Observer: g, Client: client, Log: log, Soon: func(n Name, d time.Duration) { l.AddAfter(n, d) }})
+	g.controller = New(Options{Cache: cache, Observer: g, Client: client, Log: log, Soon: func(n Name, d time.Duration) { l.AddAfter(n, d) }})
 	l = loop.New(loop.Options[Name]{Name: "test", Workers: 2, Reconcile: g.controller.Reconcile, Log: log})
 	ctx, stop := context.WithCancel(g.t.Context())
 	g.cancel, g.running = stop, &sync.WaitGroup{}
-	g.running.Go(func() { book.Run(ctx) })
+	g.running.Go(func() { cache.Run(ctx) })
 	g.running.Go(func() { l.Run(ctx) })
 	synctest.Wait()
 }

@@ -34,7 +34,7 @@ func BenchmarkPlanOfAThousandPods(b *testing.B) {
 // BenchmarkTakeOfAThousandPods is what a reconcile pays for being shown.
 func BenchmarkTakeOfAThousandPods(b *testing.B) {
 	th := thousandPods()
-	c := New(Options{Book: NewBook(BookOptions{})})
+	c := New(Options{Cache: NewCache(CacheOptions{})})
 	for b.Loop() {
 		c.Take(th.snapshot, th.steps)
 	}

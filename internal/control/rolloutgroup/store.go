@@ -7,7 +7,7 @@ import (
 )
 
 // store takes over what the API server tells.
-type store struct{ book *Book }
+type store struct{ cache *Cache }
 
 // Add implements cache.ReflectorStore.
 func (s store) Add(it any) error { return s.put(it) }
@@ -23,7 +23,7 @@ func (s store) put(it any) error {
 	if err != nil {
 		return err
 	}
-	b, n := s.book, nameOf(u)
+	b, n := s.cache, nameOf(u)
 	b.mu.Lock()
 	b.objects[n] = objectOf(u)
 	b.mu.Unlock()
@@ -37,7 +37,7 @@ func (s store) Delete(it any) error {
 	if err != nil {
 		return err
 	}
-	b, n := s.book, nameOf(u)
+	b, n := s.cache, nameOf(u)
 	b.mu.Lock()
 	delete(b.objects, n)
 	b.mu.Unlock()
@@ -55,7 +55,7 @@ func (s store) Replace(all []any, _ string) error {
 		}
 		objects[nameOf(u)] = objectOf(u)
 	}
-	b := s.book
+	b := s.cache
 	b.mu.Lock()
 	b.objects, b.present = objects, true
 	b.say("watched", func() { b.options.Log.Info("groups are shown in RolloutGroups") })

@@ -212,7 +212,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",
-		Edits: []Edit{{"internal/cluster/budgets/book.go", "time.Since(b.followed) >= dynamicwatch.SilentFor", "time.Since(b.followed) >= 1_000_000*dynamicwatch.SilentFor"}},
+		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.followed) >= dynamicwatch.SilentFor", "time.Since(b.followed) >= 1_000_000*dynamicwatch.SilentFor"}},
 		Test:  "internal/cluster/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
 	},
 	{

@@ -40,60 +40,60 @@ type Options struct {
 	Log       logrus.FieldLogger
 }
 
-// Book knows the budgets. Make one with New, give it its listener, run it; its other
+// Cache knows the budgets. Make one with New, give it its listener, run it; its other
 // methods may be called from any goroutine.
-type Book struct {
+type Cache struct {
 	options  Options
 	listener func(namespace string)
 	watcher  func(namespace string)
 	news     *news
 
-	mu      sync.Mutex
-	shelves map[string]*namespaceBudgets // by namespace; none is empty
-	filled  bool                         // all that exists has been read
-	absent  bool                         // there is no such kind
-	asked   time.Time                    // since when the API server is asked; zero: it is not
-	reads   *cache.Reflector             // what keeps the shelves
-	streams bool                         // what exists is read by the watch itself
-	failing time.Time                    // since when requests fail; zero: they do not
-	missing time.Time                    // since when they fail since there is no such kind
-	trouble error                        // why they do
+	mu         sync.Mutex
+	namespaces map[string]*namespaceBudgets // by namespace; none is empty
+	filled     bool                         // all that exists has been read
+	absent     bool                         // there is no such kind
+	asked      time.Time                    // since when the API server is asked; zero: it is not
+	reads      *cache.Reflector             // what keeps the namespaces
+	streams    bool                         // what exists is read by the watch itself
+	failing    time.Time                    // since when requests fail; zero: they do not
+	missing    time.Time                    // since when they fail since there is no such kind
+	trouble    error                        // why they do
 
 	answered bool      // it was said once what there is, or that it is not shown
 	followed time.Time // when the API server last told what there is, or that a watch goes on
 	said     string    // what the log says last
 }
 
-// New returns a Book that knows nothing yet.
-func New(o Options) *Book {
-	return &Book{
-		options: o, listener: func(string) {}, watcher: func(string) {}, news: noNews(), shelves: map[string]*namespaceBudgets{},
+// New returns a Cache that knows nothing yet.
+func New(o Options) *Cache {
+	return &Cache{
+		options: o, listener: func(string) {}, watcher: func(string) {}, news: noNews(), namespaces: map[string]*namespaceBudgets{},
 	}
 }
 
 // Listen registers who is told when the budgets of a namespace have changed, once for
 // changes that come together. However long that takes, budgets are known meanwhile. Call
 // it before Run.
-func (b *Book) Listen(changed func(namespace string)) { b.listener = changed }
+func (b *Cache) Listen(changed func(namespace string)) { b.listener = changed }
 
 // ListenToAll registers who is told when anything about the budgets of a namespace has
 // changed, their status included. Call it before Run.
-func (b *Book) ListenToAll(changed func(namespace string)) { b.watcher = changed }
+func (b *Cache) ListenToAll(changed func(namespace string)) { b.watcher = changed }
 
 // Known reports whether the budgets are known now, or there is no such kind.
-func (b *Book) Known() bool { return b.Trouble() == nil }
+func (b *Cache) Known() bool { return b.Trouble() == nil }
 
 // Answered reports whether the API server has said once what budgets there are, or that
 // it does not show them, or has been asked for a minute in vain: nobody has to wait any
 // longer for what may never come. From then on it stays so, whether they are Known or not.
-func (b *Book) Answered() bool {
+func (b *Cache) Answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.answered || !b.asked.IsZero() && time.Since(b.asked) >= keptFor
 }
 
 // Trouble says why the budgets are not known, or returns nil.
-func (b *Book) Trouble() error {
+func (b *Cache) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch read := b.filled || b.absent; {
@@ -108,16 +108,16 @@ func (b *Book) Trouble() error {
 }
 
 // stands reports whether what was read is as it was, as far as can be known. Call it locked.
-func (b *Book) stands() bool {
+func (b *Cache) stands() bool {
 	silent := time.Since(b.followed) >= dynamicwatch.SilentFor
 	return !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
 }
 
 // Budgets returns those of a namespace, in order of names, those that cannot be used
 // among them. It makes no request. Nobody changes what it returns.
-func (b *Book) Budgets(namespace string) []plan.DisruptionBudget {
+func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
 	b.mu.Lock()
-	s := b.shelves[namespace]
+	s := b.namespaces[namespace]
 	if s == nil || s.read != nil {
 		defer b.mu.Unlock()
 		return s.list()
@@ -137,10 +137,10 @@ func (b *Book) Budgets(namespace string) []plan.DisruptionBudget {
 }
 
 // Objects returns the budgets of a namespace in order of names. It makes no request.
-func (b *Book) Objects(namespace string) []Object {
+func (b *Cache) Objects(namespace string) []Object {
 	b.mu.Lock()
 	var all []*object
-	if s := b.shelves[namespace]; s != nil {
+	if s := b.namespaces[namespace]; s != nil {
 		all = s.ordered()
 	}
 	b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *Book) Objects(namespace string) []Object {
 
 // Version returns up to which version of the cluster the budgets are known; empty where
 // they are not, or there is no such kind.
-func (b *Book) Version() string {
+func (b *Cache) Version() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.filled || b.reads == nil {
@@ -163,15 +163,15 @@ func (b *Book) Version() string {
 }
 
 // Any reports whether there are budgets in a namespace.
-func (b *Book) Any(namespace string) bool {
+func (b *Cache) Any(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.shelves[namespace] != nil
+	return b.namespaces[namespace] != nil
 }
 
 // Namespaces returns those in which there are budgets.
-func (b *Book) Namespaces() []string {
+func (b *Cache) Namespaces() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.shelves))
+	return slices.Collect(maps.Keys(b.namespaces))
 }

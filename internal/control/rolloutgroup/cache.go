@@ -36,18 +36,18 @@ type object struct {
 	status     v1alpha1.RolloutGroupStatus
 }
 
-// BookOptions say what is watched. All are required but Namespace.
-type BookOptions struct {
+// CacheOptions say what is watched. All are required but Namespace.
+type CacheOptions struct {
 	Client    dynamic.Interface  // nobody is alarmed by what it is refused
 	Metadata  metadata.Interface // the same, for the CRD
 	Namespace string             // the only one that counts; empty: all, and the CRD is watched
 	Log       logrus.FieldLogger
 }
 
-// Book knows the RolloutGroups that lockstep made. Make one with NewBook and run it;
+// Cache knows the RolloutGroups that lockstep made. Make one with NewCache and run it;
 // its other methods may be called from any goroutine.
-type Book struct {
-	options BookOptions
+type Cache struct {
+	options CacheOptions
 	changed func(Name) // an object is another one, or gone
 	filled  func()     // all that exist are known
 
@@ -57,35 +57,35 @@ type Book struct {
 	said    string
 }
 
-// NewBook returns a Book that knows nothing yet.
-func NewBook(o BookOptions) *Book {
-	return &Book{
+// NewCache returns a Cache that knows nothing yet.
+func NewCache(o CacheOptions) *Cache {
+	return &Cache{
 		options: o, changed: func(Name) {}, filled: func() {}, objects: map[Name]object{},
 	}
 }
 
 // Present reports whether the kind exists and can be read.
-func (b *Book) Present() bool {
+func (b *Cache) Present() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.present
 }
 
-func (b *Book) object(n Name) (object, bool) {
+func (b *Cache) object(n Name) (object, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o, exists := b.objects[n]
 	return o, exists
 }
 
-func (b *Book) names() []Name {
+func (b *Cache) names() []Name {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.objects))
 }
 
 // In returns the objects that are known of a namespace, to be looked at once it opts in.
-func (b *Book) In(namespace string) []Name {
+func (b *Cache) In(namespace string) []Name {
 	return slices.DeleteFunc(b.names(), func(n Name) bool { return n.Namespace != namespace })
 }
 

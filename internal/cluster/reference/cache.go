@@ -48,9 +48,9 @@ type Options struct {
 	Log       logrus.FieldLogger
 }
 
-// Book knows what is wanted. Make one with New, give it its listener, run it; its
+// Cache knows what is wanted. Make one with New, give it its listener, run it; its
 // other methods may be called from any goroutine.
-type Book struct {
+type Cache struct {
 	options  Options
 	listener func(namespace string, r plan.Reference)
 	turns    workqueue.TypedDelayingInterface[turn] // to look for kinds that are due
@@ -91,9 +91,9 @@ type entry struct {
 
 var unseen = plan.Refusal{Code: reason.ReferenceUnseen}
 
-// New returns a Book of which nothing is wanted.
-func New(o Options) *Book {
-	return &Book{
+// New returns a Cache of which nothing is wanted.
+func New(o Options) *Cache {
+	return &Cache{
 		options:  o,
 		listener: func(string, plan.Reference) {},
 		turns:    fair(func(t turn) string { return t.namespace }),
@@ -117,11 +117,11 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 }
 
 // Listen registers who is told when a scale has changed. Call it before Run.
-func (b *Book) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
+func (b *Cache) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
 
 // Versions returns up to which version of the cluster the resources are known whose
 // objects are wanted, by their names; empty for one that is not.
-func (b *Book) Versions() map[string]string {
+func (b *Cache) Versions() map[string]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	versions := map[string]string{}
@@ -135,7 +135,7 @@ func (b *Book) Versions() map[string]string {
 
 // Run finds and watches what is wanted until ctx ends, and returns when
 // everything that it began has stopped.
-func (b *Book) Run(ctx context.Context) {
+func (b *Cache) Run(ctx context.Context) {
 	b.running.Go(func() {
 		for b.lookNext(ctx) {
 		}
@@ -149,7 +149,7 @@ func (b *Book) Run(ctx context.Context) {
 }
 
 // Want says whether the replicas of an object are of interest from now on.
-func (b *Book) Want(namespace string, r plan.Reference, wanted bool) {
+func (b *Cache) Want(namespace string, r plan.Reference, wanted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	name, object := kindOf(r), types.NamespacedName{Namespace: namespace, Name: r.Name}
@@ -161,7 +161,7 @@ func (b *Book) Want(namespace string, r plan.Reference, wanted bool) {
 	}
 }
 
-func (b *Book) want(name schema.GroupKind, object types.NamespacedName) {
+func (b *Cache) want(name schema.GroupKind, object types.NamespacedName) {
 	k := b.known[name]
 	if k == nil {
 		k = &kind{
@@ -183,7 +183,7 @@ func (b *Book) want(name schema.GroupKind, object types.NamespacedName) {
 	b.remind(name, k)
 }
 
-func (b *Book) drop(name schema.GroupKind, object types.NamespacedName) {
+func (b *Cache) drop(name schema.GroupKind, object types.NamespacedName) {
 	k := b.known[name]
 	if k == nil || k.wanted[object] == nil {
 		return
@@ -198,14 +198,14 @@ func (b *Book) drop(name schema.GroupKind, object types.NamespacedName) {
 }
 
 // remind lets a kind be looked for when it is due.
-func (b *Book) remind(name schema.GroupKind, k *kind) {
+func (b *Cache) remind(name schema.GroupKind, k *kind) {
 	if !k.due.IsZero() {
 		b.turns.AddAfter(turn{k.namespace, name.Group}, time.Until(k.due))
 	}
 }
 
 // end stops the watch of a kind, if there is one.
-func (b *Book) end(k *kind) {
+func (b *Cache) end(k *kind) {
 	if k.watch != nil {
 		k.watch.stop()
 		k.watch = nil
@@ -215,7 +215,7 @@ func (b *Book) end(k *kind) {
 
 // Scale returns what is known of an object, and whether its status can be told how
 // many replicas there are. It makes no request.
-func (b *Book) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
+func (b *Cache) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, e := b.entry(namespace, r)
@@ -230,7 +230,7 @@ func (b *Book) Scale(namespace string, r plan.Reference) (scale plan.Scale, repo
 }
 
 // Resource returns what serves the kind of a reference.
-func (b *Book) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
+func (b *Cache) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.known[kindOf(r)]
@@ -242,7 +242,7 @@ func (b *Book) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 
 // Reported remembers what this process wrote into the status of an object, or could
 // not write. What was written counts at once, unless something later was read already.
-func (b *Book) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
+func (b *Cache) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, e := b.entry(namespace, report.Reference)
@@ -255,7 +255,7 @@ func (b *Book) Reported(namespace string, report plan.ReportReplicas, written pl
 	}
 }
 
-func (b *Book) entry(namespace string, r plan.Reference) (*kind, *entry) {
+func (b *Cache) entry(namespace string, r plan.Reference) (*kind, *entry) {
 	k := b.known[kindOf(r)]
 	if k == nil {
 		return nil, nil
@@ -265,7 +265,7 @@ func (b *Book) entry(namespace string, r plan.Reference) (*kind, *entry) {
 
 // tell tells the listener of objects whose scale has changed. Nothing is locked
 // meanwhile.
-func (b *Book) tell(name schema.GroupKind, objects ...types.NamespacedName) {
+func (b *Cache) tell(name schema.GroupKind, objects ...types.NamespacedName) {
 	for _, object := range objects {
 		b.listener(object.Namespace, referenceTo(name, object))
 	}
