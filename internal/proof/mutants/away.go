@@ -306,6 +306,11 @@ var away = []Mutant{
 		Test:  "internal/cluster/observe TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet", Rule: "alone-0: known true (-want +got)",
 	},
 	{
+		Name:  "pod of an ignored StatefulSet without a hold that needs no question",
+		Edits: []Edit{{lookup, "len(sets) > 0 && !pod.Held", "len(sets) > 0 && !pod.Held && !sets[0].zone.Ignored"}},
+		Test:  "internal/cluster/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although a budget selects its pods", Rule: "Unclaimed:false",
+	},
+	{
 		Name:  "orphan without a hold that needs no question",
 		Edits: []Edit{{lookup, "\tpod.Unclaimed = !pod.Held\n", ""}},
 		Test:  "internal/cluster/observe TestAHoldThatCannotBeReadMayRememberAnyZone", Rule: "Unclaimed:false",
@@ -356,6 +361,11 @@ var away = []Mutant{
 		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
+		Name:  "zone that left its group and shrinks although a Lease does not say whose it is",
+		Edits: []Edit{{awaited, "if !claim.Owned() {", "if false {"}},
+		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs", Rule: "want a refusal that names the Lease",
+	},
+	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
 		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
 		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
@@ -364,6 +374,11 @@ var away = []Mutant{
 		Name:  "zone that left its group and shrinks without preparing its pods",
 		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotGuarded)\n"}},
 		Test:  "internal/serve/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
+	},
+	{
+		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",
+		Edits: []Edit{{left, "return b.survey(&z.Zone).whole()", "return b.survey(&z.Zone).down == 0"}},
+		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",
