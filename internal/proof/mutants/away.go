@@ -132,7 +132,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
-		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err", "return claims, err"}},
+		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return !c.Key.Rolled() }), err", "return claims, err"}},
 		Test:  "internal/cluster/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
@@ -259,6 +259,11 @@ var away = []Mutant{
 		Name:  "Lease that does not say whose it is and remembers nothing",
 		Edits: []Edit{{claims, "(owned || hold.IsLeaseName(lease.Name))", "owned"}},
 		Test:  remembersLive + "a hold does not say whose it is", Rule: "got []",
+	},
+	{
+		Name:  "Lease that does not say whose it is and counts as that of a budget",
+		Edits: []Edit{{claims, "\tif !owned {\n", "\tif false {\n"}},
+		Test:  "internal/cluster/observe TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup", Rule: "want the Lease lockstep-budget-store",
 	},
 	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
