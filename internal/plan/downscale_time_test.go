@@ -70,6 +70,14 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1 apart=1h
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"GroupHeld zone-b (downscale/zone-b)"},
+	"nor while the caches are behind the note of that": {`
+		hold downscale/zone-b
+		  decrease zone-b from 2 to 1 admitted version=99 since=1s
+		zone-a rev=1 apart=1h
+		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+		zone-b rev=1
+		  zone-b-0 ready@1 zone-b-1 ready@1`,
+		"GroupHeld zone-b (downscale/zone-b)"},
 	"it waits for no preparation that is undone": {`
 		hold downscale/zone-b
 		  decrease zone-b from 2 to 1 undoing asked since=1s

@@ -74,6 +74,9 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 		"one of its pods is down":                                    {"live\n" + group, "zone-b", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group)"},
 		"it is in the group":                                         {"live\n" + group, "zone-c", "no objection"},
 		"caches may be older than its pods":                          {group, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
+		"it has a pod beyond its replicas":                           {"live\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\n zone-a-1 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
+		"the hold notes a pod beyond its replicas":                   {"live\nhold eviction/zone-a\n noted zone-a-1 granted unbound\nrelabelled zone-a rev=1\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
+		"its status is behind its spec":                              {"live\nrelabelled zone-a rev=1 unobserved\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := plan.Away(fixture.MustParse(tc.group), tc.zone).String(); got != tc.want {

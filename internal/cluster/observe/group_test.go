@@ -158,7 +158,7 @@ func TestPodsBelongToTheGroupOfTheirStatefulSet(t *testing.T) {
 			show(o, newSet("zone-a", tc.set))
 			show(o, newPod("zone-a", 0, labelled))
 			pod, known := o.Pod("team", "zone-a-0")
-			if !known || pod.Held != tc.want.Held || pod.Key != tc.want.Key || pod.Unplaced {
+			if !known || pod.Held != tc.want.Held || pod.Key != tc.want.Key || pod.Unplaced || pod.Unclaimed == tc.want.Held {
 				t.Errorf("known %t: %+v", known, pod)
 			}
 			set, _ := o.Set("team", "zone-a")

@@ -147,6 +147,16 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	}
 }
 
+// The name of the Lease is that of a budget's, and its annotation names another budget.
+func TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup(t *testing.T) {
+	l := covering()
+	l.Annotations[contract.NameAnnotation(plan.KindBudget)] = "other"
+	claims, err := newObserver(t, newLibrary(l).client(t)).ClaimsOfGroups(t.Context(), "team", "zone-a")
+	if err != nil || len(claims) != 1 || claims[0].Lease != l.Name {
+		t.Errorf("got %+v, %v, want the Lease %s", claims, err, l.Name)
+	}
+}
+
 // Who asks about a StatefulSet without a label hears of the groups that remember it, whatever the
 // caches show.
 func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {

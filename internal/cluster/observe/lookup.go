@@ -62,10 +62,10 @@ func (o *Observer) setOf(r *zoneRecord) Set {
 }
 
 // ClaimsOfGroups returns the holds of groups that remember a StatefulSet, or may remember it, by what
-// the API server shows.
+// the API server shows. A Lease that does not say whose it is may be that of a group.
 func (o *Observer) ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error) {
 	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
-	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err
+	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return !c.Key.Rolled() }), err
 }
 
 // Pod is a pod as a question about one pod by name needs it. Of one that belongs to

@@ -348,6 +348,17 @@ func TestALeaseIsGivenItsLabelBackOnce(t *testing.T) {
 	}
 }
 
+// The watch leaves out a Lease without the label, whether it exists or not.
+func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
+	r := newRoom(t)
+	r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
+	found := r.read()
+	r.show(r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true }))
+	if err := r.Label(t.Context(), store, found); err != nil {
+		t.Errorf("the Lease does not get its label back: %v", err)
+	}
+}
+
 // Somebody may have set the count by hand.
 func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
 	r := newRoom(t)

@@ -132,7 +132,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
-		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return c.Owned() && !c.Key.Rolled() }), err", "return claims, err"}},
+		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return !c.Key.Rolled() }), err", "return claims, err"}},
 		Test:  "internal/cluster/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
@@ -261,6 +261,11 @@ var away = []Mutant{
 		Test:  remembersLive + "a hold does not say whose it is", Rule: "got []",
 	},
 	{
+		Name:  "Lease that does not say whose it is and counts as that of a budget",
+		Edits: []Edit{{claims, "\tif !owned {\n", "\tif false {\n"}},
+		Test:  "internal/cluster/observe TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup", Rule: "want the Lease lockstep-budget-store",
+	},
+	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
 		Edits: []Edit{{podEviction, "\t\t\trelabel(ctx, p.Holds, p.Log, c.Key)\n", ""}},
 		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
@@ -304,6 +309,11 @@ var away = []Mutant{
 		Name:  "pod of a StatefulSet without a hold that needs no question",
 		Edits: []Edit{{lookup, "pod.Unclaimed = len(sets) > 0 && !pod.Held", "pod.Unclaimed = false"}},
 		Test:  "internal/cluster/observe TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet", Rule: "alone-0: known true (-want +got)",
+	},
+	{
+		Name:  "pod of an ignored StatefulSet without a hold that needs no question",
+		Edits: []Edit{{lookup, "len(sets) > 0 && !pod.Held", "len(sets) > 0 && !pod.Held && !sets[0].zone.Ignored"}},
+		Test:  "internal/cluster/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although a budget selects its pods", Rule: "Unclaimed:false",
 	},
 	{
 		Name:  "orphan without a hold that needs no question",
@@ -366,6 +376,11 @@ var away = []Mutant{
 		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
+		Name:  "zone that left its group and shrinks although a Lease does not say whose it is",
+		Edits: []Edit{{awaited, "if !claim.Owned() {", "if false {"}},
+		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs", Rule: "want a refusal that names the Lease",
+	},
+	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
 		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
 		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
@@ -374,6 +389,11 @@ var away = []Mutant{
 		Name:  "zone that left its group and shrinks without preparing its pods",
 		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotGuarded)\n"}},
 		Test:  "internal/serve/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
+	},
+	{
+		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",
+		Edits: []Edit{{left, "return b.survey(&z.Zone).whole()", "return b.survey(&z.Zone).down == 0"}},
+		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",

@@ -49,6 +49,16 @@ var downscales = []Mutant{
 		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneNotWhole",
 	},
 	{
+		Name:  "note of pods that are told to stay that vouches for the group",
+		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
+		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneNotWhole",
+	},
+	{
+		Name:  "downscale that a later request has noted, admitted by an earlier one",
+		Edits: []Edit{{downscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {", " {"}},
+		Test:  "internal/serve/admission TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted", Rule: "want 429 PreparationUndone",
+	},
+	{
 		Name:  "undone preparation that vouches for the group",
 		Edits: []Edit{{actTalk, "\trecord.Own = false // whoever goes on looks first\n", ""}},
 		Test:  "internal/act TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone", Rule: "an eviction is decided on caches",
@@ -107,6 +117,11 @@ var downscales = []Mutant{
 		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
 		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
 		Test:  "internal/plan TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
+	},
+	{
+		Name:  "downscale of a pod that is down while caches are behind the note of another zone's",
+		Edits: []Edit{{downscaleTime, "course != Awaited && course != Unseen {", "course != Awaited {"}},
+		Test:  "internal/plan TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",

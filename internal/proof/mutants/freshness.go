@@ -25,6 +25,11 @@ var freshness = []Mutant{
 		Test:  orphansOfALook + "an orphan that had gone before is behind", Rule: "the end of pod zone-a-1 before version 50",
 	},
 	{
+		Name:  "live read that is forgotten while the eviction which rests on it is written",
+		Edits: []Edit{{podEviction, "if looked.Live {", "if false {"}},
+		Test:  "internal/serve/admission TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten", Rule: "want 429 PodAboutToLeave",
+	},
+	{
 		Name:   "freshness takes absence for an end",
 		Edits:  []Edit{{freshnessKnown, "\treturn view >= wanted\n", "\treturn true\n"}},
 		Test:   "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",

@@ -19,6 +19,11 @@ var orphans = []Mutant{
 		Test:  "internal/lock/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
 	{
+		Name:  "Lease without its label that counts as deleted once the cache is past it",
+		Edits: []Edit{{store, "case !exists && watched(known.lease) && followed", "case !exists && followed"}},
+		Test:  "internal/lock/lease TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt", Rule: "the Lease does not get its label back",
+	},
+	{
 		Name:  "budget that is gone and guards what its Lease remembers",
 		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",

@@ -109,6 +109,23 @@ func TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead(t *testin
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 }
 
+// ownerless is such a group, and the Lease that may remember the zone does not say whose it is.
+type ownerless struct{ withoutLabel }
+
+func (o ownerless) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
+	return []lease.Claim{{Key: plan.Key{Namespace: o.shows.Key.Namespace}, Lease: hold.LeaseName(o.shows.Key), Unreadable: true}}, nil
+}
+
+func TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs(t *testing.T) {
+	webhook := &admission.PrepareDownscale{
+		Observer: ownerless{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+	}
+	v := webhook.Judge(t.Context(), shrinking())
+	if v.Allowed || v.Reason != reason.HoldUnreadable || !strings.Contains(v.Message, "Lease lockstep-group-") {
+		t.Errorf("got %+v, want a refusal that names the Lease", v)
+	}
+}
+
 // declining are pods that do not prepare.
 type declining struct{}
 

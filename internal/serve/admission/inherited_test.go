@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 
@@ -34,8 +35,32 @@ func (scalable) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, 
 // downscale judges the decrease of zone-a from 3 to 2 replicas.
 func (s scalable) downscale(t *testing.T) admission.Verdict {
 	t.Helper()
-	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	return s.downscaleOf(t, obedient{})
+}
+
+// downscaleOf judges it where these are the pods.
+func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdict {
+	t.Helper()
+	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	return webhook.Judge(t.Context(), shrinking())
+}
+
+// givenUp are pods that decline. Meanwhile the leader, which runs in the same process, has given
+// the downscale up by a live read, and the hold is free.
+type givenUp struct{ holds *ledger }
+
+func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	g.holds.mu.Lock()
+	defer g.holds.mu.Unlock()
+	g.holds.record.Own, g.holds.record.Holder, g.holds.record.Decrease = true, "", plan.Decrease{}
+	return true, errors.New("503")
+}
+
+// preparesPodThatIsDown lets the last pod of zone-a, which is down, be asked before it leaves.
+func preparesPodThatIsDown(c *evictable) {
+	zone := &c.group.Zones[0]
+	zone.Prepares, zone.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+	zone.Pods[2].IP = "10.0.0.1"
 }
 
 // staleAboutZoneB is a cluster whose caches do not show yet that a pod of zone-b is down.
@@ -86,12 +111,18 @@ func TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder(
 		}},
 		"this process noted that pods are prepared": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
-			zone := &c.group.Zones[0]
-			zone.Prepares, zone.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
-			zone.Pods[2].IP = "10.0.0.1"
+			preparesPodThatIsDown(c)
 			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
 			if len(c.written) != 2 {
 				t.Errorf("%d writes, want the note and the yes", len(c.written))
+			}
+		}},
+		"this process noted that pods of a downscale which was given up are told to stay": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+			t.Helper()
+			preparesPodThatIsDown(c)
+			says(t, scalable{c}.downscaleOf(t, givenUp{c.ledger}), http.StatusTooManyRequests, reason.PreparationFailed)
+			if d := c.record.Decrease; d.Stage != plan.Undoing {
+				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 			}
 		}},
 		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.Rollout.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {

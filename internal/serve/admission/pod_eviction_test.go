@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -369,6 +370,19 @@ func TestCachesThatAreOlderThanTheLastLookGrantNothing(t *testing.T) {
 	if c.looks != 2 {
 		t.Errorf("%d looks, want 2", c.looks)
 	}
+}
+
+// A process that leads no more forgets what it knows of groups, and its webhooks answer on.
+func TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten(t *testing.T) {
+	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
+	c.live = func(s *plan.Snapshot) {
+		fallen := &s.Zones[0].Pods[2]
+		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
+	}
+	webhook, fresh := c.webhook(), freshness.NewLog()
+	webhook.Fresh, c.slow = fresh, func() { fresh.Forget(c.group.Key) }
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")), http.StatusTooManyRequests, reason.PodAboutToLeave)
 }
 
 func TestAWriteThatWasOvertakenIsDecidedAnewButNotForEver(t *testing.T) {

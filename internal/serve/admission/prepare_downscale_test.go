@@ -215,6 +215,27 @@ func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
 	}
 }
 
+// notedAnew are pods that agree to leave. Meanwhile the note of the downscale ends, and a second
+// request notes the same downscale a second later.
+type notedAnew struct{ holds *ledger }
+
+func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+	n.holds.mu.Lock()
+	defer n.holds.mu.Unlock()
+	n.holds.record.Decrease.Since = n.holds.record.Decrease.Since.Add(time.Second)
+	return true, nil
+}
+
+func TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted(t *testing.T) {
+	holds := &ledger{}
+	webhook := shrinker(askingAtRest(), holds)
+	webhook.Pods = notedAnew{holds}
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationUndone)
+	if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Preparing {
+		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
+	}
+}
+
 // hindered pods agree to leave, and from then on others write the Lease first.
 type hindered struct{ holds *ledger }
 
