@@ -31,7 +31,7 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 		return nil
 	})
 
-	admin.types(guided(t, "The way back", "sh"))
+	admin.types(guided(t, "Go back to the predecessor", "sh"))
 	back := time.Now()
 	after := p.tracked().Data
 	if after["zone-a"] != before["zone-a"] {

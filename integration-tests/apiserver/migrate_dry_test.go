@@ -17,7 +17,7 @@ func (s *scene) dryRun() *operator {
 	s.t.Helper()
 	var kustomization struct{ Patches []struct{ Patch string } }
 	var deployment appsv1.Deployment
-	if err := yaml.Unmarshal([]byte(guided(s.t, "Look first", "yaml")), &kustomization); err != nil {
+	if err := yaml.Unmarshal([]byte(guided(s.t, "Plan and dry run", "yaml")), &kustomization); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := yaml.UnmarshalStrict([]byte(kustomization.Patches[0].Patch), &deployment); err != nil {
@@ -46,7 +46,7 @@ func TestADryRunBesideThePredecessorNamesEachPodFirstAndWritesNothing(t *testing
 	p, admin := s.predecessor(), s.shell()
 	s.create(zone("zone-a", 2, formerly), zone("zone-b", 2, formerly))
 	s.changeAll(version(2))
-	if said := admin.types(guided(t, "Look first", "sh")); !strings.Contains(said, "delete zone-a-0 of zone-a because OutdatedRevision") {
+	if said := admin.types(guided(t, "Plan and dry run", "sh")); !strings.Contains(said, "delete zone-a-0 of zone-a because OutdatedRevision") {
 		t.Errorf("the plugin says:\n%s", said)
 	}
 	dry := s.dryRun()

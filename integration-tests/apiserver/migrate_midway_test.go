@@ -28,7 +28,7 @@ func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing
 		t.Error("nobody holds the group, so this is not the middle")
 	}
 
-	admin.types(withoutWait(t, s.guide("The way back")))
+	admin.types(withoutWait(t, s.guide("Go back to the predecessor")))
 	back := time.Now()
 	s.hasNoLease()
 	s.hasNoRolloutGroup()

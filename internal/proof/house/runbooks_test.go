@@ -156,10 +156,10 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 
 // told are the reasons that raise no alert, and why.
 var told = map[reason.Code]string{
-	reason.ReplicasForced: "somebody wants it so",
-	reason.PauseOver:      "so ends every pause that has an end",
-	reason.NothingCovered: "a condition of the budget; nothing waits and nothing is refused for it",
-	reason.SeveralGroups:  "a condition of the budget; it may be meant",
+	reason.ReplicasForced: "a user sets it on purpose",
+	reason.PauseOver:      "every pause with an end ends this way",
+	reason.NothingCovered: "a condition of the budget; no operation waits and lockstep refuses no request because of it",
+	reason.SeveralGroups:  "a condition of the budget, which may be intended",
 }
 
 // raisedBy returns the alerts that a reason raises, by the metrics that it is seen in.
@@ -283,19 +283,19 @@ func TestTheIndexOfRunbooksIsUpToDate(t *testing.T) {
 func index(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Runbooks\n\nOne for each alert of `manifests/monitoring`, and one for each [reason](../reasons.md) that needs a person.\n" +
-		"Generated from both; `make generate` writes it anew. The pages themselves are written by hand.\n\n" +
-		"Where an alert names a group, start with `kubectl lockstep why GROUP -n NAMESPACE`: it says what is waited for, and what\n" +
-		"to do. Capitals stand for names of yours. Where lockstep runs in another namespace than `lockstep-system`, put that one\n" +
-		"into the commands. `-l rollout-group=GROUP` finds no StatefulSet that an annotation puts into the group; `kubectl lockstep\n" +
-		"status GROUP` names all of them.\n\n" +
-		"Alerts name their runbook by its path in this repository. To make links of them, say where you read it:\n\n" +
+	b.WriteString("# Runbooks\n\nOne page for each alert of `manifests/monitoring`, and one for each [reason](../reasons.md) that needs a person. This\n" +
+		"index is generated from both: `make generate` writes it. The pages themselves are written by hand.\n\n" +
+		"If an alert names a group, start with `kubectl lockstep why GROUP -n NAMESPACE`: it shows the cause of the wait and what\n" +
+		"to do. Replace words in capitals by your names. If lockstep runs in another namespace than `lockstep-system`, replace\n" +
+		"that name in the commands. `-l rollout-group=GROUP` does not select a StatefulSet that an annotation puts into the\n" +
+		"group; `kubectl lockstep status GROUP` names all of them.\n\n" +
+		"Alerts name their runbook by its path in this repository. To turn the paths into links, insert the address of your copy:\n\n" +
 		"```sh\nkustomize build ... | sed \"s|runbook_url: |&$REPOSITORY/|\" | kubectl apply -f -\n```\n\n" +
-		"## Alerts\n\n| alert | severity | what is the case |\n|---|---|---|\n")
+		"## Alerts\n\n| alert | severity | summary |\n|---|---|---|\n")
 	for _, a := range alerts(t) {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", a.Alert, a.Alert, a.Labels["severity"], plain(a.Annotations["summary"]))
 	}
-	b.WriteString("\n## Reasons\n\n| reason | what is the case | alerts |\n|---|---|---|\n")
+	b.WriteString("\n## Reasons\n\n| reason | meaning | alerts |\n|---|---|---|\n")
 	for _, e := range reason.All() {
 		if e.Kind == reason.Attention {
 			fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", e.Code, e.Code, e.Sentence, cmp.Or(strings.Join(raisedBy(t, e), ", "), "none: "+told[e.Code]))
