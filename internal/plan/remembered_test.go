@@ -73,7 +73,11 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 		"all of its pods are available, though another zone is away": {"live\n" + group, "zone-a", "no objection"},
 		"one of its pods is down":                                    {"live\n" + group, "zone-b", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group)"},
 		"it is in the group":                                         {"live\n" + group, "zone-c", "no objection"},
-		"caches may be older than its pods":                          {group, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
+		"orphans have the names of its pods": {
+			"live\nrelabelled zone-a rev=1 replicas=2 ignored\n zone-a-0 ready@1\n orphan zone-a-1 ready@1\nzone-c rev=1\n zone-c-0 ready@1\n", "zone-a",
+			"ZoneLeftGroup zone-a-1 of zone-a (the annotation lockstep.dev/ignore of its StatefulSet is true, and the StatefulSet cannot create the pod because an orphan has its name)",
+		},
+		"caches may be older than its pods": {group, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := plan.Away(fixture.MustParse(tc.group), tc.zone).String(); got != tc.want {
