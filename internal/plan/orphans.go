@@ -93,13 +93,13 @@ func (b *board) standIns(z *Zone, minReady time.Duration) int {
 func (b *board) withStandIns(z standing) standing {
 	z.down -= b.standIns(z.Zone, 0)
 	if z.culprit.Code == reason.PodMissing {
-		z.culprit = b.firstUnserved(z)
+		z.culprit = firstOf(b.firstUnserved(z), z.surplus, z.culprit)
 	}
 	return z
 }
 
-// firstUnserved returns what is to be known of the first pod that is down in a zone whose pods are all
-// available or missing, and for which no orphan stands in.
+// firstUnserved returns why the first pod is down for which no orphan stands in. The pods that the zone
+// has are all available.
 func (b *board) firstUnserved(z standing) Refusal {
 	if z.down == 0 {
 		return Refusal{}

@@ -81,6 +81,10 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 			"zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 starting@1\n" + other, "zone-a-0",
 			"PodStarting zone-a-1 (1 of at most 1 down); 2 pods unknown in zone-a",
 		},
+		"or a pod beyond the spec": {
+			"zone-a rev=1 replicas=1\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\n" + other, "zone-a-0",
+			"SurplusPods zone-a-1 (1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
+		},
 		"or the pod that is down": {
 			"zone-a rev=1 replicas=2\n zone-a-1 failing@1 why=CrashLoopBackOff\n orphan zone-a-0 ready@1\n" + other, "zone-a-0",
 			"PodFailing zone-a-1 (CrashLoopBackOff, 1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
