@@ -51,6 +51,46 @@ func TestOrphansInTheWayOfTheirStatefulSetAreEvictedOneByOne(t *testing.T) {
 	e.settled()
 }
 
+// The StatefulSet controller stops at the first name that it cannot create, so it would create no pod in the
+// place of a higher orphan.
+func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
+	t.Parallel()
+	for name, policy := range map[string]appsv1.PodManagementPolicyType{
+		"pods are created one after the other": appsv1.OrderedReadyPodManagement,
+		"pods are created together":            appsv1.ParallelPodManagement,
+		"the API server sets the default":      "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := evictions(t)
+			created := func(set *appsv1.StatefulSet) { set.Spec.PodManagementPolicy = policy }
+			e.create(zone("zone-a", 2, created), zone("zone-b", 2, created))
+			e.madeAnew(zone("zone-a", 2, created, otherLabels()))
+			e.never("the eviction of zone-a-1 while zone-a-0 is an orphan", aWhile, func() error { return e.evict("zone-a-1") })
+			e.refused(e.evict("zone-a-1"), "zone-a-0", "evict this orphan first")
+			e.eventually("zone-a-0 is evicted", func(present) error { return e.evict("zone-a-0") })
+			e.eventually("zone-a-1 is evicted", func(present) error { return e.evict("zone-a-1") })
+			e.mayEvict("zone-b-0")
+			e.settled()
+		})
+	}
+}
+
+// A StatefulSet is made anew with another selector, and lockstep is to ignore it.
+func TestAnOrphanInTheWayOfAStatefulSetOutsideOfTheGroupStays(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 2), zone("zone-b", 2))
+	e.remembers(theLease, "zone-a")
+	e.madeAnew(zone("zone-a", 2, otherLabels(), ignored(true)))
+	e.never("the eviction of zone-a-0", aWhile, func() error { return e.evict("zone-a-0") })
+	e.refused(e.evict("zone-a-0"), "zone-a-0", "an orphan has its name")
+	e.change("zone-a", ignored(false))
+	e.eventually("zone-a-0 is evicted", func(present) error { return e.evict("zone-a-0") })
+	e.eventually("zone-a-1 is evicted", func(present) error { return e.evict("zone-a-1") })
+	e.settled()
+}
+
 // A chart changes the selectors of all zones, so each StatefulSet is made anew beside its former pods.
 func TestOrphansInTheWayInTwoZonesAreEvictedOneByOne(t *testing.T) {
 	t.Parallel()

@@ -48,9 +48,10 @@ type eviction struct {
 // evictGuards bind every eviction of a pod that serves; the first objection is the
 // one told.
 var evictGuards = []guard[eviction]{
-	budgetUnknown,   // which budget counts is known
-	evictionsBarred, // and it allows evictions
-	alreadyNoted,    // it is about to leave already
+	budgetUnknown,    // which budget counts is known
+	evictionsBarred,  // and it allows evictions
+	alreadyNoted,     // it is about to leave already
+	lowerOrphanFirst, // another pod can come in its place
 }
 
 // zoneGuards bind one where zones count, beyond the above.
@@ -78,7 +79,7 @@ func forEviction(object guard[disruption]) guard[eviction] {
 		z := *e.zone
 		z.budget = e.limit
 		if e.orphan {
-			z.down -= b.standIns(z.Zone, 0) // what is missing for their sake is not down before they are
+			z = b.withStandIns(z) // what is missing for their sake is not down before they are
 		}
 		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}, inTheWay: e.inTheWay()})
 	}
@@ -191,7 +192,7 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 	}
 	e.intent, e.hasIntent = b.activeIntents[pod.Name]
 	if _, e.orphan = z.orphan(pod.Name); e.orphan {
-		e.alreadyDown = e.hasIntent
+		e.alreadyDown = e.hasIntent || e.inTheWay() && !pod.Up()
 	} else {
 		e.alreadyDown = b.isDown(z, pod)
 	}
@@ -313,6 +314,9 @@ func (b *board) podsLongAway() map[Holder]time.Time {
 // couldHaveItsTurn reports whether an eviction would be granted if it had its turn, as
 // far as its own zone or partition is concerned: nobody waits for one that would not.
 func (b *board) couldHaveItsTurn(e eviction) bool {
+	if !lowerOrphanFirst(b, e).None() {
+		return false
+	}
 	if e.budget.ByPartition() {
 		return firstOf(partitionNotWhole(b, e), onlyZoneSpent(b, e)).None()
 	}

@@ -191,7 +191,7 @@ func TestEvict(t *testing.T) {
 		},
 		"one after the other": {
 			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
-			"PodMissing zone-a-0 (an orphan has its name, 1 of at most 1 down); 2 pods unknown in zone-a",
+			"PodAboutToLeave zone-a-1 (1 of at most 1 down); 2 pods unknown in zone-a",
 		},
 		"and not before its replacement serves": {
 			"zone-a rev=1 replicas=2\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
@@ -234,7 +234,7 @@ func TestEvict(t *testing.T) {
 		},
 		"an orphan of a StatefulSet that left the group stays while it serves": {
 			"relabelled zone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
-			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet is no longer in the group)",
+			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet is no longer in the group, and the StatefulSet cannot create the pod because an orphan has its name)",
 		},
 		"a zone that no budget covers any more keeps nobody back": {
 			"relabelled zone-b uncovered rev=1\n zone-b-0 starting@1\nzone-a rev=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",

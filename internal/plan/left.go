@@ -89,7 +89,7 @@ func (b *board) away(z *LeftZone) Refusal {
 	switch {
 	case z.Exists:
 		because := b.survey(&z.Zone).notWholeBecause
-		r.Pod, r.Detail, r.Until = because.Pod, z.whereabouts(), because.Until
+		r.Pod, r.Detail, r.Until = because.Pod, z.whereabouts()+z.cannotCreate(because.Pod), because.Until
 	case !z.Orphaned:
 		r.Code, r.Detail = reason.ZoneDeleting, ""
 	}
@@ -102,6 +102,14 @@ func (z *LeftZone) whereabouts() string {
 		return "the annotation lockstep.dev/ignore of its StatefulSet is true"
 	}
 	return "its StatefulSet is no longer in the group"
+}
+
+// cannotCreate says if an orphan keeps a StatefulSet outside of the group from creating a pod.
+func (z *LeftZone) cannotCreate(pod string) string {
+	if because := z.inTheWay(pod); because != "" {
+		return ", and the StatefulSet cannot create the pod because " + because
+	}
+	return ""
 }
 
 // Away says why a zone that left its group may lose no pod: the group waits for it to be whole, or

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
 
 // orphan returns the orphan of that name.
 func (z *Zone) orphan(name string) (Pod, bool) {
@@ -28,6 +32,36 @@ func (z *Zone) inTheWay(pod string) string {
 	return ""
 }
 
+// lowerOrphanFirst objects to the eviction of an orphan in the way while another one has a lower
+// ordinal and is not about to leave. A StatefulSet creates its pods in order and stops at the first
+// name that is taken, whatever its podManagementPolicy is. So no pod would come in the place of the
+// higher orphan, the zone would lack it, and the lower orphan would be refused for ever. An orphan
+// that is down may go before a lower one: it counts as down whether it exists or not.
+func lowerOrphanFirst(b *board, e eviction) Refusal {
+	if !e.inTheWay() || !e.pod.Up() {
+		return Refusal{}
+	}
+	if lowest, exists := b.lowestInTheWay(e.zone.Zone); exists && lowest.Ordinal < e.pod.Ordinal {
+		return Refusal{Code: reason.PodMissing, Pod: lowest.Name, Detail: "an orphan has its name, and the StatefulSet creates pods in order: evict this orphan first"}
+	}
+	return Refusal{}
+}
+
+// lowestInTheWay returns the orphan in the way with the lowest ordinal, but for those that are
+// noted or terminate.
+func (b *board) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
+	for _, pod := range z.Orphans {
+		_, noted := b.activeIntents[pod.Name]
+		if !z.Owns(pod.Ordinal) || noted || pod.Phase == Leaving {
+			continue
+		}
+		if !exists || pod.Ordinal < lowest.Ordinal {
+			lowest, exists = pod, true
+		}
+	}
+	return lowest, exists
+}
+
 // waitsForOrphan reports whether a zone is not whole because of its orphans alone.
 func (b *board) waitsForOrphan(zone string) bool {
 	z, exists := b.standing(zone)
@@ -52,6 +86,44 @@ func (b *board) standIns(z *Zone, minReady time.Duration) int {
 		}
 	}
 	return count
+}
+
+// withStandIns returns a zone in which orphans that are Ready and not noted count as the pods that are
+// missing for their sake.
+func (b *board) withStandIns(z standing) standing {
+	z.down -= b.standIns(z.Zone, 0)
+	if z.culprit.Code == reason.PodMissing {
+		z.culprit = firstOf(b.firstUnserved(z), z.surplus, z.culprit)
+	}
+	return z
+}
+
+// firstUnserved returns why the first pod is down for which no orphan stands in. The pods that the zone
+// has are all available.
+func (b *board) firstUnserved(z standing) Refusal {
+	if z.down == 0 {
+		return Refusal{}
+	}
+	for ordinal := z.Start; z.Owns(ordinal); ordinal++ {
+		name := PodName(z.Name, ordinal)
+		pod, exists := z.podOrOrphan(name)
+		if !exists {
+			return Refusal{Code: reason.PodMissing, Pod: name, Detail: b.createdAfter(z.Zone, ordinal)}
+		}
+		intent, noted := b.activeIntents[name]
+		if objection := b.unavailable(z.Zone, pod, intent, noted); !objection.None() && !b.standsIn(z.Zone, pod, 0) {
+			return objection
+		}
+	}
+	return Refusal{}
+}
+
+// createdAfter says which orphan has to go before a missing pod is created.
+func (b *board) createdAfter(z *Zone, ordinal int) string {
+	if lowest, exists := b.lowestInTheWay(z); exists && lowest.Ordinal < ordinal {
+		return "the StatefulSet creates it after " + lowest.Name
+	}
+	return ""
 }
 
 func (b *board) standsIn(z *Zone, pod Pod, minReady time.Duration) bool {

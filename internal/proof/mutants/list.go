@@ -48,6 +48,7 @@ const (
 	group         = "internal/plan/group.go"
 	guards        = "internal/plan/guards.go"
 	planHold      = "internal/plan/hold.go"
+	planOrphans   = "internal/plan/orphans.go"
 	left          = "internal/plan/left.go"
 	messages      = "internal/plan/messages.go"
 	mirror        = "internal/plan/mirror.go"

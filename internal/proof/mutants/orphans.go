@@ -40,13 +40,43 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan in the way of a pod that costs its zone twice",
-		Edits: []Edit{{evict, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
+		Edits: []Edit{{planOrphans, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
 		Test:  "internal/plan TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphans in the way of pods that all go at once",
-		Edits: []Edit{{"internal/plan/orphans.go", "z.Owns(pod.Ordinal) && !noted\n", "z.Owns(pod.Ordinal) && (noted || !noted)\n"}},
+		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !noted\n", "z.Owns(pod.Ordinal) && (noted || !noted)\n"}},
 		Test:  "internal/plan TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphan in the way that goes before a lower one",
+		Edits: []Edit{{evict, "\tlowerOrphanFirst, // another pod can come in its place\n", ""}},
+		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/a higher one stays while it is there", Rule: "got  yes, noted zone-a-1",
+	},
+	{
+		Name:  "orphan that waits for a lower one whose eviction is granted",
+		Edits: []Edit{{planOrphans, "|| noted || pod.Phase == Leaving", "|| noted && false || pod.Phase == Leaving"}},
+		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
+	},
+	{
+		Name:  "orphan that waits for a lower one and keeps other zones waiting",
+		Edits: []Edit{{evict, "if !lowerOrphanFirst(b, e).None() {", "if false {"}},
+		Test:  "internal/plan TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue", Rule: "its place is",
+	},
+	{
+		Name:  "refusal of an orphan that names the orphan itself",
+		Edits: []Edit{{planOrphans, "if z.culprit.Code == reason.PodMissing {", "if false {"}},
+		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest one names the pod that is missing beside it", Rule: "want PodMissing zone-a-1",
+	},
+	{
+		Name:  "orphan in the way that is down and costs its zone twice",
+		Edits: []Edit{{evict, "e.hasIntent || e.inTheWay() && !pod.Up()", "e.hasIntent"}},
+		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/also if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
+	},
+	{
+		Name:  "orphan in the way of a zone that left and is not named as such",
+		Edits: []Edit{{left, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
+		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
 	},
 	{
 		Name:  "orphans of two zones that wait for each other",
@@ -55,7 +85,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that goes while an orphan of another zone is down",
-		Edits: []Edit{{"internal/plan/orphans.go", "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
+		Edits: []Edit{{planOrphans, "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
 		Test:  "internal/plan TestEvict/it stays while an orphan of another zone does not serve", Rule: "got  yes, noted zone-a-0",
 	},
 	{
@@ -70,7 +100,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "young orphan that counts as down before it goes",
-		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent", "e.alreadyDown = b.isDown(z, pod)"}},
+		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent || e.inTheWay() && !pod.Up()", "e.alreadyDown = b.isDown(z, pod)"}},
 		Test:  "internal/plan TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
 	},
 	{
