@@ -53,7 +53,7 @@ func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
 			s.create(zone("zone-a", 4), zone("zone-b", 4, follows("zone-a")), zone("zone-c", 4, follows("zone-b")))
 			stop := s.keepsApplying("zone-b", 2)
 			event := s.awaitEvent("Warning", "ReplicasContested", "zone-b")
-			for _, want := range []string{gitOps, "leave replicas out of what that writer applies"} {
+			for _, want := range []string{gitOps, "remove replicas from the manifest that the client applies"} {
 				if !strings.Contains(event.Note, want) {
 					t.Errorf("the Event does not say %q: %s", want, event.Note)
 				}

@@ -183,7 +183,7 @@ func TestTheTailEndsAtAPodThatDoesNotAgree(t *testing.T) {
 	s.create(zone("zone-a", 5, mirrors("web"), delays("1s")), zone("zone-b", 1))
 	s.asks("web", 1)
 	s.sized(map[string]int32{"zone-a": 3})
-	s.awaitWaiting("PodNotAgreed", "zone-a")
+	s.awaitWaiting("PodNotAcknowledged", "zone-a")
 	s.awaitReport(templates, "web", 3)
 	agrees()
 	s.sized(map[string]int32{"zone-a": 1})
@@ -229,8 +229,8 @@ func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 		zone("zone-a", 4, mirrors("web"), delays("1s")), zone("zone-b", 1),
 	)
 	s.asks("silent", 1)
-	s.awaitWaiting("PodNotAgreed", "silent-a")
-	s.awaitWaiting("PodNotAgreed", "silent-b")
+	s.awaitWaiting("PodNotAcknowledged", "silent-a")
+	s.awaitWaiting("PodNotAcknowledged", "silent-b")
 	for _, n := range []int32{2, 4, 1} {
 		began := time.Now()
 		s.asks("web", int64(n))

@@ -34,7 +34,7 @@ var ailments = map[string]struct {
 	told  string // what the operator tells, too, as far as a pod itself shows it
 }{
 	"a finalizer": {
-		code: "PodLeaving",
+		code: "PodTerminating",
 		bring: func(s *scene) {
 			s.create(zone("zone-a", 1), zone("zone-b", 1))
 			s.finalizers(finalizer)
@@ -47,7 +47,7 @@ var ailments = map[string]struct {
 		told: "finalizer " + finalizer,
 	},
 	"a node that is lost": {
-		code: "PodLeaving",
+		code: "PodTerminating",
 		bring: func(s *scene) {
 			nodes := s.addNodes(1, "lost")
 			s.create(zone("zone-a", 1, s.placedOn("lost"), goneAfter(never)), zone("zone-b", 1))

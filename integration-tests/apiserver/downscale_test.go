@@ -293,7 +293,7 @@ func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
 		{"zone-a", `{"metadata":{"labels":{"rollout-group":"another"}},"spec":{"replicas":2}}`, "GroupChanged"},
 		{"zone-a", `{"metadata":{"labels":{"rollout-group":null}},"spec":{"replicas":2}}`, "GroupChanged"},
 		{"lonely", `{"metadata":{"labels":{"rollout-group":"` + defaultGroup + `"}},"spec":{"replicas":1}}`, "GroupChanged"},
-		{"zone-a", `{"spec":{"ordinals":{"start":1}}}`, "OrdinalsMoved"},
+		{"zone-a", `{"spec":{"ordinals":{"start":1}}}`, "OrdinalsChanged"},
 	} {
 		_, err := s.world.admin.AppsV1().StatefulSets(s.name).Patch(t.Context(), refused.zone, types.MergePatchType, []byte(refused.change), metav1.PatchOptions{})
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "("+refused.why+" "+refused.zone) {

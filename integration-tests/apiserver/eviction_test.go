@@ -63,7 +63,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	e.eventually("zone-a has to let it go first", func(present) error {
 		err := e.evict("zone-a-1")
 		e.refused(err, "eviction of zone-a-1 in zone-a is refused")
-		if err != nil && !strings.Contains(err.Error(), "(OthersCameFirst zone-b") {
+		if err != nil && !strings.Contains(err.Error(), "(QueuedBehindOtherZone zone-b") {
 			return err
 		}
 		e.refused(err, "; its place in the queue lapses in ", " unless it asks again")

@@ -180,7 +180,7 @@ func TestAFollowerThatMustNotShrinkKeepsNobodyFromRolling(t *testing.T) {
 	barred := func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "true") }
 	s.create(zone("zone-a", 2), zone("zone-b", 3, barred))
 	s.change("zone-b", follows("zone-a"))
-	s.awaitWaiting("DownscaleBarred", "zone-b")
+	s.awaitWaiting("DownscaleNotAllowed", "zone-b")
 	s.changeAll(version(2))
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 3})
 	s.change("zone-b", func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "") })

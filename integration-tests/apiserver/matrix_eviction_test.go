@@ -152,7 +152,7 @@ func TestAnEvictionIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
 		return nil
 	})
 	for _, pod := range c.allPods() {
-		e.refused(e.evict(pod), "this replica of lockstep has not seen the cluster yet")
+		e.refused(e.evict(pod), "the caches of this replica of lockstep are not filled yet")
 	}
 	c.leftNothing()
 	release()

@@ -82,7 +82,7 @@ func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
 	s.awaitDeletion("zone-a-0")
 	s.deletePod("zone-b-1") // stays Ready until it is let go
 	s.opensGates("zone-a-0")
-	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	s.awaitEvent("Normal", "OtherZoneUnavailable", "zone-a")
 	s.nothingIsDeleted("while zone-b-1 is terminating")
 	s.wantDeletions("zone-a-0")
 	if drained := s.witness.now().pods["zone-b-1"]; drained == nil || drained.DeletionTimestamp == nil || !isReady(drained) {
@@ -184,7 +184,7 @@ func TestAZoneWithoutAnyPodsBlocksTheOthers(t *testing.T) {
 	s.change("zone-a", version(2))
 	s.nothingIsDeleted("while zone-b has none of its pods")
 	s.wantDeletions()
-	s.awaitEvent("Normal", "OtherZoneNotWhole", "zone-a")
+	s.awaitEvent("Normal", "OtherZoneUnavailable", "zone-a")
 	later := &corev1.ServiceAccount{}
 	later.Name = "later"
 	if _, err := s.world.admin.CoreV1().ServiceAccounts(s.name).Create(t.Context(), later, createOptions); err != nil {

@@ -167,7 +167,7 @@ func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	p.removes("zone-a-1")
 	p.registers()
 	admin.types(s.guide("Take over"))
-	s.awaitWaiting("PodLeaving", "zone-a")
+	s.awaitWaiting("PodTerminating", "zone-a")
 	s.leaves("zone-a-1")
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2", "zone-c-0", "zone-c-1", "zone-c-2")

@@ -43,7 +43,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 		if err == nil {
 			t.Fatal("zone-a-2 is evicted while zone-b waits only for a pod that overtook it")
 		}
-		if !strings.Contains(err.Error(), "(OthersCameFirst zone-b (eviction))") || strings.Contains(err.Error(), "at most") {
+		if !strings.Contains(err.Error(), "(QueuedBehindOtherZone zone-b (eviction))") || strings.Contains(err.Error(), "at most") {
 			return err
 		}
 		return nil

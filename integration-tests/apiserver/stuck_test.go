@@ -38,15 +38,15 @@ var plights = map[string]plight{
 	}},
 	"PodStarting": {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayNeverReady))},
 	"PodFailing":  {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayCrashLoop))},
-	"PodLeaving": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
+	"PodTerminating": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
 		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
 	}},
-	"PodNotYetStable": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
+	"PodNotYetAvailable": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2))
 		s.change("zone-a", minReady(3600), version(2))
 	}},
-	"OtherZoneNotWhole": {zone: "zone-a", pod: "zone-b-1", bring: func(s *scene) {
+	"OtherZoneUnavailable": {zone: "zone-a", pod: "zone-b-1", bring: func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2))
 		s.change("zone-b", version(2), plays(localcluster.PlayNeverReady), paused(true))
 		s.deletePod("zone-b-1")
@@ -75,7 +75,7 @@ var plights = map[string]plight{
 	"ReferenceMissing":     {zone: "zone-a", bring: having(mirrors("web"))},
 	"ReferenceKindUnknown": {zone: "zone-a", bring: having(mirrorsKind("Nothing", "example.com/v1", "web"))},
 	"InvalidReference":     {zone: "zone-a", bring: having(noted("grafana.com/rollout-mirror-replicas-from-resource-name", "web"))},
-	"PodNotAgreed": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
+	"PodNotAcknowledged": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
 		s.declines("zone-a-1")
 		s.template("web", 2)
 		s.create(zone("zone-a", 2, mirrors("web"), delays("1s")), zone("zone-b", 1))
@@ -121,7 +121,7 @@ var plights = map[string]plight{
 		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a"), labelled("grafana.com/prepare-downscale", "true")))
 		s.change("zone-a", forced("1"))
 	}},
-	"DownscaleBarred": {zone: "zone-b", bring: func(s *scene) {
+	"DownscaleNotAllowed": {zone: "zone-b", bring: func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a"), labelled("grafana.com/no-downscale", "true")))
 		s.change("zone-a", forced("1"))
 	}},
@@ -140,7 +140,7 @@ var plights = map[string]plight{
 		paused(true)(s)
 		set(&s.Annotations, "lockstep.dev/paused-until", "tomorrow")
 	})},
-	"PauseOver": {zone: "zone-a", remark: true, bring: having(func(s *appsv1.StatefulSet) {
+	"PauseExpired": {zone: "zone-a", remark: true, bring: having(func(s *appsv1.StatefulSet) {
 		paused(true)(s)
 		set(&s.Annotations, "lockstep.dev/paused-until", "2026-01-05T12:00:00Z")
 	})},
@@ -152,23 +152,23 @@ var plights = map[string]plight{
 // notPlights are the other reasons for which something waits, and why they are not
 // driven here.
 var notPlights = map[string][]string{
-	"it passes before anybody could look": {"PodAboutToLeave", "OthersCameFirst", "PreparationUndone", "ReferenceUnseen"},
+	"it passes before anybody could look": {"PodDisruptionPending", "QueuedBehindOtherZone", "PreparationCancelled", "ReferenceNotRead"},
 	"only a webhook says so, to whoever asked": {
-		"ObjectMoved", "ParentUnknown", "CacheEmpty", "PodOnHostNetwork", "ObjectUnreadable", "ReplicasUnknown",
-		"EvictionUnderway", "PartitionNotWhole", "PartitionTooFresh", "EvictionsBarred", "SeveralBudgets",
-		"PartitionUnknown", "EvictionUnreadable", "OrdinalsMoved", "GroupChanged",
+		"ObjectChanged", "ParentUnknown", "CacheNotSynced", "PodOnHostNetwork", "ObjectUnreadable", "ReplicasUnknown",
+		"EvictionInProgress", "PartitionUnavailable", "PartitionDelayPending", "EvictionsNotAllowed", "SeveralBudgets",
+		"PartitionUnknown", "EvictionUnreadable", "OrdinalsChanged", "GroupChanged",
 	},
-	"a condition of the budget says so": {"BudgetInvalid", "NothingCovered", "SeveralGroups"},
+	"a condition of the budget says so": {"BudgetInvalid", "NoPodsCovered", "SeveralGroups"},
 	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {
-		"CacheBehind", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
+		"CacheStale", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
 	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},
 	"TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole and its neighbours have it": {"ZoneLeftGroup"},
-	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotTold"},
+	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotNotified"},
 	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                     {"ReplicasContested"},
 	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods":         {"TooManyIntents"},
 	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                                      {"EmptyGroupName"},
-	"it stands in the way of other zones, which say OtherZoneNotWhole":                       {"ZoneDeleting", "ZoneShrinking"},
+	"it stands in the way of other zones, which say OtherZoneUnavailable":                    {"ZoneDeleting", "ZoneShrinking"},
 	"the API server refuses such an object":                                                  {"ReplicasOutOfRange"},
 	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":        {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
@@ -189,7 +189,7 @@ func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
 		}
 	}
 	for code, kind := range documentedReasons(t) {
-		if kind != "deed" && !known[code] {
+		if kind != "outcome" && !known[code] {
 			t.Errorf("%s is neither driven nor said not to be", code)
 		}
 		delete(known, code)
@@ -199,7 +199,7 @@ func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// documentedReasons returns all reasons, and of which kind each is: "deed", "wait" or
+// documentedReasons returns all reasons, and of which kind each is: "outcome", "wait" or
 // "needs a person".
 func documentedReasons(t *testing.T) map[string]string {
 	t.Helper()

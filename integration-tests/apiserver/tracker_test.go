@@ -34,7 +34,7 @@ func TestTimesOfThePredecessorsZoneTrackerCount(t *testing.T) {
 		}
 	}
 	s.eventually("the operator sees that both zones are whole", func(present) error {
-		if err := s.shrinkOnTrial("zone-b"); !apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "OtherZoneNotWhole") {
+		if err := s.shrinkOnTrial("zone-b"); !apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "OtherZoneUnavailable") {
 			return fmt.Errorf("got %w", err)
 		}
 		return s.shrinkOnTrial("zone-a")

@@ -166,7 +166,7 @@ func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
 			if err := s.budget("none", `{`+store+`}`); err != nil { // which is a label of StatefulSets alone here
 				t.Fatal(err)
 			}
-			s.says("none", "at 1: 0, NothingCovered")
+			s.says("none", "at 1: 0, NoPodsCovered")
 			if err := s.budget("more", `{`+everyPod+`}`); err != nil {
 				t.Fatal(err)
 			}

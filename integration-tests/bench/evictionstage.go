@@ -125,8 +125,8 @@ func (s *evictionStage) loads(a *arena) []load {
 		return fmt.Sprintf("eviction from %d pods refused: %s", g.size(), what)
 	}
 	return []load{
-		{what: of("another zone is not whole", s.lame), handler: podEviction, reason: "OtherZoneNotWhole", questions: from(s.lame)},
-		{what: of("another zone is not whole", s.large), handler: podEviction, reason: "OtherZoneNotWhole", questions: from(s.large)},
+		{what: of("another zone is not whole", s.lame), handler: podEviction, reason: "OtherZoneUnavailable", questions: from(s.lame)},
+		{what: of("another zone is not whole", s.large), handler: podEviction, reason: "OtherZoneUnavailable", questions: from(s.large)},
 		{what: of("the group is held", s.held), handler: podEviction, reason: "GroupHeld", notes: true, questions: from(s.held)},
 	}
 }

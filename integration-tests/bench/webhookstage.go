@@ -119,10 +119,10 @@ func (s *webhookStage) loads(a *arena) []load {
 		}
 	}
 	return []load{
-		{goal: mostDecisionP99, what: "no-downscale refuses", reason: "DownscaleBarred", questions: smaller(noDownscale, s.barred)},
-		{goal: mostDecisionP99, what: "prepare-downscale refuses: another zone is not whole", reason: "OtherZoneNotWhole", questions: smaller(prepareDownscale, s.lame)},
+		{goal: mostDecisionP99, what: "no-downscale refuses", reason: "DownscaleNotAllowed", questions: smaller(noDownscale, s.barred)},
+		{goal: mostDecisionP99, what: "prepare-downscale refuses: another zone is not whole", reason: "OtherZoneUnavailable", questions: smaller(prepareDownscale, s.lame)},
 		{goal: mostDecisionP99, what: "prepare-downscale refuses: the group is held", reason: "GroupHeld", notes: true, questions: smaller(prepareDownscale, s.held)},
-		{goal: mostDecisionP99, what: "both pass what does not shrink", reason: "NotShrinking", allowed: true, questions: func(ctx context.Context) ([]question, error) {
+		{goal: mostDecisionP99, what: "both pass what does not shrink", reason: "NotADownscale", allowed: true, questions: func(ctx context.Context) ([]question, error) {
 			return s.harmless(ctx, a)
 		}},
 	}

@@ -27,8 +27,8 @@ func midway(t *testing.T) scene {
 				"wait ingester-zone-c because NotItsTurn ingester-zone-b",
 			})},
 			"south": {"south", waitsOf([]string{
-				"wait ingester-zone-a because PodLeaving ingester-zone-a-0 (1 of at most 1 down)",
-				"wait ingester-zone-b because OtherZoneNotWhole ingester-zone-a-0 of ingester-zone-a",
+				"wait ingester-zone-a because PodTerminating ingester-zone-a-0 (1 of at most 1 down)",
+				"wait ingester-zone-b because OtherZoneUnavailable ingester-zone-a-0 of ingester-zone-a",
 				"wait ingester-zone-c because StatusBehind",
 			})},
 		},

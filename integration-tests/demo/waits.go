@@ -107,15 +107,15 @@ func waitOf(because string) wait {
 // sentences say the reasons that a rollout without trouble gives. %s is the zone
 // that stands in the way, else the pod; where there is none, the zone itself waits.
 var sentences = map[string]string{
-	"PodMissing":        "%s is missing",
-	"PodStarting":       "%s is starting",
-	"PodLeaving":        "%s is leaving",
-	"PodAboutToLeave":   "%s is about to leave",
-	"PodFailing":        "%s cannot run",
-	"OtherZoneNotWhole": "%s is not whole",
-	"NotItsTurn":        "%s comes first",
-	"GroupHeld":         "%s holds the group",
-	"StatusBehind":      "its status is behind",
+	"PodMissing":           "%s is missing",
+	"PodStarting":          "%s is starting",
+	"PodTerminating":       "%s is leaving",
+	"PodDisruptionPending": "%s is about to leave",
+	"PodFailing":           "%s cannot run",
+	"OtherZoneUnavailable": "%s is not whole",
+	"NotItsTurn":           "%s comes first",
+	"GroupHeld":            "%s holds the group",
+	"StatusBehind":         "its status is behind",
 }
 
 // String is a short sentence where there is one, else the operator's words.

@@ -19,12 +19,12 @@ var rolloutGroups = schema.GroupVersionResource{Group: "lockstep.dev", Version: 
 // itsOwn is what only the operator knows: what becomes of its requests and of what it
 // writes, what it may read, and what its caches show.
 var itsOwn = []reason.Code{
-	reason.RequestFailing, reason.RequestForbidden, reason.CacheBehind, reason.InvariantViolated, reason.ReferenceForbidden,
-	reason.PodNotTold, reason.ReportFailed, reason.ReportContested, reason.ReplicasContested,
+	reason.RequestFailing, reason.RequestForbidden, reason.CacheStale, reason.InvariantViolated, reason.ReferenceForbidden,
+	reason.PodNotNotified, reason.ReportFailed, reason.ReportContested, reason.ReplicasContested,
 }
 
 // notOurs are what keeps whoever looks from seeing a resource, and perhaps nobody else.
-var notOurs = []reason.Code{reason.ReferenceForbidden, reason.ReferenceUnseen}
+var notOurs = []reason.Code{reason.ReferenceForbidden, reason.ReferenceNotRead}
 
 // steps returns what the planner makes of a snapshot, with what the group's
 // RolloutGroup says the operator waits for where nobody else can know that.

@@ -88,7 +88,7 @@ func noDeployments(r *http.Request) *http.Response {
 func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		mirrors(s)
-		if got, want := waitsOf(s), "zone-a PodNotAgreed zone-a-1"; got != want {
+		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
 			s.Errorf("nobody has agreed: %s, want %s", got, want)
 		}
 		agrees(s)
@@ -109,10 +109,10 @@ func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
 		"its requests fail":                                      {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},
 		"another writer overwrites what it sets":                 {code: "ReplicasContested", generation: 1, want: "zone-a ReplicasContested zone-a-1"},
 		"it may not read the Deployment":                         {code: "ReferenceForbidden", generation: 1, want: forbidden + " zone-a-1"},
-		"who asks may not read the Deployment":                   {code: "PodNotAgreed", generation: 1, hidden: true, want: "zone-a PodNotAgreed zone-a-1"},
+		"who asks may not read the Deployment":                   {code: "PodNotAcknowledged", generation: 1, hidden: true, want: "zone-a PodNotAcknowledged zone-a-1"},
 		"who asks may not read it, and nothing is waited for":    {code: "", generation: 1, hidden: true, want: ""},
-		"what anybody can see is seen":                           {code: "Paused", generation: 1, want: "zone-a PodNotAgreed zone-a-1"},
-		"what is said of another generation does not count":      {code: "RequestForbidden", generation: 7, want: "zone-a PodNotAgreed zone-a-1"},
+		"what anybody can see is seen":                           {code: "Paused", generation: 1, want: "zone-a PodNotAcknowledged zone-a-1"},
+		"what is said of another generation does not count":      {code: "RequestForbidden", generation: 7, want: "zone-a PodNotAcknowledged zone-a-1"},
 		"nor does it where who asks may not read the Deployment": {code: "Paused", generation: 7, hidden: true, want: ""},
 		"what is no code is not said":                            {code: "\x1b[2J", generation: 1, hidden: true, want: ""},
 	} {
@@ -137,7 +137,7 @@ func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
 		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
 		mirrors(s)
 		told(s, "zone-a", "RequestForbidden", 1)
-		if got, want := waitsOf(s), "zone-a PodNotAgreed zone-a-1"; got != want {
+		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
 			s.Errorf("got %q, want %q", got, want)
 		}
 	})

@@ -17,7 +17,7 @@ type ownSight struct{ *reference.Cache }
 func (b ownSight) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
 	scale, reports = b.Cache.Scale(namespace, r)
 	if because := scale.Trouble; because.Code == reason.ReferenceForbidden {
-		scale.Trouble = plan.Refusal{Code: reason.ReferenceUnseen, Detail: youMayNotRead + r.String() + ": " + because.Detail}
+		scale.Trouble = plan.Refusal{Code: reason.ReferenceNotRead, Detail: youMayNotRead + r.String() + ": " + because.Detail}
 	}
 	return scale, reports
 }
@@ -25,7 +25,7 @@ func (b ownSight) Scale(namespace string, r plan.Reference) (scale plan.Scale, r
 const youMayNotRead = "you may not read "
 
 func hidden(r plan.Refusal) bool {
-	return r.Code == reason.ReferenceUnseen && strings.HasPrefix(r.Detail, youMayNotRead)
+	return r.Code == reason.ReferenceNotRead && strings.HasPrefix(r.Detail, youMayNotRead)
 }
 
 // stepsFor returns what the planner makes of a group but for waits for what is hidden

@@ -85,7 +85,7 @@ func TestWhatIsHiddenIsNoWaitInJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.ends(exitOK, "why", "calm", "-o", "json")), &why); err != nil {
 			s.Fatal(err)
 		}
-		if last := len(why.Remarks) - 1; len(why.Waits) > 0 || last < 0 || why.Remarks[last].Code != "ReferenceUnseen" || why.Remarks[last].NeedsPerson {
+		if last := len(why.Remarks) - 1; len(why.Waits) > 0 || last < 0 || why.Remarks[last].Code != "ReferenceNotRead" || why.Remarks[last].NeedsPerson {
 			s.Errorf("got %+v", why)
 		}
 	})

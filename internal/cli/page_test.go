@@ -111,7 +111,7 @@ func (s *scene) breaks() {
 	s.succeeds("--namespace=mimir", "pause", "ingester-zone-c", "--for", "1h59m", "--reason", "INC-123: disk replaced")
 	for i, told := range []struct{ kind, reason, note string }{
 		{corev1.EventTypeWarning, "PodFailing", "waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod ingester-zone-a-1, CrashLoopBackOff, 2 of at most 2 down)"},
-		{corev1.EventTypeNormal, "OutdatedRevision", "deleted pod ingester-zone-a-0: the pod runs another revision than its StatefulSet asks for"},
+		{corev1.EventTypeNormal, "OutdatedRevision", "deleted pod ingester-zone-a-0: the pod does not run the update revision of its StatefulSet"},
 	} {
 		name := fmt.Sprint("told-", i)
 		s.server.put("/api/v1/namespaces/mimir/events/"+name, corev1.Event{

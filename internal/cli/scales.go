@@ -61,7 +61,7 @@ func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Re
 
 func read(cache *reference.Cache, namespace string, wanted []plan.Reference) bool {
 	for _, r := range wanted {
-		if known, _ := cache.Scale(namespace, r); known.Trouble.Code == reason.ReferenceUnseen {
+		if known, _ := cache.Scale(namespace, r); known.Trouble.Code == reason.ReferenceNotRead {
 			return false
 		}
 	}

@@ -87,7 +87,7 @@ func (seen *watching) filled(ctx context.Context, w wanted) error {
 func unseen(s plan.Snapshot) bool {
 	return slices.ContainsFunc(s.Zones, func(z plan.Zone) bool {
 		because := z.Mirror.Scale.Trouble
-		return because.Code == reason.ReferenceUnseen && !hidden(because)
+		return because.Code == reason.ReferenceNotRead && !hidden(because)
 	})
 }
 

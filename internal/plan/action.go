@@ -181,7 +181,7 @@ type Refusal struct {
 // Deadline returns Until if people may rely on it, and else the zero time: a place in the
 // queue lasts longer with each attempt of the operation that has it.
 func (r Refusal) Deadline() time.Time {
-	if r.Code == reason.OthersCameFirst {
+	if r.Code == reason.QueuedBehindOtherZone {
 		return time.Time{}
 	}
 	return r.Until

@@ -25,7 +25,7 @@ func (Wait) isAction()            {}
 func (a DeletePod) Reason() reason.Code { return a.Because }
 
 // Reason implements Action.
-func (Withdraw) Reason() reason.Code { return reason.NoLongerWanted }
+func (Withdraw) Reason() reason.Code { return reason.DeletionCancelled }
 
 // Reason implements Action.
 func (AdoptRevision) Reason() reason.Code { return reason.RevisionComplete }
@@ -34,13 +34,13 @@ func (AdoptRevision) Reason() reason.Code { return reason.RevisionComplete }
 func (a NoteDecrease) Reason() reason.Code { return a.Because }
 
 // Reason implements Action.
-func (VoidDecrease) Reason() reason.Code { return reason.DownscaleNeverCame }
+func (VoidDecrease) Reason() reason.Code { return reason.DownscaleCancelled }
 
 // Reason implements Action.
 func (PreparePods) Reason() reason.Code { return reason.DownscaleAdmitted }
 
 // Reason implements Action.
-func (UndoPreparation) Reason() reason.Code { return reason.DownscaleNeverCame }
+func (UndoPreparation) Reason() reason.Code { return reason.DownscaleCancelled }
 
 // Reason implements Action.
 func (a EndDecrease) Reason() reason.Code {
@@ -48,15 +48,15 @@ func (a EndDecrease) Reason() reason.Code {
 	case a.Restored:
 		return reason.HoldRestored
 	case a.Effective:
-		return reason.DownscaleOver
+		return reason.DownscaleCompleted
 	case a.Failed != "":
 		return reason.PreparationFailed
 	}
-	return reason.DownscaleNeverCame
+	return reason.DownscaleCancelled
 }
 
 // Reason implements Action.
-func (StampDownscale) Reason() reason.Code { return reason.DownscaleOver }
+func (StampDownscale) Reason() reason.Code { return reason.DownscaleCompleted }
 
 // Reason implements Action.
 func (a SetReplicas) Reason() reason.Code { return a.Because }
@@ -78,14 +78,14 @@ func (a NoteZones) Reason() reason.Code {
 	if len(a.Joined) > 0 {
 		return reason.ZoneJoined
 	}
-	return reason.ZoneSettled
+	return reason.HoldReleased
 }
 
 // Reason implements Action.
 func (TakePlace) Reason() reason.Code { return reason.GroupHeld }
 
 // Reason implements Action.
-func (Release) Reason() reason.Code { return reason.ZoneSettled }
+func (Release) Reason() reason.Code { return reason.HoldReleased }
 
 // Reason implements Action.
 func (a Wait) Reason() reason.Code { return a.Because.Code }

@@ -101,9 +101,9 @@ func (b *board) admit(r DownscaleRequest) DownscaleAnswer {
 	switch {
 	case exists && z.UID == r.UID && z.Version >= r.Version:
 	case b.Live:
-		return DownscaleAnswer{Because: Refusal{Code: reason.ObjectMoved, Zone: r.Zone}}
+		return DownscaleAnswer{Because: Refusal{Code: reason.ObjectChanged, Zone: r.Zone}}
 	default:
-		return DownscaleAnswer{Because: Refusal{Code: reason.CacheBehind, Zone: r.Zone}}
+		return DownscaleAnswer{Because: Refusal{Code: reason.CacheStale, Zone: r.Zone}}
 	}
 	d := b.departure(z, r)
 	if b.isOwnNotedDecrease(d) {
@@ -133,10 +133,10 @@ func StillAdmits(s Snapshot, noted Decrease, asked []Pod) DownscaleAnswer {
 func (b *board) stillAdmits(noted Decrease, asked []Pod) Refusal {
 	z, exists := b.standing(noted.Zone)
 	if b.Course(noted) == Unseen {
-		return Refusal{Code: reason.CacheBehind, Zone: noted.Zone}
+		return Refusal{Code: reason.CacheStale, Zone: noted.Zone}
 	}
 	if !exists || z.UID != noted.UID {
-		return Refusal{Code: reason.ObjectMoved, Zone: noted.Zone}
+		return Refusal{Code: reason.ObjectChanged, Zone: noted.Zone}
 	}
 	d := b.departure(z, DownscaleRequest{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
 	for _, pod := range d.ask {
@@ -185,7 +185,7 @@ func (b *board) isOwnNotedDecrease(d departure) bool {
 		return false
 	}
 	_, because := b.stillDue(noted)
-	if because.Code == reason.ReferenceUnseen { // whoever noted it has seen it
+	if because.Code == reason.ReferenceNotRead { // whoever noted it has seen it
 		_, because = b.stillAllowed(d.zone, noted)
 	}
 	return because.None()
@@ -223,7 +223,7 @@ func holdUnreadable(b *board) Refusal {
 
 func objectMoved(_ *board, d departure) Refusal {
 	if d.zone.Version != d.Version {
-		return Refusal{Code: reason.ObjectMoved, Zone: d.Zone}
+		return Refusal{Code: reason.ObjectChanged, Zone: d.Zone}
 	}
 	return Refusal{}
 }
@@ -240,7 +240,7 @@ func decreaseUnderWay(b *board, d departure) Refusal {
 	asksAlike := len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call
 	switch {
 	case noted.Stage == Undoing:
-		return Refusal{Code: reason.PreparationUndone}
+		return Refusal{Code: reason.PreparationCancelled}
 	case course == InEffect && asksAlike:
 		return Refusal{}
 	case course == InEffect:

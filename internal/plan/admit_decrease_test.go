@@ -31,7 +31,7 @@ var decreasesBefore = map[string]admission{
 		  decrease zone-a from 3 to 2 undoing version=9
 		zone-a rev=1 prepares
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
-		"PreparationUndone"},
+		"PreparationCancelled"},
 	"a decrease in effect is followed by the next": {`
 		hold downscale/zone-a
 		  decrease zone-a from 4 to 3 admitted version=9

@@ -9,7 +9,7 @@ var firstCome = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
-		"OthersCameFirst zone-b (downscale)"},
+		"QueuedBehindOtherZone zone-b (downscale)"},
 	"who was refused first and has been silent for long has lost its place": {`
 		hold free
 		  waiting downscale/zone-b since 1m seen 35s

@@ -43,11 +43,11 @@ var whoServes = map[string]admission{
 	"where the zone may not shrink nobody is asked": {`
 		zone-a rev=1 prepares barred
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
-		"DownscaleBarred"},
+		"DownscaleNotAllowed"},
 	"who is down may not leave it either": {`
 		zone-a rev=1 barred replicas=3
 		  zone-a-0 ready@1 zone-a-1 ready@1`,
-		"DownscaleBarred"},
+		"DownscaleNotAllowed"},
 	"who never ran has nothing to prepare": {`
 		zone-a rev=1 prepares replicas=3
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 starting@1
@@ -59,7 +59,7 @@ var whoServes = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 starting@1`,
-		"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting)"},
+		"OtherZoneUnavailable zone-b-0 of zone-b (PodStarting)"},
 	"a zone that is outdated refuses nobody": {`
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
@@ -124,16 +124,16 @@ var whoServes = map[string]admission{
 	"an object that has moved on is judged anew": {`
 		zone-a rev=1 version=11
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
-		"ObjectMoved zone-a"},
+		"ObjectChanged zone-a"},
 	"a view that is older than the object decides nothing": {`
 		zone-a rev=1 version=9
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
-		"CacheBehind zone-a"},
+		"CacheStale zone-a"},
 	"a zone that a live look does not show has moved on": {`
 		live
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"ObjectMoved zone-a"},
+		"ObjectChanged zone-a"},
 }
 
 // A pod that was prepared and cannot be asked again, since it is leaving, may

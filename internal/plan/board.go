@@ -173,7 +173,7 @@ func (z *standing) blame(r Refusal) {
 func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refusal {
 	switch pod.Phase {
 	case Leaving:
-		return Refusal{Code: reason.PodLeaving, Pod: pod.Name}
+		return Refusal{Code: reason.PodTerminating, Pod: pod.Name}
 	case Failing:
 		return Refusal{Code: reason.PodFailing, Pod: pod.Name, Detail: pod.Why}
 	case Starting:
@@ -181,10 +181,10 @@ func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refu
 	case Ready:
 	}
 	if !pod.Available(zone.MinReady, b.Now) {
-		return Refusal{Code: reason.PodNotYetStable, Pod: pod.Name, Until: pod.StableAt(zone.MinReady)}
+		return Refusal{Code: reason.PodNotYetAvailable, Pod: pod.Name, Until: pod.StableAt(zone.MinReady)}
 	}
 	if noted {
-		return Refusal{Code: reason.PodAboutToLeave, Pod: pod.Name, Until: b.grantEnds(intent)}
+		return Refusal{Code: reason.PodDisruptionPending, Pod: pod.Name, Until: b.grantEnds(intent)}
 	}
 	return Refusal{}
 }
@@ -238,7 +238,7 @@ func lifecycle(z *Zone) Refusal {
 func (b *board) leftover(zone *Zone) Refusal {
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Zone == zone.Name {
-			return Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}
+			return Refusal{Code: reason.PodDisruptionPending, Pod: intent.Pod}
 		}
 	}
 	return Refusal{}

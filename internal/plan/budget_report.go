@@ -169,7 +169,7 @@ func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until
 func (z *standing) takeDown(e eviction) {
 	if !e.alreadyDown {
 		z.down++
-		z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name})
+		z.blame(Refusal{Code: reason.PodDisruptionPending, Pod: e.pod.Name})
 	}
 }
 

@@ -52,7 +52,7 @@ func (b *board) unanswered(d Decrease) Refusal {
 	if d.Stage != Undoing || !b.Asked.sameAttempt(d) || b.Asked.Failed == "" {
 		return Refusal{}
 	}
-	return Refusal{Code: reason.PodNotTold, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
+	return Refusal{Code: reason.PodNotNotified, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
 }
 
 // prepared returns the pods that may have been asked to prepare and will stay.

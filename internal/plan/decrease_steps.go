@@ -113,18 +113,18 @@ func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	}
 	switch unseen := z.wish.objection; {
 	case z.Replicas != d.From || b.Course(d) != Awaited:
-		return departure{}, Refusal{Code: reason.NoLongerWanted}
-	case z.wish.none() && unseen.Code == reason.ReferenceUnseen, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAgreed:
+		return departure{}, Refusal{Code: reason.DeletionCancelled}
+	case z.wish.none() && unseen.Code == reason.ReferenceNotRead, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAcknowledged:
 		return departure{}, unseen
 	case !z.wishesFor(d):
-		return departure{}, Refusal{Code: reason.NoLongerWanted}
+		return departure{}, Refusal{Code: reason.DeletionCancelled}
 	}
 	return b.stillAllowed(z, d)
 }
 
 // unknownYet are objections that only mean that this process has just begun to work: it
 // cannot tell yet whether a decrease that another one noted is still wanted.
-var unknownYet = map[reason.Code]bool{reason.ReferenceUnseen: true, reason.PodNotAgreed: true}
+var unknownYet = map[reason.Code]bool{reason.ReferenceNotRead: true, reason.PodNotAcknowledged: true}
 
 // stillAllowed is stillDue but for whether the decrease is still wanted.
 func (b *board) stillAllowed(z *standing, d Decrease) (departure, Refusal) {
@@ -165,7 +165,7 @@ func (b *board) recall(d Decrease) []Action {
 func (b *board) takeBack(d Decrease) []Action {
 	z, _ := b.standing(d.Zone)
 	d.Ours = d.Ours && z.wishesFor(d)
-	return []Action{NoteDecrease{Decrease: b.takenBack(d), Because: reason.DownscaleNeverCame}}
+	return []Action{NoteDecrease{Decrease: b.takenBack(d), Because: reason.DownscaleCancelled}}
 }
 
 // undo tells pods that were prepared in vain that they stay, and ends the decrease
@@ -190,7 +190,7 @@ func (b *board) undo(d Decrease) []Action {
 // end takes a decrease off the hold, or puts the one before it in its place.
 func (b *board) end(d Decrease) []Action {
 	if before, leave := b.before(d); leave {
-		return []Action{NoteDecrease{Decrease: before, Because: reason.DownscaleSeen}}
+		return []Action{NoteDecrease{Decrease: before, Because: reason.DownscaleDetected}}
 	}
 	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect || d.Generation == SeenInEffect}}
 }
@@ -216,7 +216,7 @@ func (b *board) undoOrphanedPreparation() []Action {
 	if !slices.ContainsFunc(b.prepared(d), asked) {
 		return nil
 	}
-	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleNeverCame}}
+	return []Action{NoteDecrease{Decrease: d, Because: reason.DownscaleCancelled}}
 }
 
 // adoptDecrease notes the decrease of a zone that has pods beyond its spec,
@@ -224,7 +224,7 @@ func (b *board) undoOrphanedPreparation() []Action {
 func (b *board) adoptDecrease() []Action {
 	for _, z := range b.standings {
 		if b.adoptable(z) {
-			return []Action{NoteDecrease{Because: reason.DownscaleSeen, Decrease: b.seen(z)}}
+			return []Action{NoteDecrease{Because: reason.DownscaleDetected, Decrease: b.seen(z)}}
 		}
 	}
 	return nil

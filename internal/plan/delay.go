@@ -63,7 +63,7 @@ func (b *board) parting(z *Zone) Refusal {
 	last := owed.Stretches[len(owed.Stretches)-1].To - 1
 	pod := z.byPlace()[last]
 	return Refusal{
-		Code: reason.PodNotAgreed, Pod: pod.Name, Detail: "has not answered yet that it stays",
+		Code: reason.PodNotAcknowledged, Pod: pod.Name, Detail: "has not answered yet that it stays",
 		Until: b.ahead(z.Told[pod.UID].Again),
 	}
 }
@@ -81,7 +81,7 @@ func (z *Zone) byPlace() map[int]Pod {
 func (b *board) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	pod, exists := pods[place]
 	told := z.Told[pod.UID]
-	silent := Refusal{Code: reason.PodNotAgreed, Pod: PodName(z.Name, z.Start+place)}
+	silent := Refusal{Code: reason.PodNotAcknowledged, Pod: PodName(z.Name, z.Start+place)}
 	switch {
 	case !exists:
 		silent.Detail = "does not exist"

@@ -117,7 +117,7 @@ var minimumTimes = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"ObjectMoved zone-a"},
+		"ObjectChanged zone-a"},
 	"but not too soon": {`
 		hold rollout/zone-b
 		  noted zone-b-0

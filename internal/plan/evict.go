@@ -110,7 +110,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 		return b.evictLeft(r)
 	}
 	if pod.UID != r.UID {
-		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
+		return EvictionAnswer{Because: Refusal{Code: reason.CacheStale, Pod: r.Pod}}
 	}
 	e := b.eviction(z, pod)
 	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
@@ -142,7 +142,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	if !exists || pod.UID != r.UID || z.Uncovered {
-		return EvictionAnswer{Because: Refusal{Code: reason.CacheBehind, Pod: r.Pod}}
+		return EvictionAnswer{Because: Refusal{Code: reason.CacheStale, Pod: r.Pod}}
 	}
 	e := b.eviction(b.survey(&z.Zone), pod)
 	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
@@ -182,7 +182,7 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(replicas)}
 	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
 	if b.Unread {
-		e.unclear = Refusal{Code: reason.CacheEmpty}
+		e.unclear = Refusal{Code: reason.CacheNotSynced}
 	}
 	if e.covered && e.unclear.None() {
 		e.limit = e.budget.Of(replicas)
@@ -238,7 +238,7 @@ func budgetUnknown(_ *board, e eviction) Refusal { return e.unclear }
 func evictionsBarred(_ *board, e eviction) Refusal {
 	switch {
 	case e.limit == 0:
-		return Refusal{Code: reason.EvictionsBarred, Detail: e.budget.Name}
+		return Refusal{Code: reason.EvictionsNotAllowed, Detail: e.budget.Name}
 	case e.budget.ByPartition() && e.partition == "":
 		return Refusal{Code: reason.PartitionUnknown, Pod: e.pod.Name, Detail: e.budget.Name}
 	}
@@ -257,9 +257,9 @@ func alreadyNoted(b *board, e eviction) Refusal {
 	case e.intent.Succeeded(e.pod.UID, e.pod.Version):
 		return Refusal{}
 	case !e.intent.Granted() || e.intent.UID != e.pod.UID:
-		return Refusal{Code: reason.PodAboutToLeave, Pod: e.pod.Name}
+		return Refusal{Code: reason.PodDisruptionPending, Pod: e.pod.Name}
 	}
-	return Refusal{Code: reason.EvictionUnderway, Pod: e.pod.Name, Until: b.grantEnds(e.intent)}
+	return Refusal{Code: reason.EvictionInProgress, Pod: e.pod.Name, Until: b.grantEnds(e.intent)}
 }
 
 func evictionHeldElsewhere(b *board, e eviction) Refusal {

@@ -47,17 +47,17 @@ func TestEvict(t *testing.T) {
 		"intents that cannot be read are respected": {"hold eviction/zone-a unreadable=\"no JSON\"\n" + three, "HoldUnreadable"},
 		"another zone that misses a pod refuses": {
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-0 ready@1\n",
-			"OtherZoneNotWhole zone-b-1 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			"OtherZoneUnavailable zone-b-1 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"what is down and what is missing are told apart": {
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=5\n zone-b-0 starting@1 zone-b-1 leaving@1 zone-b-2 ready@1\n",
-			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 2 pods not ready, 2 pods unknown in zone-b",
+			"OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); 2 pods not ready, 2 pods unknown in zone-b",
 		},
 		"the budget of a zone is one pod": {
 			"zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"nobody who runs goes while budgets cannot be read": {
-			"zpdbs unread\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\n", "CacheEmpty",
+			"zpdbs unread\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\n", "CacheNotSynced",
 		},
 		"without a budget of evictions that of rollouts counts": {
 			"zone-a rev=1 budget=2\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0",
@@ -78,14 +78,14 @@ func TestEvict(t *testing.T) {
 		},
 		"an unbound grant is under way also for the pod that came after the one that is noted": {
 			"zpdb store limit=3\nhold eviction/zone-a\n noted zone-a-0 granted unbound known=5s uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1\n",
-			"EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
+			"EvictionInProgress zone-a-0; 1 pod not ready in zone-a",
 		},
 		"what a budget does not select it does not cover": {
 			"zpdb store limit=0 select=\"app=other\"\n" + three, "yes, noted zone-a-0",
 		},
-		"a limit of 0 allows no eviction": {"zpdb store limit=0\n" + three, "EvictionsBarred (store)"},
+		"a limit of 0 allows no eviction": {"zpdb store limit=0\n" + three, "EvictionsNotAllowed (store)"},
 		"nor one of a pod that runs and is not Ready": {
-			"zpdb store limit=0\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\n", "EvictionsBarred (store)",
+			"zpdb store limit=0\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\n", "EvictionsNotAllowed (store)",
 		},
 		"unless the budget says that such pods may always go": {
 			"zpdb store limit=0 unhealthy=AlwaysAllow\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\n", "yes, at version 10",
@@ -99,7 +99,7 @@ func TestEvict(t *testing.T) {
 		},
 		"unless the budget says that it needs to be healthy": {
 			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 starting@1\n",
-			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
+			"OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
 		},
 		"where it is, nothing is noted for a pod that is down": {
 			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1\n zone-a-0 starting@1 ip=10.0.0.1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
@@ -107,27 +107,27 @@ func TestEvict(t *testing.T) {
 		"several budgets are none that could be asked": {"zpdb one\nzpdb two limit=3\n" + three, "SeveralBudgets zone-a-0 (one and two)"},
 		"a budget that cannot be used allows nothing":  {"zpdb store invalid=\"no limit\"\n" + three, "BudgetInvalid zone-a-0 (store)"},
 		"a pod that the rollout takes down is left to it": {
-			"hold rollout/zone-a\n noted zone-a-0\nzone-a rev=2 current=1\n zone-a-0 ready@1\n", "PodAboutToLeave zone-a-0; 1 pod not ready in zone-a",
+			"hold rollout/zone-a\n noted zone-a-0\nzone-a rev=2 current=1\n zone-a-0 ready@1\n", "PodDisruptionPending zone-a-0; 1 pod not ready in zone-a",
 		},
 		"what was granted moments ago may be under way": {
-			"hold eviction/zone-a\n noted zone-a-0 granted known=9s\n" + three, "EvictionUnderway zone-a-0; 1 pod not ready in zone-a",
+			"hold eviction/zone-a\n noted zone-a-0 granted known=9s\n" + three, "EvictionInProgress zone-a-0; 1 pod not ready in zone-a",
 		},
 		"until nobody can carry it out any more, which a look tells": {
 			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=70s\n" + three, "yes, noted zone-a-0",
 		},
 		"then who waits comes first": {
-			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=70s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)",
+			"live\nhold eviction/zone-a\n noted zone-a-0 granted known=70s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "QueuedBehindOtherZone zone-b (downscale)",
 		},
-		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (downscale)"},
+		"who was refused earlier comes first": {"hold free\n waiting downscale/zone-b since 5s seen 1s\n" + three, "QueuedBehindOtherZone zone-b (downscale)"},
 		"who came first goes first":           {"hold free\n waiting eviction/zone-a since 6s seen 1s\n waiting downscale/zone-b since 5s seen 1s\n" + three, "yes, noted zone-a-0"},
 		"who joins overtakes whoever waits for the pods that have left": {
 			"hold eviction/zone-a\n noted zone-a-1 granted\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "yes, noted zone-a-0 before others",
 		},
 		"within the limit": {
-			"hold eviction/zone-a\n noted zone-a-1 granted\n waiting eviction/zone-b since 5s seen 1s\n" + three, "OthersCameFirst zone-b (eviction)",
+			"hold eviction/zone-a\n noted zone-a-1 granted\n waiting eviction/zone-b since 5s seen 1s\n" + three, "QueuedBehindOtherZone zone-b (eviction)",
 		},
 		"but not once only those are away that overtook": {
-			"hold eviction/zone-a\n noted zone-a-1 granted overtook\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "OthersCameFirst zone-b (eviction)",
+			"hold eviction/zone-a\n noted zone-a-1 granted overtook\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "QueuedBehindOtherZone zone-b (eviction)",
 		},
 		"who joins a rollout of its zone overtakes, too": {
 			"hold rollout/zone-a\n noted zone-a-1\n waiting downscale/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "yes, noted zone-a-0 before others",
@@ -143,7 +143,7 @@ func TestEvict(t *testing.T) {
 		},
 		"not where nobody has the hold: that is a new turn": {
 			"hold free\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
-			"OthersCameFirst zone-b (eviction)",
+			"QueuedBehindOtherZone zone-b (eviction)",
 		},
 		"where partitions count, pods of all zones are one turn": {
 			"hold eviction/partitions\n noted zone-b-1 granted partition=1\n waiting downscale/zone-b since 5s seen 1s\n" + partitions + three,
@@ -151,7 +151,7 @@ func TestEvict(t *testing.T) {
 		},
 		"which ends like others": {
 			"hold eviction/partitions\n noted zone-b-1 granted partition=1 overtook\n waiting downscale/zone-b since 5s seen 1s\n" + partitions + three,
-			"OthersCameFirst zone-b (downscale)",
+			"QueuedBehindOtherZone zone-b (downscale)",
 		},
 		"who has not asked for long is not waited for": {
 			"hold free\n waiting downscale/zone-b since 5m seen 36s\n" + three, "yes, noted zone-a-0",
@@ -167,7 +167,7 @@ func TestEvict(t *testing.T) {
 			"zone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1\n", "SurplusPods zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"a pod beyond the spec that was noted and deleted counts until a live read": {
-			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "PodAboutToLeave zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "PodDisruptionPending zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"and no longer after it": {
 			"live\nhold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=1\n zone-a-0 ready@1\n", "yes, noted zone-a-0",
@@ -181,7 +181,7 @@ func TestEvict(t *testing.T) {
 		},
 		"while the others are whole": {
 			"zone-a rev=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n",
-			"OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
+			"OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); 1 pod not ready in zone-b",
 		},
 		"an orphan that is down may go": {
 			"zone-a rev=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 starting@1\nzone-b rev=1\n zone-b-0 starting@1\n", "yes, at version 10",
@@ -191,7 +191,7 @@ func TestEvict(t *testing.T) {
 		},
 		"one after the other": {
 			"hold eviction/zone-a\n noted zone-a-1 granted\nzone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
-			"PodAboutToLeave zone-a-1 (1 of at most 1 down); 2 pods unknown in zone-a",
+			"PodDisruptionPending zone-a-1 (1 of at most 1 down); 2 pods unknown in zone-a",
 		},
 		"and not before its replacement serves": {
 			"zone-a rev=1 replicas=2\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
@@ -203,7 +203,7 @@ func TestEvict(t *testing.T) {
 		},
 		"a pod of another zone stays while orphans have the names of missing pods": {
 			"zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
-			"OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			"OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"an orphan in the way goes while orphans have the names of all missing pods of another zone": {
 			inTheWay + "zone-b rev=1 replicas=2\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n", "yes, noted zone-a-0",
@@ -214,23 +214,23 @@ func TestEvict(t *testing.T) {
 			"GroupHeld zone-b-0 of zone-b (eviction/zone-b); 2 pods unknown in zone-b",
 		},
 		"it stays once an orphan of another zone has gone": {
-			inTheWay + "zone-b rev=1 replicas=2\n orphan zone-b-1 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 2 pods unknown in zone-b",
+			inTheWay + "zone-b rev=1 replicas=2\n orphan zone-b-1 ready@1\n", "OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 2 pods unknown in zone-b",
 		},
 		"it stays while the pod that comes in the place of an orphan starts": {
-			inTheWay + "zone-b rev=1 replicas=2\n zone-b-0 starting@1\n orphan zone-b-1 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodStarting); 1 pod not ready, 1 pod unknown in zone-b",
+			inTheWay + "zone-b rev=1 replicas=2\n zone-b-0 starting@1\n orphan zone-b-1 ready@1\n", "OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); 1 pod not ready, 1 pod unknown in zone-b",
 		},
 		"it stays while an orphan of another zone does not serve": {
-			inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 starting@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 starting@1\n", "OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"it stays while an orphan of another zone is not available yet": {
-			inTheWay + "zone-b rev=1 replicas=1 minReady=2h\n orphan zone-b-0 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			inTheWay + "zone-b rev=1 replicas=1 minReady=2h\n orphan zone-b-0 ready@1\n", "OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"it stays while another zone has pods beyond its spec": {
-			inTheWay + "zone-b rev=1 replicas=1\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n", "OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			inTheWay + "zone-b rev=1 replicas=1\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n", "OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"an orphan that makes room for no pod stays while orphans are in the way in another zone": {
 			"zone-a rev=1 replicas=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
-			"OtherZoneNotWhole zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
+			"OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
 		"an orphan of a StatefulSet that left the group stays while it serves": {
 			"relabelled zone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
@@ -244,7 +244,7 @@ func TestEvict(t *testing.T) {
 			"GroupHeld zone-b-0 (by a zone that left the group)",
 		},
 		"a pod of a zone that no budget covers any more is another budget's": {
-			"relabelled zone-a uncovered rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "CacheBehind zone-a-0",
+			"relabelled zone-a uncovered rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "CacheStale zone-a-0",
 		},
 		"a pod of a zone that left the group stays while it serves": {
 			"orphaned zone-a\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet was deleted without its pods)",
@@ -253,7 +253,7 @@ func TestEvict(t *testing.T) {
 			"orphaned zone-a\n zone-a-0 starting@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
 		},
 		"one that is down stays where no eviction is allowed": {
-			"zpdb store limit=0\norphaned zone-a\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsBarred (store)",
+			"zpdb store limit=0\norphaned zone-a\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsNotAllowed (store)",
 		},
 		"one that is down stays where pods that are not ready count": {
 			"zpdb store limit=1 unhealthy=IfHealthyBudget\norphaned zone-a\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
@@ -263,7 +263,7 @@ func TestEvict(t *testing.T) {
 			"zpdb store limit=0\nrelabelled zone-a ignored rev=1\n zone-a-0 starting@1 ip=10.0.0.1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "yes, at version 10",
 		},
 		"one that serves stays where no eviction is allowed": {
-			"zpdb store limit=0\norphaned zone-a\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsBarred (store)",
+			"zpdb store limit=0\norphaned zone-a\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "EvictionsNotAllowed (store)",
 		},
 		"what the hold of a zone that left says cannot be read": {
 			"hold free unreadable=\"no JSON\"\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "HoldUnreadable",
@@ -281,7 +281,7 @@ func TestEvict(t *testing.T) {
 		},
 		"in a partition of another zone a pod that was noted and deleted counts until a live read": {
 			"hold eviction/partitions\n noted zone-b-1 granted partition=zone\nzpdb store regex=\"(zone)-[a-c]-[0-9]+\"\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=1\n zone-b-0 ready@1\n",
-			"PartitionNotWhole (partition zone); 1 pod unknown in partition zone",
+			"PartitionUnavailable (partition zone); 1 pod unknown in partition zone",
 		},
 
 		"in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone": {
@@ -292,26 +292,26 @@ func TestEvict(t *testing.T) {
 		},
 		"it stays once the orphan of its partition is noted": {
 			"hold eviction/partitions\n noted zone-b-0 granted partition=0\n" + partitions + "\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
-			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			"PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"it stays while the orphan of its partition has not been Ready for long enough": {
 			partitions + " delay=10m\n" + inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1 for=9m59s\n",
-			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			"PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"in a partition a pod stays while an orphan has the name of the missing pod of another zone": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
-			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			"PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"a partition that only an orphan has is missed in other zones": {
 			partitions + "\nzone-a rev=1 start=1\n zone-a-1 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 start=1\n zone-b-1 ready@1\n",
-			"PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			"PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"where there is no other zone its budget counts, partitions or not": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"and what was granted there is counted": {
 			"hold eviction/partitions\n noted zone-a-1 granted partition=1\n" + partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\n",
-			"PodAboutToLeave zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+			"PodDisruptionPending zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"within it a pod may go": {
 			partitions + " limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\n", "yes, noted zone-a-0 in partition 0",
@@ -322,7 +322,7 @@ func TestEvict(t *testing.T) {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 failing@1\n", "yes, noted zone-a-0 in partition 0",
 		},
 		"the same partition does": {
-			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "PartitionNotWhole (partition 0); 1 pod not ready in partition 0",
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "PartitionUnavailable (partition 0); 1 pod not ready in partition 0",
 		},
 		"up to its limit": {
 			partitions + " limit=2\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\nzone-c rev=1\n zone-c-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
@@ -331,16 +331,16 @@ func TestEvict(t *testing.T) {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
 		},
 		"and there it is missed": {
-			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-1 ready@1\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2\n zone-b-1 ready@1\n", "PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"a partition that a zone does not have is missed": {
-			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=0\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=0\n", "PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"more missing pods than can be looked for belong to every partition": {
-			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2000000000\n zone-b-0 ready@1\n", "PartitionNotWhole (partition 0); 1 pod unknown in partition 0",
+			partitions + "\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 replicas=2000000000\n zone-b-0 ready@1\n", "PartitionUnavailable (partition 0); 1 pod unknown in partition 0",
 		},
 		"a grant of the same partition in another zone counts": {
-			"hold eviction/partitions\n noted zone-b-0 granted partition=0\n" + partitions + three, "PartitionNotWhole (partition 0); 1 pod not ready in partition 0",
+			"hold eviction/partitions\n noted zone-b-0 granted partition=0\n" + partitions + three, "PartitionUnavailable (partition 0); 1 pod not ready in partition 0",
 		},
 		"grants of other partitions join": {
 			"hold eviction/partitions\n noted zone-b-1 granted partition=1\n" + partitions + three, "yes, noted zone-a-0 in partition 0",
@@ -357,7 +357,7 @@ func TestEvict(t *testing.T) {
 		},
 		"who has not is not": {
 			partitions + " delay=10m\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1 for=9m59s\n",
-			"PartitionTooFresh (partition 0); 1 pod not ready in partition 0, 1s left",
+			"PartitionDelayPending (partition 0); 1 pod not ready in partition 0, 1s left",
 		},
 	} {
 		t.Run(promise, func(t *testing.T) {
@@ -377,7 +377,7 @@ func permitted(s plan.Snapshot, p plan.EvictionAnswer) string {
 		if down := p.Tally.String(); down != "" {
 			text += "; " + down
 		}
-		if p.Because.Code == "PartitionTooFresh" {
+		if p.Because.Code == "PartitionDelayPending" {
 			text += fmt.Sprintf(", %s left", p.Because.Until.Sub(s.Now))
 		}
 		return text
@@ -398,10 +398,10 @@ func permitted(s plan.Snapshot, p plan.EvictionAnswer) string {
 
 func TestAnEvictionIsJudgedOnThePodThatWillGo(t *testing.T) {
 	ask := plan.EvictionRequest{Pod: "zone-a-0", UID: "another"}
-	if got := plan.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheBehind" {
+	if got := plan.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheStale" {
 		t.Errorf("caches that show another pod: got %q", got)
 	}
-	if got := plan.Evict(fixture.MustParse("live\n"+flush(three)), ask).Because.Code; got != "CacheBehind" {
+	if got := plan.Evict(fixture.MustParse("live\n"+flush(three)), ask).Because.Code; got != "CacheStale" {
 		t.Errorf("a live view that shows another pod: got %q", got)
 	}
 }

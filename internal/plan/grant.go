@@ -32,7 +32,7 @@ func (b *board) endsBecause(i Intent) reason.Code {
 	case exists:
 		return reason.EvictionLapsed
 	}
-	return reason.PodIsGone
+	return reason.PodNotFound
 }
 
 // grantEnds returns when a granted eviction lapses if nobody carries it out, or the

@@ -79,14 +79,14 @@ func (b *board) replace(z *standing) ([]Action, Refusal) {
 // without is how a zone stands once a pod is down that serves.
 func (z standing) without(c *candidate) *standing {
 	z.down++
-	z.blame(Refusal{Code: reason.PodAboutToLeave, Pod: c.Name})
+	z.blame(Refusal{Code: reason.PodDisruptionPending, Pod: c.Name})
 	return &z
 }
 
 func (b *board) deletion(z *standing, c *candidate) DeletePod {
 	because, overtakes := reason.OutdatedRevision, c.overtook
 	if !c.Up() {
-		because = reason.OutdatedAndDown
+		because = reason.OutdatedAndUnavailable
 	} else if !b.beforeRollout(z).None() {
 		overtakes = true
 	}
@@ -126,7 +126,7 @@ func (b *board) against(intent Intent) Refusal {
 			}
 		}
 	}
-	return Refusal{Code: reason.NoLongerWanted}
+	return Refusal{Code: reason.DeletionCancelled}
 }
 
 // adopt makes the update revision the current one when every pod of the zone
@@ -244,7 +244,7 @@ func (b *board) waitForHold() []Action {
 	for _, intent := range b.Hold.Intents {
 		_, counts := b.activeIntents[intent.Pod]
 		if _, exists := b.Zone(intent.Zone); counts && !exists {
-			waits = append(waits, Wait{Zone: intent.Zone, Because: Refusal{Code: reason.PodAboutToLeave, Pod: intent.Pod}})
+			waits = append(waits, Wait{Zone: intent.Zone, Because: Refusal{Code: reason.PodDisruptionPending, Pod: intent.Pod}})
 		}
 	}
 	return waits

@@ -174,7 +174,7 @@ func otherZoneNotWhole(b *board, d disruption) Refusal {
 	for _, z := range b.standings {
 		if z.Name != d.zone.Name && !z.whole() && !(d.inTheWay && b.servedByOrphans(z)) {
 			return Refusal{
-				Code: reason.OtherZoneNotWhole, Zone: z.Name, Pod: z.notWholeBecause.Pod,
+				Code: reason.OtherZoneUnavailable, Zone: z.Name, Pod: z.notWholeBecause.Pod,
 				Detail: string(z.notWholeBecause.Code), Until: z.notWholeBecause.Until,
 			}
 		}

@@ -21,7 +21,7 @@ func (a AdoptRevision) String() string {
 	return fmt.Sprintf("adopt %s in %s", a.Revision, a.Zone)
 }
 
-// String implements Action: note zone-a from 5 to 3 admitted because DownscaleSeen.
+// String implements Action: note zone-a from 5 to 3 admitted because DownscaleDetected.
 func (a NoteDecrease) String() string {
 	return fmt.Sprintf("note %s because %s", a.Decrease, a.Because)
 }
@@ -47,7 +47,7 @@ func namesOf(pods []Pod) string {
 	return strings.Join(names, " ")
 }
 
-// String implements Action: end zone-a from 5 to 3 admitted because DownscaleOver.
+// String implements Action: end zone-a from 5 to 3 admitted because DownscaleCompleted.
 func (a EndDecrease) String() string {
 	return fmt.Sprintf("end %s because %s", a.Decrease, a.Reason())
 }
@@ -132,7 +132,7 @@ func (d Decrease) String() string {
 // String implements Action: release rollout/zone-a.
 func (a Release) String() string { return fmt.Sprintf("release %s", a.Holder) }
 
-// String implements Action: wait zone-b because OtherZoneNotWhole zone-a-1 of zone-a.
+// String implements Action: wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a.
 func (a Wait) String() string { return fmt.Sprintf("wait %s because %s", a.Zone, a.Because) }
 
 // String returns the code, then what stands in the way.

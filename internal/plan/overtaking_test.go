@@ -228,7 +228,7 @@ func TestAPodThatIsRolledBeforeOthersIsNotedAsSuch(t *testing.T) {
 // Whoever reads until when something lasts relies on it.
 func TestAPlaceInTheQueueHasNoDeadline(t *testing.T) {
 	until := fixture.Now().Add(plan.TurnLimit)
-	if got := (plan.Refusal{Code: reason.OthersCameFirst, Until: until}).Deadline(); !got.IsZero() {
+	if got := (plan.Refusal{Code: reason.QueuedBehindOtherZone, Until: until}).Deadline(); !got.IsZero() {
 		t.Errorf("who asks again and again is said to wait until %s", got)
 	}
 	if got := (plan.Refusal{Code: reason.Paused, Until: until}).Deadline(); !got.Equal(until) {

@@ -52,9 +52,9 @@ func partitionNotWhole(b *board, e eviction) Refusal {
 	case down < e.limit:
 		return Refusal{}
 	case down == t.fresh:
-		return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: t.until}
+		return Refusal{Code: reason.PartitionDelayPending, Detail: t.In, Until: t.until}
 	}
-	return Refusal{Code: reason.PartitionNotWhole, Detail: t.In}
+	return Refusal{Code: reason.PartitionUnavailable, Detail: t.In}
 }
 
 // onlyZoneSpent objects in a group of one zone, where every partition is whole in all
@@ -79,7 +79,7 @@ func partitionTooFresh(b *board, d disruption) Refusal {
 		}
 		t := b.partitionDown(eviction{zone: d.zone, budget: budget, partition: partition})
 		if t.fresh >= max(1, budget.Limit) {
-			return Refusal{Code: reason.PartitionTooFresh, Detail: t.In, Until: t.until}
+			return Refusal{Code: reason.PartitionDelayPending, Detail: t.In, Until: t.until}
 		}
 	}
 	return Refusal{}

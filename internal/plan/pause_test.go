@@ -62,7 +62,7 @@ func TestWhatIsWrittenInVainIsRemarkedOn(t *testing.T) {
 	for zone, want := range map[string][]plan.Wait{
 		"zone-a rev=1 paused noUntil=soon\n": {{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvalidPausedUntil, Detail: "soon"}}},
 		"zone-a rev=1 paused until=1h\n":     nil,
-		"zone-a rev=1 paused until=-1m\n":    {{Zone: "zone-a", Because: plan.Refusal{Code: reason.PauseOver}}},
+		"zone-a rev=1 paused until=-1m\n":    {{Zone: "zone-a", Because: plan.Refusal{Code: reason.PauseExpired}}},
 		"zone-a rev=1 until=-1m\n":           nil,
 		"zone-a rev=1 noUntil=soon\n":        nil,
 		"zone-a rev=1 noGroup=a/b\n":         {{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvalidGroup, Detail: "a/b"}}},

@@ -20,7 +20,7 @@ func (b *board) predecessorReason(zone string, because Refusal) string {
 			last := b.lastDownscale(other.Zone)
 			return fmt.Sprintf("statefulset %s was downscaled at %s and is labelled to wait %s between zone downscales", other.Name, last.UTC(), because.Until.Sub(last))
 		}
-	case code == reason.OtherZoneNotWhole, code == reason.GroupHeld, code == reason.StaleHold:
+	case code == reason.OtherZoneUnavailable, code == reason.GroupHeld, code == reason.StaleHold:
 		if other, exists := b.standing(because.Zone); exists {
 			return b.disturbance(other)
 		}

@@ -60,7 +60,7 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
 		counts = counts && (w.Operation != Rollout || w.Zone == b.turn)
 		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && w.Counts(b.Now) {
-			return Refusal{Code: reason.OthersCameFirst, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
+			return Refusal{Code: reason.QueuedBehindOtherZone, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
 		}
 	}
 	return Refusal{}
@@ -111,7 +111,7 @@ func (b *board) takePlaces(rollout Refusal) []Action {
 // byEvictions reports whether it is for evictions that somebody waits.
 func (b *board) byEvictions(r Refusal) bool {
 	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == Eviction
-	return held || (r.Code == reason.OthersCameFirst && r.Detail == string(Eviction))
+	return held || (r.Code == reason.QueuedBehindOtherZone && r.Detail == string(Eviction))
 }
 
 func (b *board) takePlace(operation Operation, zone string) []Action {

@@ -37,7 +37,7 @@ func Remarks(s Snapshot) []Wait {
 			}})
 		}
 		if z.Paused && !z.PausedAt(s.Now) && s.Key.Rolled() {
-			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.PauseOver}})
+			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{Code: reason.PauseExpired}})
 		}
 		if z.Forced.Given && s.Key.Rolled() {
 			remarks = append(remarks, Wait{Zone: z.Name, Because: Refusal{

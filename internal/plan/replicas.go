@@ -212,7 +212,7 @@ func (b *board) ours(d departure) Decrease {
 
 func barred(z *standing) Refusal {
 	if z.Barred {
-		return Refusal{Code: reason.DownscaleBarred}
+		return Refusal{Code: reason.DownscaleNotAllowed}
 	}
 	return Refusal{}
 }
@@ -301,5 +301,5 @@ func downscaleFirst(b *board, d disruption) Refusal {
 	case due.Zone == d.zone.Name:
 		return Refusal{Code: reason.ZoneShrinking, Detail: due.String()}
 	}
-	return Refusal{Code: reason.OthersCameFirst, Zone: b.lowering.Zone, Detail: string(Downscale)}
+	return Refusal{Code: reason.QueuedBehindOtherZone, Zone: b.lowering.Zone, Detail: string(Downscale)}
 }

@@ -244,7 +244,7 @@ func TestAHoldExpiresAfterItsDurationNotAtItsEnd(t *testing.T) {
 
 func TestWakeIsTheEarliestTime(t *testing.T) {
 	at := func(d time.Duration) plan.Action {
-		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetStable, Until: fixture.Now().Add(d)}}
+		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: fixture.Now().Add(d)}}
 	}
 	event := plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
 	for sentence, tc := range map[string]struct {
@@ -396,14 +396,14 @@ func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.
 func TestNotation(t *testing.T) {
 	intent := fixture.Noted("zone-a-0")
 	for want, step := range map[string]plan.Action{
-		"delete zone-a-0 of zone-a because OutdatedAndDown":                      plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndDown},
-		"withdraw zone-a-0 of zone-a because Paused":                             plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
-		"adopt 2 in zone-a":                                                      plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
-		"release rollout/zone-a":                                                 plan.Release{Holder: "rollout/zone-a"},
-		"wait zone-b because OtherZoneNotWhole zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneNotWhole, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
-		"wait zone-b because no objection":                                       plan.Wait{Zone: "zone-b"},
-		"wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff)":             plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodFailing, Pod: "zone-a-0", Detail: "CrashLoopBackOff"}},
-		"wait zone-b because GroupHeld zone-a (rollout/zone-a)":                  plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.GroupHeld, Zone: "zone-a", Detail: "rollout/zone-a"}},
+		"delete zone-a-0 of zone-a because OutdatedAndUnavailable": plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndUnavailable},
+		"withdraw zone-a-0 of zone-a because Paused":               plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
+		"adopt 2 in zone-a":      plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
+		"release rollout/zone-a": plan.Release{Holder: "rollout/zone-a"},
+		"wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneUnavailable, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
+		"wait zone-b because no objection":                                          plan.Wait{Zone: "zone-b"},
+		"wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff)":                plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodFailing, Pod: "zone-a-0", Detail: "CrashLoopBackOff"}},
+		"wait zone-b because GroupHeld zone-a (rollout/zone-a)":                     plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.GroupHeld, Zone: "zone-a", Detail: "rollout/zone-a"}},
 	} {
 		if got := step.String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -527,7 +527,7 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 		},
 		"no pod has to hear of the next one": {
 			"decrease zone-a from 2 to 1 admitted ours since=6s", "starting@1",
-			"note zone-a from 4 to 2 admitted because DownscaleSeen",
+			"note zone-a from 4 to 2 admitted because DownscaleDetected",
 		},
 		"they would be asked in another way": {
 			"decrease zone-a from 4 to 2 admitted asked path=/other version=9", "ready@1 ip=10.0.0.2", "",
@@ -552,7 +552,7 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
 	s.Hold.Decrease.Generation = plan.SeenInEffect
-	if got, want := plan.Notation(plan.Group(s)), "end zone-a from 2 to 1 admitted because DownscaleOver"; !strings.HasPrefix(got, want) {
+	if got, want := plan.Notation(plan.Group(s)), "end zone-a from 2 to 1 admitted because DownscaleCompleted"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want that it begins with %q", got, want)
 	}
 }
@@ -620,14 +620,14 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 	const asked, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
 	for _, tc := range []struct{ noted, zone, pod, want string }{
 		{"preparing since=3s", "", asked, ""}, // somebody may be asking still
-		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleNeverCame"},
-		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleNeverCame"},
+		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"undoing", "", asked, "undo zone-b from 2 to 1 undoing at zone-b-1"},
 		{"undoing", "replicas=2 unobserved", "", ""}, // it has not adopted its pods yet
 		{"preparing since=3s", "replicas=2 unobserved", "", ""},
-		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleNeverCame"},
-		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleNeverCame"},
-		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleNeverCame"}, // nobody was asked
+		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
+		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // nobody was asked
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")

@@ -194,4 +194,4 @@ func (b *board) rank(w Wait) int {
 }
 
 // derived are the reasons whose own reason is to be looked for in another zone.
-var derived = []reason.Code{reason.NotItsTurn, reason.OtherZoneNotWhole, reason.GroupHeld, reason.OthersCameFirst}
+var derived = []reason.Code{reason.NotItsTurn, reason.OtherZoneUnavailable, reason.GroupHeld, reason.QueuedBehindOtherZone}

@@ -86,7 +86,7 @@ func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 		},
 		"a zone waits for a pod of another one, which is paused": {
 			"zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2 current=1 paused\n zone-b-0 ready@1 zone-b-1 starting@2\n",
-			plan.Recovering, []plan.Activity{plan.Blocked, plan.Recovering}, "zone-a OtherZoneNotWhole zone-b-1 of zone-b (PodStarting)", "",
+			plan.Recovering, []plan.Activity{plan.Blocked, plan.Recovering}, "zone-a OtherZoneUnavailable zone-b-1 of zone-b (PodStarting)", "",
 		},
 		"one zone is paused, and somebody else holds": {
 			"hold manual/maintenance\nzone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1\n zone-b-0 ready@1\n",

@@ -42,19 +42,19 @@ func podCount(n int, how string) string {
 
 // tallies say where that is down which an objection is about.
 var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
-	reason.PartitionNotWhole: tallyOfPartition,
-	reason.PartitionTooFresh: tallyOfPartition,
-	reason.GroupHeld:         tallyElsewhere,
-	reason.StaleHold:         tallyElsewhere,
-	reason.OtherZoneNotWhole: tallyElsewhere,
-	reason.PodMissing:        tallyHere,
-	reason.PodStarting:       tallyHere,
-	reason.PodFailing:        tallyHere,
-	reason.PodLeaving:        tallyHere,
-	reason.PodNotYetStable:   tallyHere,
-	reason.PodAboutToLeave:   tallyHere,
-	reason.SurplusPods:       tallyHere,
-	reason.EvictionUnderway:  tallyHere,
+	reason.PartitionUnavailable:  tallyOfPartition,
+	reason.PartitionDelayPending: tallyOfPartition,
+	reason.GroupHeld:             tallyElsewhere,
+	reason.StaleHold:             tallyElsewhere,
+	reason.OtherZoneUnavailable:  tallyElsewhere,
+	reason.PodMissing:            tallyHere,
+	reason.PodStarting:           tallyHere,
+	reason.PodFailing:            tallyHere,
+	reason.PodTerminating:        tallyHere,
+	reason.PodNotYetAvailable:    tallyHere,
+	reason.PodDisruptionPending:  tallyHere,
+	reason.SurplusPods:           tallyHere,
+	reason.EvictionInProgress:    tallyHere,
 }
 
 // tally counts what is down, where that is why an eviction is refused.

@@ -60,7 +60,7 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 			for from, s := range map[string]plan.Snapshot{"caches": o.Cached(key), "the API server": live} {
 				answer := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
 				switch {
-				case answer.Because.Code == reason.CacheBehind:
+				case answer.Because.Code == reason.CacheStale:
 					t.Errorf("%s: the zone of the orphan is not there: %+v", from, answer)
 				case tc.refusal != "" && answer.Because.Code != tc.refusal:
 					t.Errorf("%s: the answer is %s, want %s", from, answer.Because, tc.refusal)

@@ -63,7 +63,7 @@ func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
 	if m.Reference.None() {
 		return z
 	}
-	m.Scale = plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceUnseen}}
+	m.Scale = plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceNotRead}}
 	if o.scales != nil {
 		var reports bool
 		m.Scale, reports = o.scales.Scale(key.Namespace, m.Reference)

@@ -137,7 +137,7 @@ func TestAZoneThatMirrorsNothingHasNoScale(t *testing.T) {
 func TestWhereNobodyKnowsScalesTheyAreUnseen(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-a", mirrors("web")))
-	if got := o.Cached(store).Zones[0].Mirror.Scale; got.Trouble.Code != reason.ReferenceUnseen || got.Least != -1 {
+	if got := o.Cached(store).Zones[0].Mirror.Scale; got.Trouble.Code != reason.ReferenceNotRead || got.Least != -1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -89,7 +89,7 @@ type entry struct {
 	newer time.Time // since when it may be another one; zero: it is not
 }
 
-var unseen = plan.Refusal{Code: reason.ReferenceUnseen}
+var unseen = plan.Refusal{Code: reason.ReferenceNotRead}
 
 // New returns a Cache of which nothing is wanted.
 func New(o Options) *Cache {

@@ -36,7 +36,7 @@ func TestWhatIsWantedIsReadOnceAndFollowed(t *testing.T) {
 	s.put(templates+"/elsewhere/web", object{uid: "elsewhere", replicas: 9})
 	atDesk(t, "", s, func(d *desk) {
 		d.Want("team", theWeb, true)
-		if got, reports := d.Scale("team", theWeb); got.Trouble.Code != reason.ReferenceUnseen || reports {
+		if got, reports := d.Scale("team", theWeb); got.Trouble.Code != reason.ReferenceNotRead || reports {
 			d.t.Errorf("before anything was read: %+v, %t", got, reports)
 		}
 		synctest.Wait()
@@ -327,7 +327,7 @@ func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
 		}
 		d.Want("team", theWeb, false)
 		d.Want("team", theWeb, false)
-		d.wantTrouble(theWeb, reason.ReferenceUnseen, "")
+		d.wantTrouble(theWeb, reason.ReferenceNotRead, "")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if watched := d.watched(); len(watched) > 0 {
@@ -336,7 +336,7 @@ func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
 		if _, ok := d.Resource(theWeb); ok {
 			d.t.Error("still known")
 		}
-		d.wantTrouble(theWeb, reason.ReferenceUnseen, "")
+		d.wantTrouble(theWeb, reason.ReferenceNotRead, "")
 		d.put(web, object{uid: "first", replicas: 8})
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 8)
@@ -369,7 +369,7 @@ func TestNothingIsMissingBeforeAllHasBeenSeen(t *testing.T) {
 		synctest.Wait()
 		other := plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
 		d.Want("team", other, true)
-		d.wantTrouble(other, reason.ReferenceUnseen, "")
+		d.wantTrouble(other, reason.ReferenceNotRead, "")
 		close(all)
 		d.wantReplicas(theWeb, 3)
 		d.wantTrouble(other, reason.ReferenceMissing, "Template.example.com other")

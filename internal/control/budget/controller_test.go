@@ -192,28 +192,28 @@ func TestConditionsOfABudget(t *testing.T) {
 	}{
 		"it covers one group": {
 			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid True BudgetValid: 1 per zone", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+			[]string{"Valid True BudgetValid: 1 per zone", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"it cannot be used": {
 			plan.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"what is wrong with it would steer a terminal": {
 			plan.DisruptionBudget{Invalid: "odd \x1b[2J\nlimit"}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid False BudgetInvalid: odd ?[2J?limit", `Covering True GroupCovered: it covers pods of the group "ingester"`, "Alone True BudgetAlone: "},
+			[]string{"Valid False BudgetInvalid: odd ?[2J?limit", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"it covers nothing": {
 			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NothingCovered: no pod of a StatefulSet has the labels that it selects", "Alone True BudgetAlone: "},
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NoPodsCovered: no pod of a StatefulSet has the labels that it selects", "Alone True NoOtherBudget: "},
 		},
 		"it covers several groups": {
 			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,
-			[]string{"Valid True BudgetValid: 1 per zone", "Covering True SeveralGroups: it covers pods of 2 groups: ingester, store; each is judged by itself", "Alone True BudgetAlone: "},
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering True SeveralGroups: it covers pods of 2 groups: ingester, store; each is judged by itself", "Alone True NoOtherBudget: "},
 		},
 		"another one covers the same": {
 			plan.DisruptionBudget{Percentage: 30}, map[string]string{"ingester": one}, 12,
 			[]string{
-				"Valid True BudgetValid: 30% per zone", `Covering True GroupCovered: it covers pods of the group "ingester"`,
+				"Valid True BudgetValid: 30% per zone", `Covering True PodsCovered: it covers pods of the group "ingester"`,
 				"Alone False SeveralBudgets: no eviction is granted of pods that are covered, too, by x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 others",
 			},
 		},

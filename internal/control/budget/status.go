@@ -68,12 +68,12 @@ func valid(b plan.DisruptionBudget) metav1.Condition {
 func covering(r plan.BudgetReport) metav1.Condition {
 	switch len(r.Groups) {
 	case 0:
-		return condition("Covering", metav1.ConditionFalse, reason.NothingCovered, "no pod of a StatefulSet has the labels that it selects")
+		return condition("Covering", metav1.ConditionFalse, reason.NoPodsCovered, "no pod of a StatefulSet has the labels that it selects")
 	case 1:
 		if r.Groups[0] == plan.Ungrouped {
-			return condition("Covering", metav1.ConditionTrue, reason.GroupCovered, "it covers pods of StatefulSets without a group, which have a Lease of its own name")
+			return condition("Covering", metav1.ConditionTrue, reason.PodsCovered, "it covers pods of StatefulSets without a group, which have a Lease of its own name")
 		}
-		return condition("Covering", metav1.ConditionTrue, reason.GroupCovered, fmt.Sprintf("it covers pods of the group %q", r.Groups[0]))
+		return condition("Covering", metav1.ConditionTrue, reason.PodsCovered, fmt.Sprintf("it covers pods of the group %q", r.Groups[0]))
 	}
 	return condition("Covering", metav1.ConditionTrue, reason.SeveralGroups,
 		fmt.Sprintf("it covers pods of %d groups: %s; each is judged by itself", len(r.Groups), few(r.Groups)))
@@ -82,7 +82,7 @@ func covering(r plan.BudgetReport) metav1.Condition {
 // alone says whether no other budget covers the same pods.
 func alone(r plan.BudgetReport) metav1.Condition {
 	if len(r.Rivals) == 0 {
-		return condition("Alone", metav1.ConditionTrue, reason.BudgetAlone, "")
+		return condition("Alone", metav1.ConditionTrue, reason.NoOtherBudget, "")
 	}
 	return condition("Alone", metav1.ConditionFalse, reason.SeveralBudgets,
 		"no eviction is granted of pods that are covered, too, by "+few(r.Rivals))

@@ -217,7 +217,7 @@ func dueAfter(due time.Duration) loop.Outcome {
 // behind tells people when the caches do not catch up.
 func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
-	waits := everyZone(s, plan.Refusal{Code: reason.CacheBehind})
+	waits := everyZone(s, plan.Refusal{Code: reason.CacheStale})
 	if lasts {
 		if news, _ := c.Reporter.Group(s, waits, nil); news {
 			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")

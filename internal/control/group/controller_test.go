@@ -178,8 +178,8 @@ func TestReconcile(t *testing.T) {
 		},
 		"a look that shows another holder comes to nothing": {
 			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n", want: loop.After(time.Second), looks: 1,
-			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0 (write eviction/zone-b)"},
-			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodLeaving zone-b-0"},
+			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0 (write eviction/zone-b)"},
+			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0"},
 		},
 		"under its own hold it goes on without a look": {
 			cached: rolling + outdated, want: loop.After(hold.RenewEvery), ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
@@ -194,7 +194,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"a wait that ends by time sets the time": {
 			cached: "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(6 * time.Second),
-			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
+			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
 		},
 		"who stays is told so again in time": {
 			cached: "zone-a rev=2 mirror=web asks=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
@@ -206,7 +206,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"the earlier one of renewal and wait counts": {
 			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
-			ran: []string{"wait zone-a because PodNotYetStable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetStable zone-a-0"},
+			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
 		},
 		"who holds from outside is shown no more when his time is over": {
 			cached: "hold manual/x renewed 5s ago\n" + settled, want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
@@ -355,7 +355,7 @@ func TestCachesThatNeverProposeWhatALookDoesAreTold(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		const want = "wait zone-a because CacheBehind; wait zone-b because CacheBehind"
+		const want = "wait zone-a because CacheStale; wait zone-b because CacheStale"
 		if len(w.ran) > 0 || len(w.reported) == 0 || w.reported[0] != want {
 			t.Errorf("ran %q, reported %q", w.ran, w.reported)
 		}

@@ -43,16 +43,16 @@ func TestAWaitThatLastsSaysWhatKubernetesKnowsOfItsPod(t *testing.T) {
 		reads     int
 	}{
 		"after a minute": {leaving, world{facts: facts}, 3, []string{
-			"wait zone-a because PodLeaving zone-a-0", "wait zone-a because PodLeaving zone-a-0 (" + known, "wait zone-a because PodLeaving zone-a-0 (" + known,
+			"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0 (" + known, "wait zone-a because PodTerminating zone-a-0 (" + known,
 		}, 1},
 		"at once where the pod fails": {failing, world{facts: facts}, 2, []string{
 			"wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff; " + known, "wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff; " + known,
 		}, 1},
 		"less where it cannot be read": {leaving, world{diagnoseFails: errors.New("forbidden")}, 2, []string{
-			"wait zone-a because PodLeaving zone-a-0", "wait zone-a because PodLeaving zone-a-0",
+			"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0",
 		}, 1},
-		"nothing more where nothing is known":  {leaving, world{}, 2, []string{"wait zone-a because PodLeaving zone-a-0", "wait zone-a because PodLeaving zone-a-0"}, 1},
-		"nothing of a pod that is Ready":       {"zone-a rev=2 minReady=1h\n zone-a-0 ready@2 for=1s\n", world{facts: facts}, 1, []string{"wait zone-a because PodNotYetStable zone-a-0"}, 0},
+		"nothing more where nothing is known":  {leaving, world{}, 2, []string{"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0"}, 1},
+		"nothing of a pod that is Ready":       {"zone-a rev=2 minReady=1h\n zone-a-0 ready@2 for=1s\n", world{facts: facts}, 1, []string{"wait zone-a because PodNotYetAvailable zone-a-0"}, 0},
 		"nothing of a pod that does not exist": {"zone-a rev=2 replicas=1\n", world{facts: facts}, 2, []string{"wait zone-a because PodMissing zone-a-0", "wait zone-a because PodMissing zone-a-0"}, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -28,7 +28,7 @@ func situationOf(t thought, described plan.Status) situation {
 	s.done, s.replicas = count(described.Zones)
 	s.why, s.how = because(t.steps, described)
 	if s.settled {
-		s.why, s.how = reason.GroupSettled, plan.Refusal{Code: reason.GroupSettled}.Sentence()
+		s.why, s.how = reason.GroupComplete, plan.Refusal{Code: reason.GroupComplete}.Sentence()
 	}
 	if w, stalled := described.Stalled(); stalled {
 		s.why, s.how, s.stalled = w.Because.Code, tell(w), true

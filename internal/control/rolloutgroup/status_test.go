@@ -57,26 +57,26 @@ const (
 
 func TestConditionsOfEverySituation(t *testing.T) {
 	for sentence, tc := range map[string]struct{ situation, want string }{
-		"all is as it should be":                 {whole, "Ready=GroupSettled"},
+		"all is as it should be":                 {whole, "Ready=GroupComplete"},
 		"a rollout begins":                       {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
 		"a rollout waits for its pod":            {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
 		"a zone recovers":                        {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
 		"a pod crashes":                          {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
 		"a person has paused it":                 {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
 		"a pod is down in a zone that is paused": {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1 zone-a-1 starting@2\n", "not Ready=Paused Reconciling=Paused"},
-		"it is paused and has nothing due":       {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupSettled"},
+		"it is paused and has nothing due":       {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupComplete"},
 		"another controller interferes":          {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
 		"nobody can read the hold":               {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
 		"one zone is paused, another one needs a person": {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
 			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",
 		},
-		"it was held from outside until lately":       {"hold manual/maintenance renewed 5m ago\n" + whole, "Ready=GroupSettled"},
-		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupSettled GroupHeld=GroupHeld"},
+		"it was held from outside until lately":       {"hold manual/maintenance renewed 5m ago\n" + whole, "Ready=GroupComplete"},
+		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupComplete GroupHeld=GroupHeld"},
 		"it is held from outside":                     {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
-		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=ZoneSettled Reconciling=ZoneSettled GroupHeld=GroupHeld"},
+		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=HoldReleased Reconciling=HoldReleased GroupHeld=GroupHeld"},
 		"its StatefulSet is new":                      {"zone-a rev=\"\" unobserved replicas=2\n", "not Ready=StatusBehind Reconciling=StatusBehind"},
-		"it has no pods and wants none":               {"zone-a rev=1 replicas=0\n", "Ready=GroupSettled"},
+		"it has no pods and wants none":               {"zone-a rev=1 replicas=0\n", "Ready=GroupComplete"},
 		"its zones are gone and its hold is not":      {"hold manual/maintenance renewed 5s ago\n", "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
 		Holder: "rollout/zone-a", HoldSince: moment(now.Add(-time.Minute)),
 		Waiting: &v1alpha1.RolloutGroupWait{
 			Reason: "PodStarting", Zone: "zone-a", Pod: "zone-a-1", On: "zone-a-1",
-			Message: "a pod exists and is not Ready yet (pod zone-a-1, 1 of at most 1 down)",
+			Message: "a pod exists and is not ready yet (pod zone-a-1, 1 of at most 1 down)",
 		},
 		Rollout: &v1alpha1.RolloutGroupRollout{
 			Since: *moment(now.Add(-2 * time.Minute)), EstimatedEnd: moment(now.Add(10*time.Minute + time.Minute - 1).Truncate(time.Minute)),
@@ -147,7 +147,7 @@ func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
 		Zones: []v1alpha1.RolloutGroupZone{
 			{
 				Name: "zone-a", ObservedGeneration: 7, Revision: "2", Replicas: 3, Updated: 2, Ready: 2, Done: 1, Down: 1, Budget: 1, Activity: "Rolling",
-				Reason: "PodStarting", Message: "a pod exists and is not Ready yet (pod zone-a-1, 1 of at most 1 down)",
+				Reason: "PodStarting", Message: "a pod exists and is not ready yet (pod zone-a-1, 1 of at most 1 down)",
 			},
 			{
 				Name: "zone-b", Revision: "2", Replicas: 3, Ready: 3, Budget: 1, Activity: "Blocked",

@@ -114,7 +114,7 @@ func (r *rollout) replace() {
 
 // takenDown reports whether it was a rollout that noted the pod.
 func takenDown(i plan.Intent) bool {
-	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndDown
+	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable
 }
 
 // stands reports whether the record that is about to be written has the same intent.

@@ -13,7 +13,7 @@ import (
 func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	now := fixture.Now()
 	wait := func(until time.Time) plan.Action {
-		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetStable, Until: until}}
+		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: until}}
 	}
 	mine := plan.Hold{Exists: true, Own: true, Holder: plan.Rollout.For("zone-a"), Renewed: now, Duration: hold.Duration}
 	theirs := plan.Hold{Exists: true, Holder: "manual/x", Renewed: now.Add(-time.Minute), Duration: 90 * time.Second}

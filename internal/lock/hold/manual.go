@@ -43,7 +43,7 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, r
 	case !h.Holder.Free() && !same && !over:
 		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
 	case len(h.Intents) > 0:
-		return h, plan.Refusal{Code: reason.PodAboutToLeave, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
+		return h, plan.Refusal{Code: reason.PodDisruptionPending, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
 	case !h.Decrease.None():
 		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.Decrease.Zone}
 	}

@@ -41,7 +41,7 @@ func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
 		"hold manual/other\n":                                reason.GroupHeld,
 		"hold rollout/zone-a\n":                              reason.GroupHeld,
 		"hold downscale/zone-a renewed 1h ago\n":             reason.GroupHeld,
-		"hold free\n noted zone-a-0\n":                       reason.PodAboutToLeave,
+		"hold free\n noted zone-a-0\n":                       reason.PodDisruptionPending,
 		"hold free\n decrease zone-a from 2 to 1 admitted\n": reason.ZoneShrinking,
 		"hold free unreadable=damaged\n":                     reason.HoldUnreadable,
 	} {

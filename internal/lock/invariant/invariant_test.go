@@ -376,7 +376,7 @@ func up(pod string) plan.DeletePod {
 
 func down(pod string) plan.DeletePod {
 	d := up(pod)
-	d.Up, d.Because = false, reason.OutdatedAndDown
+	d.Up, d.Because = false, reason.OutdatedAndUnavailable
 	return d
 }
 

@@ -11,7 +11,7 @@ func Markdown() string {
 	b.WriteString("# Reasons\n\nEverything lockstep gives as a reason, in Events, logs, metrics, spans and messages alike.\n")
 	b.WriteString("Generated from `internal/plan/reason`; `make generate` writes it anew.\n")
 	b.WriteString("\n| kind | means | reasons |\n|---|---|---|\n")
-	for _, k := range []Kind{Deed, Wait, Attention} {
+	for _, k := range []Kind{Outcome, Wait, Attention} {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", k, meanings[k], strings.Join(links(k), ", "))
 	}
 	for _, e := range catalogue {
@@ -27,7 +27,7 @@ func Markdown() string {
 }
 
 var meanings = map[Kind]string{
-	Deed:      "says what was done, what may pass or what is well; LS-001 to LS-099",
+	Outcome:   "says what was done or allowed, or that nothing is wrong; LS-001 to LS-099",
 	Wait:      "ends by itself; LS-101 to LS-199",
 	Attention: "lasts until a person changes something; LS-201 to LS-299",
 }

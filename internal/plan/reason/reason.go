@@ -1,5 +1,5 @@
 // Package reason is the closed catalogue of everything lockstep can give as a
-// reason: for a deed, for a wait, or for asking a person to step in.
+// reason: for an outcome, for a wait, or for a problem that a person has to fix.
 //
 // One code serves every output: Event, metric label, log field, span attribute,
 // webhook message and docs/reasons.md. Codes are therefore bounded, searchable
@@ -12,71 +12,71 @@ import "fmt"
 // conditions and Events use. The zero Code means "no objection".
 type Code string
 
-// Codes for deeds: why something was done.
+// Codes of outcomes: why something was done or allowed.
 const (
-	OutdatedRevision   Code = "OutdatedRevision"
-	OutdatedAndDown    Code = "OutdatedAndDown"
-	RevisionComplete   Code = "RevisionComplete"
-	NoLongerWanted     Code = "NoLongerWanted"
-	ZoneSettled        Code = "ZoneSettled"
-	DownscaleSeen      Code = "DownscaleSeen"
-	DownscaleOver      Code = "DownscaleOver"
-	DownscaleNeverCame Code = "DownscaleNeverCame"
-	DownscaleAdmitted  Code = "DownscaleAdmitted"
-	NotShrinking       Code = "NotShrinking"
-	NotGuarded         Code = "NotGuarded"
-	LeaderFollowed     Code = "LeaderFollowed"
-	ReferenceMirrored  Code = "ReferenceMirrored"
-	BudgetValid        Code = "BudgetValid"
-	EvictionGranted    Code = "EvictionGranted"
-	EvictionLapsed     Code = "EvictionLapsed"
-	PodIsDown          Code = "PodIsDown"
-	PodIsGone          Code = "PodIsGone"
-	PodPinned          Code = "PodPinned"
-	GroupCovered       Code = "GroupCovered"
-	BudgetAlone        Code = "BudgetAlone"
-	GroupSettled       Code = "GroupSettled"
-	HoldFree           Code = "HoldFree"
-	HoldRestored       Code = "HoldRestored"
-	ZoneJoined         Code = "ZoneJoined"
+	OutdatedRevision       Code = "OutdatedRevision"
+	OutdatedAndUnavailable Code = "OutdatedAndUnavailable"
+	RevisionComplete       Code = "RevisionComplete"
+	DeletionCancelled      Code = "DeletionCancelled"
+	HoldReleased           Code = "HoldReleased"
+	DownscaleDetected      Code = "DownscaleDetected"
+	DownscaleCompleted     Code = "DownscaleCompleted"
+	DownscaleCancelled     Code = "DownscaleCancelled"
+	DownscaleAdmitted      Code = "DownscaleAdmitted"
+	NotADownscale          Code = "NotADownscale"
+	NotManaged             Code = "NotManaged"
+	LeaderFollowed         Code = "LeaderFollowed"
+	ReferenceMirrored      Code = "ReferenceMirrored"
+	BudgetValid            Code = "BudgetValid"
+	EvictionGranted        Code = "EvictionGranted"
+	EvictionLapsed         Code = "EvictionLapsed"
+	PodUnavailable         Code = "PodUnavailable"
+	PodNotFound            Code = "PodNotFound"
+	EvictionBound          Code = "EvictionBound"
+	PodsCovered            Code = "PodsCovered"
+	NoOtherBudget          Code = "NoOtherBudget"
+	GroupComplete          Code = "GroupComplete"
+	HoldFree               Code = "HoldFree"
+	HoldRestored           Code = "HoldRestored"
+	ZoneJoined             Code = "ZoneJoined"
 )
 
 // Codes for waits that end by themselves.
 const (
-	PodMissing        Code = "PodMissing"
-	PodStarting       Code = "PodStarting"
-	PodFailing        Code = "PodFailing"
-	PodLeaving        Code = "PodLeaving"
-	PodNotYetStable   Code = "PodNotYetStable"
-	PodAboutToLeave   Code = "PodAboutToLeave"
-	SurplusPods       Code = "SurplusPods"
-	OtherZoneNotWhole Code = "OtherZoneNotWhole"
-	NotItsTurn        Code = "NotItsTurn"
-	GroupHeld         Code = "GroupHeld"
-	StatusBehind      Code = "StatusBehind"
-	CacheBehind       Code = "CacheBehind"
-	ZoneDeleting      Code = "ZoneDeleting"
-	TooManyIntents    Code = "TooManyIntents"
-	RequestFailing    Code = "RequestFailing"
-	ZoneShrinking     Code = "ZoneShrinking"
-	DownscaleTooSoon  Code = "DownscaleTooSoon"
-	OthersCameFirst   Code = "OthersCameFirst"
-	PreparationUndone Code = "PreparationUndone"
-	ObjectMoved       Code = "ObjectMoved"
-	PreparationFailed Code = "PreparationFailed"
-	ParentUnknown     Code = "ParentUnknown"
-	CacheEmpty        Code = "CacheEmpty"
-	LeaderNotReady    Code = "LeaderNotReady"
-	DownscaleDelayed  Code = "DownscaleDelayed"
-	PodNotAgreed      Code = "PodNotAgreed"
-	ReferenceUnseen   Code = "ReferenceUnseen"
-	ReportContested   Code = "ReportContested"
-	ReportFailed      Code = "ReportFailed"
-	PodNotTold        Code = "PodNotTold"
-	EvictionUnderway  Code = "EvictionUnderway"
-	PartitionNotWhole Code = "PartitionNotWhole"
-	PartitionTooFresh Code = "PartitionTooFresh"
-	ClusterRestored   Code = "ClusterRestored"
+	PodMissing            Code = "PodMissing"
+	PodStarting           Code = "PodStarting"
+	PodFailing            Code = "PodFailing"
+	PodTerminating        Code = "PodTerminating"
+	PodNotYetAvailable    Code = "PodNotYetAvailable"
+	PodDisruptionPending  Code = "PodDisruptionPending"
+	SurplusPods           Code = "SurplusPods"
+	OtherZoneUnavailable  Code = "OtherZoneUnavailable"
+	NotItsTurn            Code = "NotItsTurn"
+	GroupHeld             Code = "GroupHeld"
+	StatusBehind          Code = "StatusBehind"
+	CacheStale            Code = "CacheStale"
+	ZoneDeleting          Code = "ZoneDeleting"
+	TooManyIntents        Code = "TooManyIntents"
+	RequestFailing        Code = "RequestFailing"
+	ZoneShrinking         Code = "ZoneShrinking"
+	DownscaleTooSoon      Code = "DownscaleTooSoon"
+	QueuedBehindOtherZone Code = "QueuedBehindOtherZone"
+	PreparationCancelled  Code = "PreparationCancelled"
+	ObjectChanged         Code = "ObjectChanged"
+	PreparationFailed     Code = "PreparationFailed"
+	ParentUnknown         Code = "ParentUnknown"
+	CacheNotSynced        Code = "CacheNotSynced"
+	LeaderNotReady        Code = "LeaderNotReady"
+	DownscaleDelayed      Code = "DownscaleDelayed"
+	PodNotAcknowledged    Code = "PodNotAcknowledged"
+	ReferenceNotRead      Code = "ReferenceNotRead"
+	ReportContested       Code = "ReportContested"
+	ReportFailed          Code = "ReportFailed"
+	PodNotNotified        Code = "PodNotNotified"
+	EvictionInProgress    Code = "EvictionInProgress"
+	PartitionUnavailable  Code = "PartitionUnavailable"
+	PartitionDelayPending Code = "PartitionDelayPending"
+	ClusterRestored       Code = "ClusterRestored"
 )
 
 // Codes for waits that only a person ends.
@@ -91,7 +91,7 @@ const (
 	InvalidPrepareCall    Code = "InvalidPrepareCall"
 	PodOnHostNetwork      Code = "PodOnHostNetwork"
 	InvalidDownscaleTime  Code = "InvalidDownscaleTime"
-	DownscaleBarred       Code = "DownscaleBarred"
+	DownscaleNotAllowed   Code = "DownscaleNotAllowed"
 	ObjectUnreadable      Code = "ObjectUnreadable"
 	ReplicasUnknown       Code = "ReplicasUnknown"
 	LeaderUnknown         Code = "LeaderUnknown"
@@ -106,16 +106,16 @@ const (
 	InvalidDelay          Code = "InvalidDelay"
 	ReplicasOutOfRange    Code = "ReplicasOutOfRange"
 	BudgetInvalid         Code = "BudgetInvalid"
-	EvictionsBarred       Code = "EvictionsBarred"
+	EvictionsNotAllowed   Code = "EvictionsNotAllowed"
 	SeveralBudgets        Code = "SeveralBudgets"
 	PartitionUnknown      Code = "PartitionUnknown"
 	EvictionUnreadable    Code = "EvictionUnreadable"
-	NothingCovered        Code = "NothingCovered"
+	NoPodsCovered         Code = "NoPodsCovered"
 	SeveralGroups         Code = "SeveralGroups"
 	BudgetsUnread         Code = "BudgetsUnread"
 	InvalidPausedUntil    Code = "InvalidPausedUntil"
-	PauseOver             Code = "PauseOver"
-	OrdinalsMoved         Code = "OrdinalsMoved"
+	PauseExpired          Code = "PauseExpired"
+	OrdinalsChanged       Code = "OrdinalsChanged"
 	GroupChanged          Code = "GroupChanged"
 	NoEffect              Code = "NoEffect"
 	InvalidGroup          Code = "InvalidGroup"
@@ -128,8 +128,8 @@ const (
 type Kind int
 
 const (
-	// Deed explains something that was done.
-	Deed Kind = iota
+	// Outcome explains what was done or allowed, or why nothing has to be done.
+	Outcome Kind = iota
 	// Wait ends without anybody's help.
 	Wait
 	// Attention lasts until a person changes something.
@@ -139,8 +139,8 @@ const (
 // String returns the word used in docs/reasons.md.
 func (k Kind) String() string {
 	switch k {
-	case Deed:
-		return "deed"
+	case Outcome:
+		return "outcome"
 	case Wait:
 		return "wait"
 	case Attention:

@@ -157,8 +157,8 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 // told are the reasons that raise no alert, and why.
 var told = map[reason.Code]string{
 	reason.ReplicasForced: "a user sets it on purpose",
-	reason.PauseOver:      "every pause with an end ends this way",
-	reason.NothingCovered: "a condition of the budget; no operation waits and lockstep refuses no request because of it",
+	reason.PauseExpired:   "every pause with an end ends this way",
+	reason.NoPodsCovered:  "a condition of the budget; no operation waits and lockstep refuses no request because of it",
 	reason.SeveralGroups:  "a condition of the budget, which may be intended",
 }
 

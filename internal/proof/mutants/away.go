@@ -288,17 +288,17 @@ var away = []Mutant{
 	{
 		Name:  "pod without a hold that is evicted by caches alone",
 		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
-		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that no cache shows and that is evicted without asking for holds",
 		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
-		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that is evicted although a hold remembers its StatefulSet",
 		Edits: []Edit{{podEviction, "\tcase len(claims) == 0:\n", "\tcase len(claims) >= 0:\n"}},
-		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheBehind",
+		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that is evicted although holds cannot be read",
@@ -328,7 +328,7 @@ var away = []Mutant{
 	{
 		Name:  "eviction of a pod of a zone that left, which its budget forbids",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up():"}},
-		Test:  "internal/plan TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsBarred",
+		Test:  "internal/plan TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsNotAllowed",
 	},
 	{
 		Name:  "eviction of a pod of a zone that left, which a budget forbids that does not count",
@@ -343,7 +343,7 @@ var away = []Mutant{
 	{
 		Name:  "unbound grant that is over for the pod that came after the one that is noted",
 		Edits: []Edit{{evict, "\tcase e.intent.Unbound:\n", ""}},
-		Test:  "internal/plan TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionUnderway",
+		Test:  "internal/plan TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionInProgress",
 	},
 	{
 		Name:  "zone that joins and is remembered in place of one that was",
@@ -363,7 +363,7 @@ var away = []Mutant{
 	{
 		Name:  "zone that is away and never shrinks",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotGuarded",
+		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotManaged",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
@@ -387,7 +387,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that left its group and shrinks without preparing its pods",
-		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotGuarded)\n"}},
+		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
 		Test:  "internal/serve/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
 	},
 	{

@@ -10,7 +10,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale ended before its last pod",
 		Edits: []Edit{{decreaseState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
-		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleSeen",
+		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
 		Name:  "downscale dropped while its update can still come",
@@ -26,7 +26,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted although another zone is not whole",
 		Edits: []Edit{without(admit, "ifSomebodyServes(forDownscale(otherZoneNotWhole))")},
-		Test:  "internal/plan TestAdmit", Rule: "OtherZoneNotWhole",
+		Test:  "internal/plan TestAdmit", Rule: "OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
@@ -36,27 +36,27 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted on caches that are behind its note",
 		Edits: []Edit{{admit, "if b.Course(noted) == Unseen {", "if false {"}},
-		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheBehind",
+		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheStale",
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
 		Edits: []Edit{{downscale, "record.Own = false // whoever rolls", "record.Own = true // whoever rolls"}},
-		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneNotWhole",
+		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of prepared pods that vouches for the group",
 		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\trecord.Own = true\n\t\tif err = p.Holds"}},
-		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneNotWhole",
+		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of pods that are told to stay that vouches for the group",
 		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
-		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneNotWhole",
+		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
 		Edits: []Edit{{downscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {", " {"}},
-		Test:  "internal/serve/admission TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted", Rule: "want 429 PreparationUndone",
+		Test:  "internal/serve/admission TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted", Rule: "want 429 PreparationCancelled",
 	},
 	{
 		Name:  "undone preparation that vouches for the group",
@@ -256,8 +256,8 @@ var downscales = []Mutant{
 	{
 		Name: "downscale noted over what another replica has written",
 		Edits: []Edit{{
-			downscale, "\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
-			"\t\t\treturn Allow(reason.NotGuarded)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
+			downscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
+			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
 		}},
 		Test: "internal/serve/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
 	},

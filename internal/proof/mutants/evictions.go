@@ -152,7 +152,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction granted on caches under a record of another process",
 		Edits: []Edit{{holdEvict, "(s.Hold.Holder != holder || !s.Hold.Own)", "s.Hold.Holder != holder"}},
-		Test:  unreadHold + "another process wrote it", Rule: "want 429 OtherZoneNotWhole",
+		Test:  unreadHold + "another process wrote it", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "pin that binds no pod of a StatefulSet which it knows no hold of",
@@ -172,7 +172,7 @@ var evictions = []Mutant{
 	{
 		Name:  "note of who waits that vouches for the group",
 		Edits: []Edit{{"internal/serve/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
-		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneNotWhole",
+		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "eviction that is granted and still waits",
@@ -198,7 +198,7 @@ var evictions = []Mutant{
 	{
 		Name:  "pod that is down by a count of a moment ago",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
-		Test:  "internal/serve/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodIsDown",
+		Test:  "internal/serve/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodUnavailable",
 	},
 	{
 		Name:  "yes by a count that began before it was asked for",
@@ -298,6 +298,6 @@ var evictions = []Mutant{
 	{
 		Name:  "noted pod beyond the spec that stands for one that is down by itself",
 		Edits: []Edit{{"internal/plan/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
-		Test:  "internal/plan TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  OthersCameFirst zone-b",
+		Test:  "internal/plan TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  QueuedBehindOtherZone zone-b",
 	},
 }

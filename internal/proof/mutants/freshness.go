@@ -27,7 +27,7 @@ var freshness = []Mutant{
 	{
 		Name:  "live read that is forgotten while the eviction which rests on it is written",
 		Edits: []Edit{{podEviction, "if looked.Live {", "if false {"}},
-		Test:  "internal/serve/admission TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten", Rule: "want 429 PodAboutToLeave",
+		Test:  "internal/serve/admission TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten", Rule: "want 429 PodDisruptionPending",
 	},
 	{
 		Name:   "freshness takes absence for an end",

@@ -25,7 +25,7 @@ var people = []Mutant{
 	{
 		Name:  "person who holds while a pod is on its way",
 		Edits: []Edit{{holdManual, "case len(h.Intents) > 0:", "case false:"}},
-		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodAboutToLeave\"",
+		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodDisruptionPending\"",
 	},
 	{
 		Name:  "person who gives back what lockstep holds",

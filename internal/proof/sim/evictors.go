@@ -207,7 +207,7 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 		e.recall(o)
 	}
 	switch {
-	case p.refused.Code == reason.PodIsGone:
+	case p.refused.Code == reason.PodNotFound:
 		m := move{next: looked, fair: true, line: func() string { return ev.String() + ": finds the pod gone" }}
 		m.next.evictors[i] = evictor{}
 		see(&m)
@@ -253,7 +253,7 @@ func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 		return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refused.String()
 	}}
 	m.next.evictors[i] = evictor{at: wanting, slot: ev.slot, born: ev.born}
-	first := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.OthersCameFirst
+	first := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.QueuedBehindOtherZone
 	if waits := first && p.place.Zone != ""; e.config.Queue && waits {
 		known := view{pods: o.pods, hold: o.known}
 		if next, changes := hold.Enqueued(known.record(e.config), p.place); changes && e.write(&m, known.written(next)) {

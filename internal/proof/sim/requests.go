@@ -130,7 +130,7 @@ func (r request) describe(w *world) string {
 	switch r.kind {
 	case touch:
 		return plan.Withdraw{
-			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.NoLongerWanted},
+			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.DeletionCancelled},
 		}.String()
 	case write:
 		if r.record.version != w.lease.version {
@@ -140,7 +140,7 @@ func (r request) describe(w *world) string {
 	case remove:
 		because := reason.OutdatedRevision
 		if !r.up {
-			because = reason.OutdatedAndDown
+			because = reason.OutdatedAndUnavailable
 		}
 		what := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
 		if p := w.pods[r.target]; p.born != r.born || p.version != r.version {

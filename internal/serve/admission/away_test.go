@@ -59,7 +59,7 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 		unreadable string     // what the Lease of the group says
 		want       reason.Code
 	}{
-		"all of its pods are available":           {plan.Ready, "", reason.NotGuarded},
+		"all of its pods are available":           {plan.Ready, "", reason.NotManaged},
 		"one of its pods is down":                 {plan.Starting, "", reason.ZoneLeftGroup},
 		"what the Lease remembers cannot be read": {plan.Ready, "damaged", reason.HoldUnreadable},
 	} {
@@ -70,7 +70,7 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 			}
 			v := webhook.Judge(t.Context(), shrinking())
-			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotGuarded) {
+			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotManaged) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 
 // predecessorReasons are those that need no numbers.
 var predecessorReasons = map[reason.Code]string{
-	reason.DownscaleBarred:      "it has the label '" + contract.NoDownscaleLabel + "=true'",
+	reason.DownscaleNotAllowed:  "it has the label '" + contract.NoDownscaleLabel + "=true'",
 	reason.InvalidDownscaleTime: "parsing downscale annotations failed",
 	reason.PreparationFailed:    "one or more pods failed to prepare for shutdown",
 }
@@ -32,7 +32,7 @@ func objecting(objection plan.Refusal) plan.DownscaleAnswer {
 func (c Change) refused(answer plan.DownscaleAnswer, now time.Time) Verdict {
 	objection := answer.Because
 	code := statusOf(objection.Code)
-	if objection.Code == reason.ObjectMoved {
+	if objection.Code == reason.ObjectChanged {
 		code = http.StatusConflict // it cannot succeed as it is
 	}
 	refused := "It is refused"

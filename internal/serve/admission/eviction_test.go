@@ -294,7 +294,7 @@ func TestAnEvictionThatIsBoundToAFormerPodIsAConflict(t *testing.T) {
 	for _, pod := range []string{"zone-b-0", "zone-a-1"} { // one serves, one is down
 		c := aDown()
 		pin := &admission.PodEvictionPin{Observer: c}
-		says(t, pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: "former"}), http.StatusConflict, reason.PodIsGone)
+		says(t, pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: "former"}), http.StatusConflict, reason.PodNotFound)
 		c.costs(t, 0, 1, 0)
 	}
 }
@@ -304,7 +304,7 @@ func TestAnEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
 		change func(*evictable)
 		why    reason.Code
 	}{
-		"before anything is known": {func(c *evictable) { c.unsynced = true }, reason.CacheEmpty},
+		"before anything is known": {func(c *evictable) { c.unsynced = true }, reason.CacheNotSynced},
 		"a pod that is not known, and nobody can look": {func(c *evictable) {
 			c.hidden["zone-b-0"], c.deaf = true, http.ErrServerClosed
 		}, reason.ParentUnknown},
@@ -331,7 +331,7 @@ func TestAPodThatServesToWhoBindsItAndIsDownToWhoJudgesItStays(t *testing.T) {
 	if v := pin.Judge(t.Context(), e); v.Patch != nil {
 		t.Fatalf("bound to a version of a pod that serves: %s", v.Patch)
 	}
-	says(t, behind.webhook().Judge(t.Context(), e), http.StatusTooManyRequests, reason.CacheBehind)
+	says(t, behind.webhook().Judge(t.Context(), e), http.StatusTooManyRequests, reason.CacheStale)
 }
 
 func TestLockstepsOwnDryRunBindsNothing(t *testing.T) {

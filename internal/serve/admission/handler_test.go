@@ -214,14 +214,14 @@ func TestARefusalCarriesItsCodeAndNoTimeToRetry(t *testing.T) {
 func TestARefusalForWhatWasNotSeenEndsItsConnection(t *testing.T) {
 	for want, verdicts := range map[string][]admission.Verdict{
 		"close": {
-			admission.Deny(http.StatusTooManyRequests, reason.CacheEmpty, ""),
-			admission.Deny(http.StatusTooManyRequests, reason.CacheBehind, ""),
+			admission.Deny(http.StatusTooManyRequests, reason.CacheNotSynced, ""),
+			admission.Deny(http.StatusTooManyRequests, reason.CacheStale, ""),
 			admission.Deny(http.StatusTooManyRequests, reason.ParentUnknown, ""),
 		},
 		"": {
 			admission.Allow(reason.DownscaleAdmitted),
 			admission.Deny(http.StatusTooManyRequests, reason.GroupHeld, ""),
-			admission.Deny(http.StatusForbidden, reason.DownscaleBarred, ""),
+			admission.Deny(http.StatusForbidden, reason.DownscaleNotAllowed, ""),
 		},
 	} {
 		for _, verdict := range verdicts {

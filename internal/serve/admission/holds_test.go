@@ -113,7 +113,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 		why     reason.Code
 	}{
 		"its place in the queue": {&leaver{onlyGroup: onlyGroup{rolling()}, leaves: waiting}, 0, http.StatusTooManyRequests, reason.GroupHeld},
-		"its note":               {&leaver{onlyGroup: onlyGroup{atRest()}, leaves: looking}, 0, http.StatusOK, reason.NotGuarded},
+		"its note":               {&leaver{onlyGroup: onlyGroup{atRest()}, leaves: looking}, 0, http.StatusOK, reason.NotManaged},
 		"that its unanswered note is taken back": {
 			&leaver{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
@@ -124,7 +124,7 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 		"that it is undone after all": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationUndone,
+			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationCancelled,
 		},
 		"that it is not prepared any more": {
 			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
@@ -165,7 +165,7 @@ func TestADownscaleWhoseNamespaceOptsOutWhilePodsAreAskedStaysNotedAsPrepared(t 
 	if d := c.record.Decrease; d.Zone != "zone-a" || d.Stage != plan.Preparing {
 		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
 	}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotGuarded)
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotManaged)
 }
 
 func TestAnEvictionWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
@@ -174,7 +174,7 @@ func TestAnEvictionWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 		code  int
 		why   reason.Code
 	}{
-		"its note":               {plan.Hold{}, http.StatusOK, reason.NotGuarded},
+		"its note":               {plan.Hold{}, http.StatusOK, reason.NotManaged},
 		"its place in the queue": {rolling().Hold, http.StatusTooManyRequests, reason.GroupHeld},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -146,7 +146,7 @@ func TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder(
 				tc.before(t, c)
 			}
 			c.looks = 0
-			says(t, c.judge(t, tc.pod), http.StatusTooManyRequests, reason.OtherZoneNotWhole)
+			says(t, c.judge(t, tc.pod), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
 			if c.looks != 1 {
 				t.Errorf("%d live reads, want 1", c.looks)
 			}

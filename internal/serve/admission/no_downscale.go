@@ -34,16 +34,16 @@ func (n NoDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !known:
 		return n.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks:
-		return Allow(reason.NotShrinking)
+		return Allow(reason.NotADownscale)
 	}
 	barred, err := n.barred(ctx, c)
 	switch {
 	case err != nil:
 		return c.doubted(n.Doubt(reason.ParentUnknown, err.Error()), "")
 	case !barred:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
-	return c.refused(objecting(plan.Refusal{Code: reason.DownscaleBarred}), time.Time{})
+	return c.refused(objecting(plan.Refusal{Code: reason.DownscaleNotAllowed}), time.Time{})
 }
 
 func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {

@@ -76,7 +76,7 @@ func barred(s *appsv1.StatefulSet) {
 
 func TestNoDownscale(t *testing.T) {
 	const denied = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed because it has the label 'grafana.com/no-downscale=true'. " +
-		"It is refused (DownscaleBarred): the object carries the label grafana.com/no-downscale=true"
+		"It is refused (DownscaleNotAllowed): the object carries the label grafana.com/no-downscale=true"
 	yes := true
 	label := func(value string) func(*appsv1.StatefulSet) {
 		return func(s *appsv1.StatefulSet) { s.Labels = map[string]string{"grafana.com/no-downscale": value} }
@@ -88,23 +88,23 @@ func TestNoDownscale(t *testing.T) {
 		doubted bool
 		reason  reason.Code
 	}{
-		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, reason.DownscaleBarred},
-		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, reason.DownscaleBarred},
-		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, reason.DownscaleBarred},
-		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, reason.NotGuarded},
-		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, reason.NotGuarded},
-		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, reason.NotGuarded},
-		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, reason.NotGuarded},
-		"one that is ignored may shrink":           {update(t, set(3, barred, ignored), set(2, barred, ignored)), "", false, reason.NotGuarded},
-		"not if it is ignored by that update":      {update(t, set(3, barred), set(2, barred, ignored)), denied, false, reason.DownscaleBarred},
-		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, reason.NotShrinking},
-		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, reason.NotShrinking},
-		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, reason.NotShrinking},
+		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, reason.DownscaleNotAllowed},
+		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, reason.DownscaleNotAllowed},
+		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, reason.DownscaleNotAllowed},
+		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, reason.NotManaged},
+		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, reason.NotManaged},
+		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, reason.NotManaged},
+		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, reason.NotManaged},
+		"one that is ignored may shrink":           {update(t, set(3, barred, ignored), set(2, barred, ignored)), "", false, reason.NotManaged},
+		"not if it is ignored by that update":      {update(t, set(3, barred), set(2, barred, ignored)), denied, false, reason.DownscaleNotAllowed},
+		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, reason.NotADownscale},
+		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, reason.NotADownscale},
+		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, reason.NotADownscale},
 		"the new one does not say how many":        {update(t, set(3, barred), set(-1, barred)), "", true, reason.ReplicasUnknown},
 		"the old one did not say how many":         {update(t, set(-1, barred), set(3, barred)), "", true, reason.ReplicasUnknown},
 		"an object that cannot be read":            {update(t, set(3, barred), "x"), "", true, reason.ObjectUnreadable},
-		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, reason.DownscaleBarred},
-		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, reason.DownscaleBarred},
+		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, reason.DownscaleNotAllowed},
+		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, reason.DownscaleNotAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, strict := range []bool{false, true} {
@@ -163,21 +163,21 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 		asked   bool // it is read
 		reason  reason.Code
 	}{
-		"the cache is as new as the Scale":           {down, &fresh, none, true, false, reason.DownscaleBarred},
-		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, reason.DownscaleBarred},
-		"the cache knows that it may shrink":         {down, with(func(s *observe.Scaled) { s.NoDownscale = false }), label, true, false, reason.NotGuarded},
-		"the label was just taken off":               {down, with(func(s *observe.Scaled) { s.Version = 6 }), none, false, true, reason.NotGuarded},
-		"something else was just changed":            {down, with(func(s *observe.Scaled) { s.Version = 6 }), label, false, true, reason.DownscaleBarred},
-		"the label was just set":                     {down, with(func(s *observe.Scaled) { s.Version, s.NoDownscale = 6, false }), label, false, true, reason.DownscaleBarred},
-		"the cache has one that had the name before": {down, with(func(s *observe.Scaled) { s.UID = "uid-b" }), none, false, true, reason.NotGuarded},
-		"versions are opaque":                        {opaque, &fresh, none, false, true, reason.NotGuarded},
-		"nothing is cached, and there is a label":    {down, nil, label, false, true, reason.DownscaleBarred},
-		"nothing is cached, and there is no label":   {down, nil, none, false, true, reason.NotGuarded},
+		"the cache is as new as the Scale":           {down, &fresh, none, true, false, reason.DownscaleNotAllowed},
+		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, reason.DownscaleNotAllowed},
+		"the cache knows that it may shrink":         {down, with(func(s *observe.Scaled) { s.NoDownscale = false }), label, true, false, reason.NotManaged},
+		"the label was just taken off":               {down, with(func(s *observe.Scaled) { s.Version = 6 }), none, false, true, reason.NotManaged},
+		"something else was just changed":            {down, with(func(s *observe.Scaled) { s.Version = 6 }), label, false, true, reason.DownscaleNotAllowed},
+		"the label was just set":                     {down, with(func(s *observe.Scaled) { s.Version, s.NoDownscale = 6, false }), label, false, true, reason.DownscaleNotAllowed},
+		"the cache has one that had the name before": {down, with(func(s *observe.Scaled) { s.UID = "uid-b" }), none, false, true, reason.NotManaged},
+		"versions are opaque":                        {opaque, &fresh, none, false, true, reason.NotManaged},
+		"nothing is cached, and there is a label":    {down, nil, label, false, true, reason.DownscaleNotAllowed},
+		"nothing is cached, and there is no label":   {down, nil, none, false, true, reason.NotManaged},
 		"what is away is not known":                  {down, nil, nil, false, true, reason.ParentUnknown},
 		"what cannot be read is not known":           {down, nil, nil, true, true, reason.ParentUnknown},
 		"a name that is a path is not looked for":    {func(q *admissionv1.AdmissionRequest) { q.Name = "../secrets/x" }, nil, nil, true, false, reason.ParentUnknown},
 		"a cache that lags is not believed either":   {down, with(func(s *observe.Scaled) { s.Version = 6 }), nil, true, true, reason.ParentUnknown},
-		"growth is nobody's question":                {up, &fresh, label, true, false, reason.NotShrinking},
+		"growth is nobody's question":                {up, &fresh, label, true, false, reason.NotADownscale},
 		"another resource is not known":              {func(q *admissionv1.AdmissionRequest) { q.Resource.Resource = "replicationcontrollers" }, &fresh, nil, true, false, reason.ParentUnknown},
 		"nor is one of the same name somewhere else": {func(q *admissionv1.AdmissionRequest) { q.Resource.Group = "example.com" }, &fresh, nil, true, false, reason.ParentUnknown},
 	} {
@@ -202,7 +202,7 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 					h := noDownscale(admission.NoDownscale{Strict: strict, Parents: admission.ScaleParents{Cached: cached, Client: s.client(t)}})
 					response := answerTo(t, post(t, h, noDownscalePath, review)).Response
 					doubted := tc.reason == reason.ParentUnknown
-					allowed := tc.reason != reason.DownscaleBarred && (!doubted || !strict)
+					allowed := tc.reason != reason.DownscaleNotAllowed && (!doubted || !strict)
 					if response.Allowed != allowed || response.AuditAnnotations["reason"] != string(tc.reason) {
 						t.Errorf("strict %t: allowed %t for %v (%+v), want %t for %s", strict, response.Allowed, response.AuditAnnotations, response.Result, allowed, tc.reason)
 					}

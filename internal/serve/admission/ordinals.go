@@ -19,6 +19,6 @@ func (c Change) Moves() bool {
 
 // moved refuses a change that moves ordinals.
 func (p *PrepareDownscale) moved(c Change) Verdict {
-	because := plan.Refusal{Code: reason.OrdinalsMoved, Zone: c.Name, Detail: fmt.Sprintf("from %d to %d", c.FromStart, c.ToStart)}
+	because := plan.Refusal{Code: reason.OrdinalsChanged, Zone: c.Name, Detail: fmt.Sprintf("from %d to %d", c.FromStart, c.ToStart)}
 	return p.refused(c, plan.DownscaleAnswer{Because: because})
 }

@@ -23,7 +23,7 @@ func TestOtherPodsThanTheLastOnesDoNotLeaveBesideARollout(t *testing.T) {
 	group.Zones[0].Pods[2].Phase = plan.Failing
 	response := answerTo(t, post(t, preparing(group), preparePath, update(t, set(3), set(2, from(1))))).Response
 	const want = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed because the change moves spec.ordinals.start, " +
-		"so that other pods leave than the last ones, which nobody has judged or prepared. It is refused (OrdinalsMoved zone-a (from 0 to 1))"
+		"so it deletes other pods than those with the highest ordinals, which were not judged or prepared. It is refused (OrdinalsChanged zone-a (from 0 to 1))"
 	if response.Allowed || response.Result.Code != http.StatusForbidden || response.Result.Message != want {
 		t.Errorf("got %+v, %+v", response, response.Result)
 	}
@@ -35,17 +35,17 @@ func TestAZoneThatHasPodsKeepsItsFirstOrdinal(t *testing.T) {
 		code          int
 		why           reason.Code
 	}{
-		"the first one leaves, another comes last": {set(3), set(3, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
-		"the first one leaves as the zone grows":   {set(3), set(5, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
-		"the first one leaves and no other":        {set(3), set(2, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
-		"all of them leave":                        {set(3), set(0, from(1)), http.StatusForbidden, reason.OrdinalsMoved},
-		"all of them go very far away":             {set(3), set(3, from(math.MaxInt32)), http.StatusForbidden, reason.OrdinalsMoved},
-		"the last one leaves, another comes first": {set(3, from(1)), set(3), http.StatusForbidden, reason.OrdinalsMoved},
+		"the first one leaves, another comes last": {set(3), set(3, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"the first one leaves as the zone grows":   {set(3), set(5, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"the first one leaves and no other":        {set(3), set(2, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"all of them leave":                        {set(3), set(0, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"all of them go very far away":             {set(3), set(3, from(math.MaxInt32)), http.StatusForbidden, reason.OrdinalsChanged},
+		"the last one leaves, another comes first": {set(3, from(1)), set(3), http.StatusForbidden, reason.OrdinalsChanged},
 		"nobody says how many there are":           {set(-1), set(-1, from(1)), http.StatusBadRequest, reason.ReplicasUnknown},
 		"the last one leaves and no other":         {set(3, from(1)), set(2, from(1)), http.StatusOK, reason.DownscaleAdmitted},
-		"others come first and nobody leaves":      {set(3, from(1)), set(4), http.StatusOK, reason.NotShrinking},
-		"nobody is there to leave":                 {set(0), set(3, from(1)), http.StatusOK, reason.NotShrinking},
-		"what is so is said":                       {set(3), set(3, from(0)), http.StatusOK, reason.NotShrinking},
+		"others come first and nobody leaves":      {set(3, from(1)), set(4), http.StatusOK, reason.NotADownscale},
+		"nobody is there to leave":                 {set(0), set(3, from(1)), http.StatusOK, reason.NotADownscale},
+		"what is so is said":                       {set(3), set(3, from(0)), http.StatusOK, reason.NotADownscale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)

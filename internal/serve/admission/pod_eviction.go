@@ -65,22 +65,22 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	e.DryRun = e.DryRun || p.DryRun
 	switch {
 	case !p.Observer.Synced():
-		return p.refused(e, objection(reason.CacheEmpty))
+		return p.refused(e, objection(reason.CacheNotSynced))
 	case !p.Observer.Managed(e.Namespace):
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	case !p.Observer.BudgetsKnown():
-		return p.refused(e, objection(reason.CacheEmpty))
+		return p.refused(e, objection(reason.CacheNotSynced))
 	}
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	switch {
 	case !known || e.UID != "" && e.UID != pod.UID:
 		return p.unseen(ctx, e)
 	case pod.Unplaced:
-		return p.refused(e, objection(reason.CacheBehind))
+		return p.refused(e, objection(reason.CacheStale))
 	case pod.Unclaimed:
 		return p.unclaimed(ctx, e)
 	case !pod.Held:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
 	return p.judge(ctx, pod.Key, e, plan.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
@@ -98,13 +98,13 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the pod", err)
 	case !exists:
-		return p.refused(e, objection(reason.PodIsGone))
+		return p.refused(e, objection(reason.PodNotFound))
 	case pod.Unclaimed:
 		return p.unclaimed(ctx, e)
 	case !pod.Held && !pod.Unplaced:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
-	return p.refused(e, objection(reason.CacheBehind)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
+	return p.refused(e, objection(reason.CacheStale)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
 }
 
 // unclaimed decides about a pod of a StatefulSet that no hold covers as far as the caches show.
@@ -116,7 +116,7 @@ func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the holds of groups", err)
 	case len(claims) == 0:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
 	for _, c := range claims {
 		if c.Unlabelled && c.Owned() && !e.DryRun {
@@ -124,7 +124,7 @@ func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
 		}
 	}
 	if slices.ContainsFunc(claims, func(c lease.Claim) bool { return !c.Unreadable }) {
-		return p.refused(e, objection(reason.CacheBehind))
+		return p.refused(e, objection(reason.CacheStale))
 	}
 	unreadable := objection(reason.HoldUnreadable)
 	unreadable.Because.Detail = "Lease " + claims[0].Lease
@@ -189,7 +189,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case errors.Is(err, errOptedOut):
-			return Allow(reason.NotGuarded)
+			return Allow(reason.NotManaged)
 		case err == nil:
 			if looked.Live {
 				p.Fresh.Looked(looked) // which may have been forgotten meanwhile, as the end of this process does
@@ -241,11 +241,11 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.Evicti
 	case !permit.Allowed():
 	case e.Version == 0 && (e.UID == "" || permit.Version == 0):
 	case e.Version == 0:
-		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
+		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	case e.Version < judged:
-		permit.Because = plan.Refusal{Code: reason.ObjectMoved, Pod: e.Pod}
+		permit.Because = plan.Refusal{Code: reason.ObjectChanged, Pod: e.Pod}
 	case e.Version > judged && !permit.NeedsNote():
-		permit.Because = plan.Refusal{Code: reason.CacheBehind, Pod: e.Pod}
+		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	}
 	return permit
 }
@@ -265,7 +265,7 @@ func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Eviction
 	case !permit.Allowed():
 		v = p.refused(e, permit)
 	case !permit.NeedsNote():
-		v = Allow(reason.PodIsDown)
+		v = Allow(reason.PodUnavailable)
 	}
 	if p.Decided != nil && permit.Budget != "" && !e.DryRun {
 		p.Decided(ctx, e, permit.Budget, v)
@@ -311,7 +311,7 @@ func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
 
 // formerWords are those of the predecessor, which people and programs look for.
 func formerWords(permit plan.EvictionAnswer) string {
-	if permit.Because.Code == reason.EvictionsBarred {
+	if permit.Because.Code == reason.EvictionsNotAllowed {
 		return "max unavailable = 0"
 	}
 	return permit.Tally.String()

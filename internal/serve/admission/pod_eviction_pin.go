@@ -30,22 +30,22 @@ const nobody = "nobody"
 func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case p.DryRun:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	case !p.Observer.Synced():
-		return unbound(e, reason.CacheEmpty, nil)
+		return unbound(e, reason.CacheNotSynced, nil)
 	case !p.Observer.Managed(e.Namespace):
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
 	pod, err := p.pod(ctx, e)
 	switch {
 	case err != nil:
 		return unbound(e, reason.ParentUnknown, err)
 	case !pod.Held && !pod.Unplaced && !pod.Unclaimed:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	case e.UID != "" && e.UID != pod.UID && pod.UID != nobody:
 		return replaced(e)
 	}
-	v := Allow(reason.PodPinned)
+	v := Allow(reason.EvictionBound)
 	v.Patch = e.pin(pod)
 	return v
 }
@@ -66,8 +66,8 @@ func unbound(e Eviction, why reason.Code, err error) Verdict {
 // replaced refuses an eviction that its client has bound to the UID of a former pod. The API server
 // would answer the same.
 func replaced(e Eviction) Verdict {
-	text := fmt.Sprintf("eviction of %s is refused (%s): deleteOptions.preconditions.uid is not the UID of the pod that has this name", e.Pod, reason.PodIsGone)
-	return Deny(http.StatusConflict, reason.PodIsGone, shortened(text, mostMessage))
+	text := fmt.Sprintf("eviction of %s is refused (%s): deleteOptions.preconditions.uid is not the UID of the pod that has this name", e.Pod, reason.PodNotFound)
+	return Deny(http.StatusConflict, reason.PodNotFound, shortened(text, mostMessage))
 }
 
 // pod returns the pod from the cache. If the pod is down or unknown, or the eviction is bound to

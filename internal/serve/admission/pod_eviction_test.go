@@ -61,7 +61,7 @@ func TestAnEvictionJoinsItsZonesHoldByOneWriteAlone(t *testing.T) {
 	if got := len(c.record.Intents); got != 2 {
 		t.Errorf("%d pods are noted", got)
 	}
-	says(t, c.judge(t, "zone-a-2"), http.StatusTooManyRequests, reason.PodAboutToLeave)
+	says(t, c.judge(t, "zone-a-2"), http.StatusTooManyRequests, reason.PodDisruptionPending)
 	c.costs(t, 0, 0, 2)
 }
 
@@ -74,12 +74,12 @@ func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
 	}{
 		"a pod of another zone is down": {
 			cluster(fixture.Zone("zone-a", "1", fixture.Pods("1")), fixture.Zone("zone-b", "1", fixture.Pod(0, plan.Starting, "1"))),
-			http.StatusTooManyRequests, reason.OtherZoneNotWhole,
-			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (OtherZoneNotWhole zone-b-0 of zone-b (PodStarting)): another zone of the group is not whole",
+			http.StatusTooManyRequests, reason.OtherZoneUnavailable,
+			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (OtherZoneUnavailable zone-b-0 of zone-b (PodStarting)): another zone of the group is unavailable",
 		},
 		"pods of another zone are missing": {
 			cluster(fixture.Zone("zone-a", "1", fixture.Pods("1")), fixture.Zone("zone-b", "1", fixture.Pod(0, plan.Starting, "1"), fixture.Replicas(3))),
-			http.StatusTooManyRequests, reason.OtherZoneNotWhole,
+			http.StatusTooManyRequests, reason.OtherZoneUnavailable,
 			"1 pod not ready, 2 pods unknown in zone-b; eviction of zone-a-0",
 		},
 		"another zone is rolled": {
@@ -89,11 +89,11 @@ func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
 		},
 		"the limit is reached": {
 			threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1"))),
-			http.StatusTooManyRequests, reason.PodAboutToLeave, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
+			http.StatusTooManyRequests, reason.PodDisruptionPending, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
 		},
 		"the limit is 0": {
 			threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"})),
-			http.StatusForbidden, reason.EvictionsBarred, "max unavailable = 0; eviction of zone-a-0 in zone-a is refused (EvictionsBarred",
+			http.StatusForbidden, reason.EvictionsNotAllowed, "max unavailable = 0; eviction of zone-a-0 in zone-a is refused (EvictionsNotAllowed",
 		},
 		"two budgets cover it": {
 			threeOfThree(budgeted(plan.DisruptionBudget{Name: "one", Limit: 1}), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2})),
@@ -167,7 +167,7 @@ func TestWhoIsRefusedKeepsItsPlaceByOneWriteEveryTenSeconds(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := aDown(hold)
-			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.OtherZoneNotWhole)
+			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
 			c.costs(t, 0, 0, 0)
 		})
 	}
@@ -185,7 +185,7 @@ func asItIs(*admission.Eviction) {}
 func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
 	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
 	v := c.judge(t, "zone-a-1")
-	says(t, v, http.StatusOK, reason.PodIsDown)
+	says(t, v, http.StatusOK, reason.PodUnavailable)
 	c.costs(t, 0, 0, 0)
 	if len(v.Warnings) > 0 {
 		t.Errorf("warned %q", v.Warnings)
@@ -199,7 +199,7 @@ func TestNoYesRestsOnWhatWasCountedForSomebodyElse(t *testing.T) {
 	webhook, e := c.webhook(), c.pinned(t, "zone-a-1")
 	e.Version = 0
 	e.UID = ""
-	says(t, webhook.Judge(t.Context(), e), http.StatusOK, reason.PodIsDown)
+	says(t, webhook.Judge(t.Context(), e), http.StatusOK, reason.PodUnavailable)
 	c.group.Zones[0].Pods[1].Phase = plan.Ready
 	says(t, webhook.Judge(t.Context(), e), http.StatusTooManyRequests, reason.GroupHeld)
 }
@@ -214,10 +214,10 @@ func TestAnEvictionThatIsBoundToAnotherVersionOfThePodIsRefusedForNow(t *testing
 		code    int
 		why     reason.Code
 	}{
-		"a pod that is down, earlier":   {"zone-a-1", 9, http.StatusTooManyRequests, reason.ObjectMoved},
-		"a pod that is down, later":     {"zone-a-1", 11, http.StatusTooManyRequests, reason.CacheBehind},
-		"a pod that is down, the same":  {"zone-a-1", 10, http.StatusOK, reason.PodIsDown},
-		"a pod that serves, earlier":    {"zone-a-0", 9, http.StatusTooManyRequests, reason.ObjectMoved},
+		"a pod that is down, earlier":   {"zone-a-1", 9, http.StatusTooManyRequests, reason.ObjectChanged},
+		"a pod that is down, later":     {"zone-a-1", 11, http.StatusTooManyRequests, reason.CacheStale},
+		"a pod that is down, the same":  {"zone-a-1", 10, http.StatusOK, reason.PodUnavailable},
+		"a pod that serves, earlier":    {"zone-a-0", 9, http.StatusTooManyRequests, reason.ObjectChanged},
 		"a pod that serves, the same":   {"zone-a-0", 10, http.StatusOK, reason.EvictionGranted},
 		"a pod that serves, and later":  {"zone-a-0", 11, http.StatusOK, reason.EvictionGranted},
 		"a pod that serves, at no time": {"zone-a-0", 0, http.StatusOK, reason.EvictionGranted},
@@ -288,17 +288,17 @@ func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 		code   int
 		why    reason.Code
 	}{
-		"it does not exist":           {func(c *evictable) { c.hidden["zone-a-0"], c.gone["zone-a-0"] = true, true }, "", http.StatusNotFound, reason.PodIsGone},
-		"it is too new":               {func(c *evictable) { c.hidden["zone-a-0"] = true }, "", http.StatusTooManyRequests, reason.CacheBehind},
-		"it is too new, and nobody's": {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x"} }, "", http.StatusOK, reason.NotGuarded},
+		"it does not exist":           {func(c *evictable) { c.hidden["zone-a-0"], c.gone["zone-a-0"] = true, true }, "", http.StatusNotFound, reason.PodNotFound},
+		"it is too new":               {func(c *evictable) { c.hidden["zone-a-0"] = true }, "", http.StatusTooManyRequests, reason.CacheStale},
+		"it is too new, and nobody's": {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x"} }, "", http.StatusOK, reason.NotManaged},
 		"it is too new for its StatefulSet": {func(c *evictable) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
-		}, "", http.StatusTooManyRequests, reason.CacheBehind},
-		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheBehind},
+		}, "", http.StatusTooManyRequests, reason.CacheStale},
+		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
 		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
-		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheBehind},
-		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheBehind},
-		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodIsGone},
+		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -315,11 +315,11 @@ func TestWhatIsNotGuardedMayGoAndWhatIsNotKnownMayNot(t *testing.T) {
 		code   int
 		why    reason.Code
 	}{
-		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotGuarded},
-		"the pod is in no group":           {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, http.StatusOK, reason.NotGuarded},
-		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheBehind},
-		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheEmpty},
-		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheEmpty},
+		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotManaged},
+		"the pod is in no group":           {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, http.StatusOK, reason.NotManaged},
+		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheStale},
+		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheNotSynced},
+		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheNotSynced},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -337,9 +337,9 @@ func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
 		why  reason.Code
 	}{
 		"another zone has the hold": {fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
-		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneNotWhole},
-		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheBehind},
-		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheBehind},
+		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
+		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
+		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -382,7 +382,7 @@ func TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten(t 
 	webhook, fresh := c.webhook(), freshness.NewLog()
 	webhook.Fresh, c.slow = fresh, func() { fresh.Forget(c.group.Key) }
 	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
-	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")), http.StatusTooManyRequests, reason.PodAboutToLeave)
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")), http.StatusTooManyRequests, reason.PodDisruptionPending)
 }
 
 func TestAWriteThatWasOvertakenIsDecidedAnewButNotForEver(t *testing.T) {
@@ -436,8 +436,8 @@ func TestWhatABudgetCoversIsTold(t *testing.T) {
 		want    []string
 	}{
 		"a grant":                      {threeOfThree(store), "zone-a-0", asItIs, []string{"zone-a-0 of store: EvictionGranted"}},
-		"a refusal":                    {aDown(store), "zone-b-0", asItIs, []string{"zone-b-0 of store: OtherZoneNotWhole"}},
-		"a pod that is down":           {aDown(store), "zone-a-1", asItIs, []string{"zone-a-1 of store: PodIsDown"}},
+		"a refusal":                    {aDown(store), "zone-b-0", asItIs, []string{"zone-b-0 of store: OtherZoneUnavailable"}},
+		"a pod that is down":           {aDown(store), "zone-a-1", asItIs, []string{"zone-a-1 of store: PodUnavailable"}},
 		"a dry run is not":             {threeOfThree(store), "zone-a-0", dryEviction, nil},
 		"what no budget covers is not": {threeOfThree(), "zone-a-0", asItIs, nil},
 	} {

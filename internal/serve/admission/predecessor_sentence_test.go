@@ -61,9 +61,9 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 		want    string // the predecessor's reason or, where it has none, lockstep's
 	}{
 		"a label bars it": {noDownscale(admission.NoDownscale{}), update(t, set(3, barred), set(2, barred)),
-			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleBarred): the object carries the label"},
+			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): the object carries the label"},
 		"a label bars it, says prepare-downscale": {asked(func(s *plan.Snapshot) { s.Zones[0].Barred = true }), shrinks,
-			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleBarred): "},
+			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): "},
 		"the port is missing": {without("grafana.com/prepare-downscale-http-port annotation"), shrinks,
 			"the grafana.com/prepare-downscale-http-port annotation is not set or empty. It is refused (InvalidPrepareCall (it is invalid)): "},
 		"the path is missing": {without("grafana.com/prepare-downscale-http-path annotation"), shrinks,
@@ -71,13 +71,13 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 		"the Service is missing": {without("serviceName"), shrinks,
 			"the serviceName is not set or empty. It is refused (InvalidPrepareCall"},
 		"the call is invalid otherwise": {without(""), shrinks,
-			"the annotations that say how pods are asked to prepare for leaving are missing or cannot be used. It is refused (InvalidPrepareCall (it is invalid))"},
+			"the annotations that configure the prepare call to pods are missing or invalid. It is refused (InvalidPrepareCall (it is invalid))"},
 		"another zone shrank too recently": {asked(func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
 			"statefulset zone-b was downscaled at " + fixture.Now().String() + " and is labelled to wait 1h0m0s between zone downscales. It is refused for now (DownscaleTooSoon zone-b): "},
 		"its time is unreadable": {asked(func(s *plan.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
 			"parsing downscale annotations failed. It is refused (InvalidDownscaleTime"},
 		"another zone has a pod that is not ready": {asked(func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
-			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneNotWhole"},
+			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
 		"another zone is being rolled out": {asked(func(s *plan.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
 			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(s)
@@ -95,11 +95,11 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 		"another holder has the group": {asked(fixture.Held("manual/maintenance")), shrinks,
 			"another operation holds the group. It is refused for now (GroupHeld (held from outside lockstep))"},
 		"the label of its group changes as well": {preparing(atRest()), update(t, set(3), set(2, in("store"))),
-			"the change takes pods away and gives the StatefulSet another rollout-group at once, so that neither group could judge it. It is refused (GroupChanged zone-a)"},
+			"the change removes pods and moves the StatefulSet to another group at the same time, so neither group can judge it. It is refused (GroupChanged zone-a)"},
 		"its first ordinal changes as well": {preparing(atRest()), update(t, set(3), set(2, from(1))),
-			"the change moves spec.ordinals.start, so that other pods leave than the last ones, which nobody has judged or prepared. It is refused (OrdinalsMoved zone-a (from 0 to 1))"},
+			"the change moves spec.ordinals.start, so it deletes other pods than those with the highest ordinals, which were not judged or prepared. It is refused (OrdinalsChanged zone-a (from 0 to 1))"},
 		"the StatefulSet has changed since": {preparing(atRest()), update(t, set(3), set(2, func(s *appsv1.StatefulSet) { s.ResourceVersion = "6" })),
-			"the object has changed since the request read it. It is refused (ObjectMoved zone-a)"},
+			"the object has changed since the request read it. It is refused (ObjectChanged zone-a)"},
 		"the StatefulSet could not be read": {preparedBy(unreadSet{onlyGroup{atRest()}}, obedient{}), shrinks,
 			"lockstep cannot tell whether this downscale is safe: the API server is busy"},
 		"the label could not be read": {strict, update(t, scale(3), scale(2)),

@@ -72,15 +72,15 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	case !known:
 		return p.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
 	case !shrinks && !c.Moves():
-		return Allow(reason.NotShrinking)
+		return Allow(reason.NotADownscale)
 	case *c.To < 0:
 		return p.doubt(c, reason.ObjectUnreadable, "nothing has fewer than 0 replicas")
 	case c.Group != "apps" || c.Resource != "statefulsets":
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	case !p.Observer.Synced():
-		return p.doubt(c, reason.CacheEmpty, "this replica has not seen the cluster yet")
+		return p.doubt(c, reason.CacheNotSynced, "this replica has not seen the cluster yet")
 	case !p.Observer.Managed(c.Namespace):
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	}
 	v := p.judgeSet(ctx, c, shrinks)
 	v.Warnings = append(v.Warnings, misread(c)...)
@@ -103,7 +103,7 @@ func (p *PrepareDownscale) judgeSet(ctx context.Context, c Change, shrinks bool)
 	}
 	switch {
 	case !set.Held:
-		return Allow(reason.NotGuarded)
+		return Allow(reason.NotManaged)
 	case c.Moves():
 		return p.moved(c).of(set.Key)
 	}
@@ -123,7 +123,7 @@ func (p *PrepareDownscale) set(ctx context.Context, c Change) (observe.Set, erro
 // Doubt implements Judge.
 func (p *PrepareDownscale) Doubt(why reason.Code, about string) Verdict {
 	code := http.StatusBadRequest
-	if why == reason.ParentUnknown || why == reason.CacheEmpty {
+	if why == reason.ParentUnknown || why == reason.CacheNotSynced {
 		code = http.StatusTooManyRequests // the next attempt may find it
 	}
 	return Deny(code, why, "lockstep cannot tell whether this downscale is safe: "+about)
@@ -143,7 +143,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		return p.doubt(c, reason.ObjectUnreadable, "the old object has no resourceVersion")
 	}
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
-		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectMoved, Zone: c.Name}))
+		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectChanged, Zone: c.Name}))
 	}
 	ask := plan.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
@@ -173,7 +173,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		record.Own = false // whoever rolls the group looks before going on
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
-			return Allow(reason.NotGuarded)
+			return Allow(reason.NotManaged)
 		case reason.ClassOf(err) == reason.Moved:
 			continue
 		case err != nil:
@@ -210,7 +210,7 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan
 	cached := p.Observer.Cached(key)
 	v := plan.Admit(cached, ask)
 	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Decrease.Ours
-	if ours || v.Because.Code == reason.CacheBehind {
+	if ours || v.Because.Code == reason.CacheStale {
 		return plan.DownscaleAnswer{}
 	}
 	return v
@@ -275,7 +275,7 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Downs
 func unwritten(err error) plan.Refusal {
 	switch {
 	case errors.Is(err, errTakenBack):
-		return plan.Refusal{Code: reason.PreparationUndone, Detail: err.Error()}
+		return plan.Refusal{Code: reason.PreparationCancelled, Detail: err.Error()}
 	case errors.Is(err, errOptedOut):
 		return plan.Refusal{Code: reason.ParentUnknown, Detail: err.Error()}
 	case reason.ClassOf(err) == reason.Moved:

@@ -153,12 +153,12 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 		want   reason.Code
 	}{
 		"nothing":                          {func(*plan.Snapshot) {}, reason.DownscaleAdmitted},
-		"a pod of another zone breaks":     {func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneNotWhole},
+		"a pod of another zone breaks":     {func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
 		"another zone has shrunk":          {func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
 		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
 		"somebody else takes the hold":     {func(s *plan.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
-		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectMoved},
-		"the caches are behind the note":   {func(s *plan.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheBehind},
+		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
+		"the caches are behind the note":   {func(s *plan.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			later := askingAtRest()
@@ -230,7 +230,7 @@ func TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted(t *testing.T) {
 	holds := &ledger{}
 	webhook := shrinker(askingAtRest(), holds)
 	webhook.Pods = notedAnew{holds}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationUndone)
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
 	if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Preparing {
 		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
 	}
@@ -276,7 +276,7 @@ func TestADownscaleOfAStatefulSetThatWasMadeAnewIsAConflict(t *testing.T) {
 	asks := shrinking()
 	asks.Old.UID, asks.Old.Version, asks.New.Version = "former", "6", "6"
 	holds := &ledger{}
-	says(t, shrinker(atRest(), holds).Judge(t.Context(), asks), http.StatusConflict, reason.ObjectMoved)
+	says(t, shrinker(atRest(), holds).Judge(t.Context(), asks), http.StatusConflict, reason.ObjectChanged)
 	if len(holds.written) > 0 {
 		t.Errorf("the hold notes %+v", holds.written)
 	}
@@ -345,7 +345,7 @@ func TestOnlyWhatPassesByItselfIsRefusedForNow(t *testing.T) {
 		want  string
 	}{
 		"somebody rolls":  {rolling(), "It is refused for now ("},
-		"a label bars it": {barred, "It is refused (DownscaleBarred"},
+		"a label bars it": {barred, "It is refused (DownscaleNotAllowed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			result := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result

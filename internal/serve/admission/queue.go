@@ -15,7 +15,7 @@ import (
 const noteLimit = time.Second
 
 // queueing are the refusals after which the next turn is kept.
-var queueing = map[reason.Code]bool{reason.GroupHeld: true, reason.OthersCameFirst: true}
+var queueing = map[reason.Code]bool{reason.GroupHeld: true, reason.QueuedBehindOtherZone: true}
 
 // queue notes who waits for a group. That it fails is no harm: whoever waits asks
 // again.

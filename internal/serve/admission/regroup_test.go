@@ -71,8 +71,8 @@ func TestNoUpdateShrinksAZoneAndChangesItsGroup(t *testing.T) {
 		"it is ignored no more":                 {set(3, in("store"), ignored), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
 		"an annotation replaces the label":      {set(3, in("store")), set(2, annotatedInto("store")), http.StatusOK, reason.DownscaleAdmitted},
 		"an annotation names what is no group":  {set(3, in("store")), set(2, in("store"), annotatedInto("a b")), http.StatusOK, reason.DownscaleAdmitted},
-		"it is ignored and the annotation goes": {set(3, in("store"), annotatedInto("cache"), ignored), set(3, in("store"), ignored), http.StatusOK, reason.NotShrinking},
-		"it joins one and grows":                {set(3), set(4, in("store")), http.StatusOK, reason.NotShrinking},
+		"it is ignored and the annotation goes": {set(3, in("store"), annotatedInto("cache"), ignored), set(3, in("store"), ignored), http.StatusOK, reason.NotADownscale},
+		"it joins one and grows":                {set(3), set(4, in("store")), http.StatusOK, reason.NotADownscale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)

@@ -115,7 +115,7 @@ func refuse(b *testing.B, path string, review []byte, handler func() http.Handle
 		began := time.Now()
 		w := post(b, h, path, review)
 		took = append(took, time.Since(began))
-		if !bytes.Contains(w.Body.Bytes(), []byte("OtherZoneNotWhole")) {
+		if !bytes.Contains(w.Body.Bytes(), []byte("OtherZoneUnavailable")) {
 			b.Fatal(w.Body)
 		}
 	}

@@ -29,10 +29,10 @@ func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *test
 				why   reason.Code
 				says  string
 			}{
-				"no hold remembers its StatefulSet":     {func(*evictable) {}, http.StatusOK, reason.NotGuarded, ""},
-				"a hold remembers its StatefulSet":      {claimed(pod, lease.Claim{}), http.StatusTooManyRequests, reason.CacheBehind, ""},
+				"no hold remembers its StatefulSet":     {func(*evictable) {}, http.StatusOK, reason.NotManaged, ""},
+				"a hold remembers its StatefulSet":      {claimed(pod, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
 				"no hold that remembers it can be read": {claimed(pod, lease.Claim{Lease: "lockstep-group-x", Unreadable: true}), http.StatusForbidden, reason.HoldUnreadable, "lockstep-group-x"},
-				"one of two holds can be read":          {claimed(pod, lease.Claim{Unreadable: true}, lease.Claim{}), http.StatusTooManyRequests, reason.CacheBehind, ""},
+				"one of two holds can be read":          {claimed(pod, lease.Claim{Unreadable: true}, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
 				"the API server does not show any hold": {func(c *evictable) { c.unshown = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown, "did not show the holds of groups: forbidden"},
 			} {
 				t.Run(sentence, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (v Verdict) of(group plan.Key) Verdict {
 
 // unseeing reports whether it refuses for what this replica could not see.
 func (v Verdict) unseeing() bool {
-	return !v.Allowed && (v.Reason == reason.CacheEmpty || v.Reason == reason.CacheBehind || v.Reason == reason.ParentUnknown)
+	return !v.Allowed && (v.Reason == reason.CacheNotSynced || v.Reason == reason.CacheStale || v.Reason == reason.ParentUnknown)
 }
 
 // inWords says what stands in the way and, if that is known, for how long.
@@ -72,7 +72,7 @@ func lasting(because plan.Refusal, now time.Time) string {
 	left := because.Until.Sub(now).Round(time.Second)
 	switch {
 	case because.Until.IsZero() || left <= 0:
-	case because.Code == reason.OthersCameFirst:
+	case because.Code == reason.QueuedBehindOtherZone:
 		return fmt.Sprintf("; its place in the queue lapses in %s unless it asks again", left)
 	case because.Code == reason.GroupHeld:
 		return fmt.Sprintf("; the hold expires in %s unless it is renewed", left)
@@ -93,7 +93,7 @@ var (
 func statusOf(why reason.Code) int {
 	entry, _ := reason.Explain(why)
 	switch {
-	case why == reason.PodIsGone:
+	case why == reason.PodNotFound:
 		return http.StatusNotFound
 	case why == reason.StaleHold, why == reason.ZoneLeftGroup: // the Lease may be renewed, and the zone be back, any moment
 		return http.StatusTooManyRequests

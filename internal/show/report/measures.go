@@ -44,7 +44,7 @@ func dropsRestored(receipt plan.Receipt) bool {
 }
 
 // causes are the reasons for which pods are deleted.
-var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndDown)}
+var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndUnavailable)}
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	status := plan.Describe(s, steps)

@@ -78,7 +78,7 @@ func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
 			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
 			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
 		case plan.EndIntent:
-			if because == reason.PodIsGone {
+			if because == reason.PodNotFound {
 				continue // the pod was deleted, as was reported before
 			}
 			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "EndEviction"
@@ -257,8 +257,8 @@ func lasting(code reason.Code) bool {
 
 // outlasting are the waits that last longer than a pod's way back.
 var outlasting = []reason.Code{
-	reason.PodFailing, reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.RequestFailing,
-	reason.OthersCameFirst, reason.PreparationUndone, reason.ClusterRestored,
+	reason.PodFailing, reason.OtherZoneUnavailable, reason.NotItsTurn, reason.GroupHeld, reason.CacheStale, reason.RequestFailing,
+	reason.QueuedBehindOtherZone, reason.PreparationCancelled, reason.ClusterRestored,
 }
 
 // sameStory reports whether the Event of what was told says what there is to say of a
@@ -271,7 +271,7 @@ func sameStory(told, why plan.Refusal, lasts time.Duration) bool {
 func severity(code reason.Code) string {
 	entry, _ := reason.Explain(code)
 	switch {
-	case code == reason.Paused, code == reason.ReplicasForced, code == reason.PauseOver:
+	case code == reason.Paused, code == reason.ReplicasForced, code == reason.PauseExpired:
 		return corev1.EventTypeNormal
 	case entry.Kind == reason.Attention, code == reason.PodFailing, code == reason.RequestFailing, code == reason.ClusterRestored:
 		return corev1.EventTypeWarning

@@ -144,7 +144,7 @@ func TestEventsTellOfWaitsThatLast(t *testing.T) {
 		"a crash loop that restarts is told once":     {[]string{failing, starting, failing, starting, failing}, []string{crash}},
 		"after the zone has settled it is told again": {[]string{failing, settled, failing}, []string{crash, crash}},
 		"another reason is told": {[]string{failing, paused}, []string{
-			crash, "zone-a Normal Paused: waits: the StatefulSet carries the annotation grafana.com/rollout-paused=true",
+			crash, "zone-a Normal Paused: waits: the StatefulSet has the annotation grafana.com/rollout-paused=true",
 		}},
 		"a zone that waits for its turn is told once": {[]string{rolling, rolling}, []string{
 			"zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-a)",
@@ -172,7 +172,7 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 		other = "hold rollout/zone-c\nzone-b rev=2 current=1\n zone-b-0 ready@1\nzone-c rev=2 current=1\n zone-c-0 starting@2\n"
 		next  = "zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-c)"
 		odd   = "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n"
-		lots  = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used (lots)`
+		lots  = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; lockstep uses 1 (lots)`
 	)
 	type look struct {
 		at        time.Duration
@@ -299,9 +299,9 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 	want := []string{
-		"zone-a Normal OutdatedRevision: deleted pod zone-a-0: the pod runs another revision than its StatefulSet asks for",
-		"zone-a Normal NoLongerWanted: no longer deletes pod zone-a-1 (Paused): a pod was noted to be taken down, which is no longer wanted or allowed; the pod is touched so that a delete in flight cannot succeed",
-		"zone-a Normal RevisionComplete: made web-2 the current revision: every pod of the zone runs the update revision and is available, so it becomes the current revision",
+		"zone-a Normal OutdatedRevision: deleted pod zone-a-0: the pod does not run the update revision of its StatefulSet",
+		"zone-a Normal DeletionCancelled: no longer deletes pod zone-a-1 (Paused): the planned deletion of a pod was cancelled; lockstep updated the pod so that a pending delete request fails its resourceVersion precondition",
+		"zone-a Normal RevisionComplete: made web-2 the current revision: every pod of the zone runs the update revision and is available, so the update revision becomes the current revision",
 	}
 	if diff := cmp.Diff(want, r.told()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -330,7 +330,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 	anew.Zones[0].UID, anew.Zones[0].MaxUnavailable.Invalid = "another", `"lots"`
 	unnamed := fixture.MustParse(settled)
 	unnamed.Key.Name = ""
-	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; 1 is used ("lots")`
+	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; lockstep uses 1 ("lots")`
 	const nameless = "zone-a Warning EmptyGroupName: the label rollout-group is empty, so all such StatefulSets of the namespace form one group"
 	for sentence, tc := range map[string]struct {
 		looks []plan.Snapshot
@@ -356,7 +356,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 
 // A wait that should pass by itself is told of when it does not.
 func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
-	const told = "zone-a Normal PodStarting: waits: a pod exists and is not Ready yet (pod zone-a-0, 1 of at most 1 down)"
+	const told = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-0, 1 of at most 1 down)"
 	r := newRoom()
 	s := fixture.MustParse(starting)
 	for minute, want := range [][]string{nil, {told}, nil, nil} {
@@ -367,7 +367,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 		}
 	}
 	other := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@2 zone-a-1 starting@2\n")
-	const toldOfNext = "zone-a Normal PodStarting: waits: a pod exists and is not Ready yet (pod zone-a-1)"
+	const toldOfNext = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-1)"
 	for minute, want := range [][]string{nil, {toldOfNext}} {
 		other.Now = s.Now.Add(time.Duration(minute) * time.Minute)
 		r.Group(other, plan.Group(other), nil)
@@ -422,11 +422,11 @@ func TestSeverity(t *testing.T) {
 		}
 		want := []string(nil)
 		switch {
-		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced, entry.Code == reason.PauseOver:
+		case entry.Code == reason.Paused, entry.Code == reason.ReplicasForced, entry.Code == reason.PauseExpired:
 			want = []string{corev1.EventTypeNormal}
 		case entry.Kind == reason.Attention, entry.Code == reason.PodFailing, entry.Code == reason.RequestFailing, entry.Code == reason.ClusterRestored:
 			want = []string{corev1.EventTypeWarning}
-		case slices.Contains([]reason.Code{reason.OtherZoneNotWhole, reason.NotItsTurn, reason.GroupHeld, reason.CacheBehind, reason.OthersCameFirst, reason.PreparationUndone}, entry.Code):
+		case slices.Contains([]reason.Code{reason.OtherZoneUnavailable, reason.NotItsTurn, reason.GroupHeld, reason.CacheStale, reason.QueuedBehindOtherZone, reason.PreparationCancelled}, entry.Code):
 			want = []string{corev1.EventTypeNormal}
 		}
 		var got []string
@@ -656,7 +656,7 @@ func TestReplicasThatAnotherWriterOverwritesAreOneEvent(t *testing.T) {
 		s = fixture.Clone(s)
 		s.Now = s.Now.Add(time.Second)
 	}
-	want := []string{`zone-b Warning ReplicasContested: another writer overwrites again and again the spec.replicas that lockstep sets, so lockstep sets it less often; leave replicas out of what that writer applies (field manager "gitops")`}
+	want := []string{`zone-b Warning ReplicasContested: another client repeatedly overwrites the spec.replicas that lockstep sets, so lockstep sets it less often; remove replicas from the manifest that the client applies (field manager "gitops")`}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

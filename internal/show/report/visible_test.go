@@ -24,7 +24,7 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 		},
 		"a noted pod's zone has left the group": {
 			"hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 leaving@1\n" + settled,
-			`lockstep_group_zone_waiting{group="store",namespace="team",reason="PodAboutToLeave",zone=""} 1`,
+			`lockstep_group_zone_waiting{group="store",namespace="team",reason="PodDisruptionPending",zone=""} 1`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		}
 		waits := []plan.Action{
 			plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
-			plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.PodAboutToLeave, Pod: text}},
+			plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.PodDisruptionPending, Pod: text}},
 		}
 		r.Group(s, waits, nil)
 		s.Now = s.Now.Add(noticeable)

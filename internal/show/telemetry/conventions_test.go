@@ -23,7 +23,7 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 	m.Panicked("group")
 	m.CertificateExpires(time.Unix(1800000000, 0))
 	m.WebhookFaults("path", 1)
-	m.Reviewed(telemetry.Review{Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleBarred", Took: time.Second})
+	m.Reviewed(telemetry.Review{Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleNotAllowed", Took: time.Second})
 	m.Reviewing("", "no-downscale")()
 	m.PodCalled(telemetry.PodCall{Purpose: "prepare", Outcome: "ok", Took: time.Second})
 	m.EventWritten("written")

@@ -33,7 +33,7 @@ func TestAGroupTakesLittleMemoryBetweenScrapes(t *testing.T) {
 }
 
 func fourZones(group string) telemetry.GroupState {
-	state := telemetry.GroupState{At: time.Unix(1, 0), Causes: []string{"OutdatedRevision", "OutdatedAndDown"}}
+	state := telemetry.GroupState{At: time.Unix(1, 0), Causes: []string{"OutdatedRevision", "OutdatedAndUnavailable"}}
 	for i := range 4 {
 		state.Zones = append(state.Zones, telemetry.ZoneState{Name: fmt.Sprint(group, "-zone-", i), Desired: 5, Ready: 5, Updated: 5, Budget: 1, Activity: "Settled"})
 	}

@@ -275,7 +275,7 @@ func TestWhatIsCountedBeginsAtZero(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Loops("group", "budget")
 	g := m.Group("n", "g")
-	state := telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}, Causes: []string{"OutdatedRevision", "OutdatedAndDown"}}
+	state := telemetry.GroupState{Zones: []telemetry.ZoneState{{Name: "z"}}, Causes: []string{"OutdatedRevision", "OutdatedAndUnavailable"}}
 	g.Show(state)
 	for _, want := range []string{"0", "1"} {
 		got := scrape(t, m)
@@ -366,7 +366,7 @@ func TestDurationsNameTheirTrace(t *testing.T) {
 		"of a look at a group": func(m *telemetry.Metrics) { m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond) },
 		"of a review": func(m *telemetry.Metrics) {
 			m.Reviewed(telemetry.Review{
-				Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleBarred", Span: trace.SpanContextFromContext(spoken(t)), Took: time.Millisecond,
+				Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleNotAllowed", Span: trace.SpanContextFromContext(spoken(t)), Took: time.Millisecond,
 			})
 		},
 	} {

@@ -69,7 +69,7 @@ func (p *process) knowsInGroup(g *group, n int) bool {
 // guards reports whether a webhook allows an eviction of a pod that a group guards. Nobody evicts
 // another one. The pods of a zone that is known to be in its group are guarded.
 func (p *process) guards(g *group, n int, v admission.Verdict, knows bool) bool {
-	guarded := v.Reason != reason.NotGuarded
+	guarded := v.Reason != reason.NotManaged
 	if !guarded && knows && g.zones[n].away == inGroup {
 		p.violate(g, "Guarded", p.name+" guards no pod of "+g.zones[n].Name)
 	}
