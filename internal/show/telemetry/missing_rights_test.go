@@ -107,8 +107,8 @@ func TestAMissingRightIsNamedOnceAMinute(t *testing.T) {
 		if n := named[before+"get leases.coordination.k8s.io in team"]; n < 8 || n > 10 {
 			t.Errorf("get leases is named %d times in 10 minutes, want once a minute", n)
 		}
-		list, watch := named[before+"list pods in team"], named[before+"watch pods in team"] // an informer asks for either
-		if list > 10 || watch > 10 || list+watch < 8 {
+		list, watch := named[before+"list pods in team"], named[before+"watch pods in team"] // an informer asks for either, up to a minute apart
+		if list > 10 || watch > 10 || list+watch < 5 {
 			t.Errorf("list pods is named %d times and watch pods %d times in 10 minutes, want once a minute:\n%s", list, watch, strings.Join(out.lines(), ""))
 		}
 		if all := slices.Sorted(maps.Keys(named)); len(all) > 3 {
