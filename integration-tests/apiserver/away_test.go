@@ -140,6 +140,34 @@ func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
 	e.never("the eviction of orphaned zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
 }
 
+// A zone that is not whole leaves its group, and a budget that covers its pods has room. A replica
+// that does not know of the group's hold yet knows of the budget.
+func TestAReplicaThatSeesLeasesLateGuardsPodsOfAZoneThatLeftUnderABudget(t *testing.T) {
+	t.Parallel()
+	for name, leaves := range map[string]func(e *drainable){
+		"orphaned":      func(e *drainable) { e.orphans("zone-b") },
+		"without label": func(e *drainable) { e.change("zone-b", regrouped("")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := answeredLate(t, "leases", 30*time.Second)
+			e.create(zone("zone-a", 2))
+			e.begin(zone("zone-b", 2, covers, gated()))
+			e.serve("zone-b-0", "zone-b-1")
+			e.remembers(theLease, "zone-b")
+			e.change("zone-a", version(2), gated(), readyAfter(time.Minute))
+			e.awaitDeletion("zone-a-0")
+			e.gate("zone-b-1", corev1.ConditionFalse)
+			e.isBroken("zone-b-1")
+			if err := e.budget("cache", `{"selector":{"matchLabels":{"app":"cache"}},"maxUnavailable":2}`); err != nil {
+				t.Fatal(err)
+			}
+			leaves(e)
+			e.never("the eviction of zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
+		})
+	}
+}
+
 // A zone was under a budget before it joined its group, so two Leases remember it.
 func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 	t.Parallel()

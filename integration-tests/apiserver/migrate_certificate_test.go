@@ -101,10 +101,13 @@ func TestThePredecessorsCertificateIsServedUntilAnotherHasTakenItsPlace(t *testi
 		"-use-zone-tracker=true", "-zone-tracker.config-map-name=" + formerTracker, "-kubernetes.client-qps=5", "-reconcile.interval=5s",
 		"-server-tls.self-signed-cert.secret-name=" + formerCertificate,
 	})...)
-	if !strings.Contains(op.Logs(), `"serial":"400"`) {
-		t.Errorf("it does not begin with the predecessor's certificate:\n%s", lastLines(op.Logs(), "certificate", 10))
-	}
 	reviews := p.reviews(webhookAddress(t, op))
+	s.eventually("it begins with the predecessor's certificate", func(present) error {
+		if !strings.Contains(op.Logs(), `"serial":"400"`) {
+			return errors.New(lastLines(op.Logs(), "certificate", 10))
+		}
+		return nil
+	})
 	s.eventually("there is another certificate, and one CA everywhere", func(present) error {
 		now := p.certificate()
 		if n := bytes.Count(now["ca"], []byte("BEGIN")); n != 1 || bytes.Equal(now["ca"], p.ca) || len(now["next-cert"]) > 0 {

@@ -157,8 +157,8 @@ func TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup(t *testing.T) {
 	}
 }
 
-// Who asks about a StatefulSet without a label hears of the groups that remember it, whatever the
-// caches show.
+// ClaimsOfGroups returns the groups that remember a StatefulSet without a label, whatever the caches
+// show.
 func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {
 	o := newObserver(t, newLibrary(remembering(), covering()).client(t))
 	for set, want := range map[string][]plan.Key{"zone-a": {store}, "zone-x": nil} {

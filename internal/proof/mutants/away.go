@@ -12,6 +12,7 @@ const (
 	awaited        = "internal/serve/admission/awaited.go"
 
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
+	budgetAlone    = "internal/serve/admission TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
 	unclaimed      = "internal/serve/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
 	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
@@ -302,8 +303,18 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that is evicted although holds cannot be read",
-		Edits: []Edit{{podEviction, "\tcase err != nil:\n\t\treturn p.unknown(e, \"the API server did not show the holds of groups\", err)\n", "\tcase false && err != nil:\n"}},
+		Edits: []Edit{{podEviction, "\tcase err != nil:\n\t\treturn new(p.unknown(e, \"the API server did not show the holds of groups\", err))\n", "\tcase false && err != nil:\n"}},
 		Test:  unclaimed + "the caches show the pod/the API server does not show any hold", Rule: "want 429 ParentUnknown",
+	},
+	{
+		Name:  "pod under a budget alone that is evicted by caches alone",
+		Edits: []Edit{{podEviction, "\tif key.Kind != plan.KindBudget {", "\tif key.Kind == plan.KindBudget {"}},
+		Test:  budgetAlone + "zone-a-0/a group remembers its StatefulSet", Rule: "want 429 CacheStale",
+	},
+	{
+		Name:  "pod under a budget alone that is down and is evicted by caches alone",
+		Edits: []Edit{{podEviction, "p.remembered(ctx, key, e); refusal != nil", "p.remembered(ctx, key, e); refusal != nil && permit.NeedsNote()"}},
+		Test:  budgetAlone + "zone-a-1/a group remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod of a StatefulSet without a hold that needs no question",

@@ -31,6 +31,7 @@ type evictable struct {
 	deaf                            error // why the API server does not answer
 	looks, podLooks                 int
 	claims                          map[string][]lease.Claim // holds that remember the StatefulSet of a pod
+	claimsOfGroups                  map[string][]lease.Claim // holds of groups that remember a StatefulSet
 	unshown                         error                    // why the API server does not show holds
 }
 
@@ -80,6 +81,11 @@ func (c *evictable) Pod(_, name string) (observe.Pod, bool) {
 // Claims implements PodObserver.
 func (c *evictable) Claims(_ context.Context, _, pod string) ([]lease.Claim, error) {
 	return c.claims[pod], c.unshown
+}
+
+// ClaimsOfGroups implements PodObserver.
+func (c *evictable) ClaimsOfGroups(_ context.Context, _, set string) ([]lease.Claim, error) {
+	return c.claimsOfGroups[set], c.unshown
 }
 
 func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {

@@ -56,6 +56,7 @@ type PodObserver interface {
 	Pod(namespace, name string) (observe.Pod, bool)
 	LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error)
 	Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error)
+	ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error)
 	Cached(plan.Key) plan.Snapshot
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
@@ -108,15 +109,34 @@ func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
 }
 
 // unclaimed decides about a pod of a StatefulSet that no hold covers as far as the caches show.
-// They may be late, or a hold may be one that they do not show. Such a hold gets its label back, so
-// that they show it.
 func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
 	claims, err := p.Observer.Claims(ctx, e.Namespace, e.Pod)
+	if refusal := p.claimed(ctx, e, claims, err); refusal != nil {
+		return *refusal
+	}
+	return Allow(reason.NotManaged)
+}
+
+// remembered returns a refusal if a group remembers the StatefulSet of a pod that a budget alone
+// covers as far as the caches show, and else nil.
+func (p *PodEviction) remembered(ctx context.Context, key plan.Key, e Eviction) *Verdict {
+	if key.Kind != plan.KindBudget {
+		return nil
+	}
+	set, _, _ := plan.ParentOf(e.Pod)
+	claims, err := p.Observer.ClaimsOfGroups(ctx, e.Namespace, set)
+	return p.claimed(ctx, e, claims, err)
+}
+
+// claimed returns a refusal if holds that the caches do not show cover a pod by what the API server
+// shows, and else nil. The caches may be late, or a hold may be one that they do not show. Such a
+// hold gets its label back, so that they show it.
+func (p *PodEviction) claimed(ctx context.Context, e Eviction, claims []lease.Claim, err error) *Verdict {
 	switch {
 	case err != nil:
-		return p.unknown(e, "the API server did not show the holds of groups", err)
+		return new(p.unknown(e, "the API server did not show the holds of groups", err))
 	case len(claims) == 0:
-		return Allow(reason.NotManaged)
+		return nil
 	}
 	for _, c := range claims {
 		if c.Unlabelled && c.Owned() && !e.DryRun {
@@ -124,15 +144,16 @@ func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
 		}
 	}
 	if slices.ContainsFunc(claims, func(c lease.Claim) bool { return !c.Unreadable }) {
-		return p.refused(e, objection(reason.CacheStale))
+		return new(p.refused(e, objection(reason.CacheStale)))
 	}
 	unreadable := objection(reason.HoldUnreadable)
 	unreadable.Because.Detail = "Lease " + claims[0].Lease
-	return p.refused(e, unreadable)
+	return new(p.refused(e, unreadable))
 }
 
-// judge decides on caches alone. Only what they allow and the hold has to say waits
-// for the group's turn.
+// judge decides on caches alone. What they allow under a budget alone has to be under no hold of a
+// group, which the API server is asked. Only what they allow and the hold has to say waits for the
+// group's turn.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	count := func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }
@@ -140,14 +161,17 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 	if permit.Allowed() && !permit.NeedsNote() {
 		permit = permitted(p.outlooks.anew(key, count), e, ask) // no yes rests on what was counted before
 	}
-	switch {
-	case !permit.Allowed():
+	if !permit.Allowed() {
 		if leave, free := p.Turns.try(key); free {
 			defer leave()
 			p.queue(ctx, key, e, permit)
 		}
 		return p.told(ctx, e, permit)
-	case !permit.NeedsNote():
+	}
+	if refusal := p.remembered(ctx, key, e); refusal != nil {
+		return *refusal
+	}
+	if !permit.NeedsNote() {
 		return p.told(ctx, e, permit)
 	}
 	leave, err := p.Turns.take(ctx, key)

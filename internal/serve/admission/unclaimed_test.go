@@ -55,6 +55,43 @@ func claimed(pod string, claims ...lease.Claim) func(*evictable) {
 	return func(c *evictable) { c.claims = map[string][]lease.Claim{pod: claims} }
 }
 
+// Caches that show a budget alone may be late for the hold of a group that remembers the
+// StatefulSet. What they allow is asked of the API server.
+func TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *testing.T) {
+	group := lease.Claim{Key: plan.Key{Namespace: "team", Name: "other"}, Lease: "lockstep-group-other"}
+	for pod, granted := range map[string]reason.Code{"zone-a-0": reason.EvictionGranted, "zone-a-1": reason.PodUnavailable} {
+		t.Run(pod, func(t *testing.T) {
+			for sentence, tc := range map[string]struct {
+				holds func(*evictable)
+				code  int
+				why   reason.Code
+			}{
+				"no group remembers its StatefulSet":    {func(*evictable) {}, http.StatusOK, granted},
+				"a group remembers its StatefulSet":     {remembers("zone-a", group), http.StatusTooManyRequests, reason.CacheStale},
+				"a group remembers another StatefulSet": {remembers("zone-b", group), http.StatusOK, granted},
+				"the API server does not show any hold": {func(c *evictable) { c.unshown = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown},
+			} {
+				t.Run(sentence, func(t *testing.T) {
+					c := aDown(func(s *plan.Snapshot) { s.Key.Kind = plan.KindBudget })
+					if pod == "zone-a-0" {
+						c = threeOfThree(func(s *plan.Snapshot) { s.Key.Kind = plan.KindBudget })
+					}
+					tc.holds(c)
+					says(t, c.webhook().Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod}), tc.code, tc.why)
+					if tc.code != http.StatusOK && len(c.written) > 0 {
+						t.Errorf("a refused eviction is recorded: %+v", c.written)
+					}
+				})
+			}
+		})
+	}
+}
+
+// remembers lets holds of groups remember a StatefulSet.
+func remembers(set string, claims ...lease.Claim) func(*evictable) {
+	return func(c *evictable) { c.claimsOfGroups = map[string][]lease.Claim{set: claims} }
+}
+
 func TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused(t *testing.T) {
 	const pod = "zone-x-0"
 	key, name := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}, "lockstep-budget-cache"

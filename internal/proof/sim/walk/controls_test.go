@@ -12,6 +12,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		from  uint64 // the first seed that is tried
 	}{
 		"no preconditions on deletes":                        {Rules{Unconditional: true}, "ExactTarget", 0},
+		"evictions that are not bound to pods":               {Rules{Unpinned: true}, "ExactTarget", 0},
 		"intent written after the delete":                    {Rules{NotedLate: true}, "NotedFirst", 0},
 		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 300},
 		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 3},

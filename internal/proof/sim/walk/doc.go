@@ -66,11 +66,14 @@
 //   - NothingRestored: no note is taken for one of before a restore, and no read for one after
 //     it, however late caches are.
 //
-// Zones leave their group for a while: a StatefulSet is deleted without its pods and applied
-// again, or loses its label. Until it is back, the fall of a pod of it counts as long as the
-// Lease remembers the zone; nobody evicts pods that no group guards, as those of a zone that is
-// not remembered. All pods of a zone are orphaned at once, and adopted when the StatefulSet
-// controller looks at it again.
+// Zones leave their group for a while: a StatefulSet is deleted without its pods and applied again,
+// or loses its label. Until it is back, the fall of a pod of it counts as long as the Lease remembers
+// the zone. Clients evict no pod that the replica which judges the eviction does not guard, such as
+// one of a zone that is not remembered. The replica that binds the eviction is drawn by itself: if it
+// guards no such pod, the eviction goes on unbound. Pods that a budget alone covers, as far as the
+// caches show, are bound, and evicted unless the API server shows that a group remembers their zone.
+// All pods of a zone are orphaned at once, and adopted when the StatefulSet controller looks at it
+// again.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
 // budgets by partitions, AdmissionReviews as text, zones that are new or never come back,

@@ -11,7 +11,7 @@ import (
 )
 
 // bound is an eviction with what it is bound to: the pod's UID and, where it was down,
-// its version.
+// its version. Without a UID it acts on whichever pod has the name.
 type bound struct {
 	zone, ordinal int
 	uid           string
@@ -22,7 +22,8 @@ func (b bound) of(g *group) admission.Eviction {
 	return admission.Eviction{Namespace: g.key.Namespace, Pod: plan.PodName(g.zones[b.zone].Name, b.ordinal), UID: b.uid, Version: b.version}
 }
 
-// pin has the webhook pod-eviction-pin bind an eviction.
+// pin has the webhook pod-eviction-pin bind an eviction. If that replica does not guard the pod,
+// the eviction goes on unbound: the replica that judges it may know more.
 func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
 	b := bound{zone: zone, ordinal: ordinal}
 	unbound, knows := b.of(g), p.knowsInGroup(g, zone)
@@ -30,8 +31,11 @@ func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
 		webhook := &admission.PodEvictionPin{Observer: r.view()}
 		return webhook.Judge(ctx, unbound)
 	}, func(v admission.Verdict, _ served) {
-		b.uid, b.version = pinned(v.Patch)
-		done(b, p.guards(g, zone, v, knows))
+		if !p.walk.schedule.Rules.Unpinned {
+			b.uid, b.version = pinned(v.Patch)
+		}
+		p.guards(g, zone, v, knows)
+		done(b, v.Allowed)
 	})
 }
 

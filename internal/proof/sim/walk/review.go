@@ -70,9 +70,12 @@ func (v view) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	return ofGroup(pod), exists, err
 }
 
-// ofGroup returns a pod as one that nobody guards where a budget alone does.
+// ofGroup returns a pod as one that no hold covers, as far as the caches show, if a budget alone
+// does: the budgets of a walk have room, but their pods are bound, and the holds of groups are read.
 func ofGroup(pod observe.Pod) observe.Pod {
-	pod.Held = pod.Held && pod.Key.Rolled()
+	if pod.Held && !pod.Key.Rolled() {
+		pod.Held, pod.Unclaimed = false, true
+	}
 	return pod
 }
 

@@ -6,6 +6,7 @@ type Rules struct {
 	NotedLate     bool // the Lease is written after the deletes
 	RaisedFirst   bool // replicas are added before deletes
 	Unconditional bool // deletes carry no preconditions
+	Unpinned      bool // evictions are not bound to pods
 	Overwriting   bool // the Lease is written whatever it says
 	Unconfirmed   bool // caches are not asked again after a look
 	Sleepy        bool // no timer rings

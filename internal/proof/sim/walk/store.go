@@ -119,7 +119,8 @@ func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
 func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 	p := g.pods[n][ordinal]
 	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
-	if p == nil || (!exact && !(w.schedule.Rules.Unconditional && !t.evicted)) {
+	byName := t.evicted && t.uid == "" || !t.evicted && w.schedule.Rules.Unconditional
+	if p == nil || !exact && !byName {
 		return false
 	}
 	w.wrote()
