@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,24 +43,27 @@ func TestMutants(t *testing.T) {
 	}
 	row("mutant", "seconds", "caught by")
 	began := time.Now()
-	caught := 0
+	var caught atomic.Int32
+	t.Cleanup(func() {
+		row(fmt.Sprintf("%d mutants", len(chosen)), seconds(began), fmt.Sprintf("%d caught", caught.Load()))
+	})
 	for _, m := range chosen {
 		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel() // compiling uses all cores, linking one
 			began := time.Now()
 			says := m.Rule + " in " + m.Test
 			if err := plant(t, m); err != nil {
 				says = "NOT CAUGHT by " + m.Test
 				t.Error(err)
 			} else {
-				caught++
+				caught.Add(1)
+			}
+			if m.Remark != "" {
+				says += " (" + m.Remark + ")"
 			}
 			row(m.Name, seconds(began), says)
-			if m.Remark != "" {
-				row("", "", "  ("+m.Remark+")")
-			}
 		})
 	}
-	row(fmt.Sprintf("%d mutants", len(chosen)), seconds(began), fmt.Sprintf("%d caught", caught))
 }
 
 func seconds(since time.Time) string {
@@ -71,7 +75,7 @@ func plant(t *testing.T, m mutants.Mutant) error {
 	t.Helper()
 	folder, name, _ := strings.Cut(m.Test, " ")
 	binary := filepath.Join(t.TempDir(), "mutant.test")
-	if out, err := command(t.Context(), root, "go", "test", "-c", "-overlay", overlayFile(t, m), "-o", binary, "./"+folder); err != nil {
+	if out, err := command(t.Context(), root, "go", "test", "-c", "-ldflags=-w", "-overlay", overlayFile(t, m), "-o", binary, "./"+folder); err != nil {
 		return fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
 	out, err := command(t.Context(), filepath.Join(root, folder), binary, "-test.v", "-test.timeout=10m", "-test.run", pattern(name))
