@@ -1,8 +1,11 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -67,15 +70,14 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	}
 	ctx, stop := context.WithTimeout(ctx, longestRun)
 	defer stop()
-	free, steps := withoutHold(steps)
 	held, stopHeld := context.WithTimeout(ctx, longestUnderHold)
 	defer stopHeld()
-	receipts := e.withdraw(held, s.Key, steps)
+	receipts := e.several(held, s, plan.In(plan.BeforeLease, steps))
 	done, err := e.underHold(held, s, steps, d)
 	receipts = append(receipts, done...)
-	receipts = append(receipts, e.write(ctx, s.Key, free)...)
+	receipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)
 	if err == nil {
-		receipts = append(receipts, e.tell(ctx, s, unmoved(steps, receipts))...)
+		receipts = append(receipts, e.call(ctx, s, withoutResized(plan.In(plan.Notifying, steps), receipts))...)
 	}
 	return receipts, errors.Join(failures(receipts), err)
 }
@@ -85,100 +87,68 @@ func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.
 	if err := e.writeHold(ctx, s, d); err != nil {
 		return nil, err
 	}
-	e.remember(s.Key, steps)
+	recorded := e.recorded(ctx, s, plan.In(plan.WithLease, steps))
 	ctx, stop := e.within(ctx, s.Hold, steps, d)
 	defer stop()
-	receipts := e.deletePods(ctx, s.Key, steps)
-	receipts = append(receipts, e.write(ctx, s.Key, steps)...)
-	receipts = append(receipts, receiptsOfNotes(steps)...)
-	return append(receipts, e.ask(ctx, s, steps)...), nil
+	receipts := e.several(ctx, s, plan.In(plan.Disrupting, steps))
+	receipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.UnderHold, steps))...)
+	receipts = append(receipts, recorded...)
+	return append(receipts, e.call(ctx, s, plan.In(plan.Calling, steps))...), nil
 }
 
-// withdraw touches pods whose delete is no longer wanted. One that fails stops nothing
-// else: its intent stands and counts.
-func (e *Executor) withdraw(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
-	return severalOf(steps, func(w plan.Withdraw) error {
-		return e.request(ctx, "withdraw", key, w.Intent.Pod, func(ctx context.Context) error {
-			return e.touchPod(ctx, key, w.Intent)
-		})
-	})
-}
-
-// deletePods sends the deletes of a plan.
-func (e *Executor) deletePods(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
-	return severalOf(steps, func(d plan.DeletePod) error {
-		return e.request(ctx, "delete pod", key, d.Pod, func(ctx context.Context) error {
-			return e.deletePod(ctx, key, d)
-		})
-	})
-}
-
-// severalOf carries out the steps of one kind, a bounded number at a time.
-func severalOf[T plan.Action](steps []plan.Action, do func(T) error) []plan.Receipt {
-	several := plan.Only[T](steps)
-	receipts := make([]plan.Receipt, len(several))
-	parallel.Each(len(several), atATime, func(i int) {
-		receipts[i] = plan.Receipt{Step: several[i], Err: do(several[i])}
-	})
+// several carries out actions, a bounded number at a time.
+func (e *Executor) several(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	receipts := make([]plan.Receipt, len(steps))
+	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, s, steps[i]) })
 	return receipts
 }
 
-// write carries out what is written on StatefulSets, and on the resources whose
-// replicas they take over, one after the other.
-func (e *Executor) write(ctx context.Context, key plan.Key, steps []plan.Action) []plan.Receipt {
+// inTurn carries out actions one after the other.
+func (e *Executor) inTurn(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	receipts := make([]plan.Receipt, len(steps))
+	for i, step := range steps {
+		receipts[i] = e.carryOut(ctx, s, step)
+	}
+	return receipts
+}
+
+// recorded returns receipts for what the write of the Lease has carried out. Some of it is passed on.
+func (e *Executor) recorded(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+	receipts := make([]plan.Receipt, len(steps))
+	for i, step := range steps {
+		receipts[i] = plan.Receipt{Step: step}
+		if _, passedOn := methods[reflect.TypeOf(step)]; passedOn {
+			receipts[i] = e.carryOut(ctx, s, step)
+		}
+	}
+	return receipts
+}
+
+// call has pods called. Their answers are not waited for, and no pod is called late or in a namespace that
+// opted out.
+func (e *Executor) call(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
-		var name, zone string
-		var write func(context.Context) error
-		switch a := step.(type) {
-		case plan.AdoptRevision:
-			name, zone, write = "adopt revision", a.Zone, func(ctx context.Context) error { return e.adoptRevision(ctx, key, a) }
-		case plan.VoidDecrease:
-			name, zone, write = "void downscale", a.Decrease.Zone, func(ctx context.Context) error { return e.voidDecrease(ctx, key, a.Decrease) }
-		case plan.StampDownscale:
-			name, zone, write = "stamp downscale", a.Zone, func(ctx context.Context) error { return e.stampDownscale(ctx, key, a) }
-		case plan.SetReplicas:
-			name, zone, write = "set replicas", a.Zone, func(ctx context.Context) error { return e.setReplicas(ctx, key, a) }
-		case plan.ReportReplicas:
-			name, zone, write = "report replicas", a.Zone, func(ctx context.Context) error { return e.reportReplicas(ctx, key, a) }
-		case plan.DeletePod, plan.Withdraw, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
-			continue
+		if ctx.Err() == nil && e.Managed(s.Key.Namespace) {
+			receipts = append(receipts, e.carryOut(ctx, s, step))
 		}
-		receipts = append(receipts, plan.Receipt{Step: step, Err: e.request(ctx, name, key, zone, write)})
 	}
 	return receipts
 }
 
-// withoutHold separates the steps that need no hold from all others: they give zones more
-// replicas, or only say how many there are. They are carried out even where the hold
-// could not be written, and last, since a zone whose pods are still to come is not
-// whole: who is taken down by the same plan is so before.
-func withoutHold(steps []plan.Action) (free, others []plan.Action) {
-	for _, step := range steps {
-		size, sizes := step.(plan.SetReplicas)
-		_, reports := step.(plan.ReportReplicas)
-		if reports || (sizes && size.To > size.From) {
-			free = append(free, step)
-		} else {
-			others = append(others, step)
-		}
+// carryOut carries out one action by the method for its type.
+func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, step plan.Action) plan.Receipt {
+	m, exists := methods[reflect.TypeOf(step)]
+	switch {
+	case !exists:
+		return plan.Receipt{Step: step, Err: fmt.Errorf("no method of the executor carries out %T", step)}
+	case m.span == "":
+		return plan.Receipt{Step: step, Err: m.do(e, ctx, s, step)}
 	}
-	return free, others
-}
-
-// receiptsOfNotes returns receipts for what was done by writing the hold alone.
-func receiptsOfNotes(steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		switch step.(type) {
-		case plan.NoteDecrease, plan.EndDecrease, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace:
-			receipts = append(receipts, plan.Receipt{Step: step})
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.Release, plan.Wait:
-		}
-	}
-	return receipts
+	effect := step.Effect()
+	return plan.Receipt{Step: step, Err: e.request(ctx, m.span, s.Key, cmp.Or(effect.Pod, effect.Zone), func(ctx context.Context) error {
+		return m.do(e, ctx, s, step)
+	})}
 }
 
 // errOptedOut is why a write was not sent.

@@ -23,40 +23,31 @@ type Messages interface {
 	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
 }
 
-// remember tells whoever asks pods that this process has noted a decrease, and what is
-// left of the one before it.
-func (e *Executor) remember(key plan.Key, steps []plan.Action) {
-	for _, step := range steps {
-		if a, is := step.(plan.NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
-			e.Preparations.Noted(key, a.Decrease, a.Former)
-		}
+// rememberDecrease passes on that this process has noted a decrease of lockstep's own, and what is left of the
+// one before it.
+func (e *Executor) rememberDecrease(s plan.Snapshot, a plan.NoteDecrease) {
+	if a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {
+		e.Preparations.Noted(s.Key, a.Decrease, a.Former)
 	}
 }
 
-// ask lets pods be asked to prepare, or to undo that. Nobody waits for their answers.
-func (e *Executor) ask(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		var decrease plan.Decrease
-		var pods []plan.Pod
-		var limit time.Duration
-		switch a := step.(type) {
-		case plan.PreparePods:
-			decrease, pods, limit = a.Decrease, a.Pods, a.Within
-		case plan.UndoPreparation:
-			decrease, pods = a.Decrease, a.Pods
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
-			continue
-		}
-		if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
-			continue
-		}
-		zone, _ := s.Zone(decrease.Zone)
-		e.Preparations.Ask(s.Key, zone, decrease, pods, limit)
-		receipts = append(receipts, plan.Receipt{Step: step})
-	}
-	return receipts
+// preparePods has pods asked to prepare.
+func (e *Executor) preparePods(s plan.Snapshot, a plan.PreparePods) {
+	zone, _ := s.Zone(a.Decrease.Zone)
+	e.Preparations.Ask(s.Key, zone, a.Decrease, a.Pods, a.Within)
+}
+
+// undoPreparation has pods asked to undo their preparation.
+func (e *Executor) undoPreparation(s plan.Snapshot, a plan.UndoPreparation) {
+	zone, _ := s.Zone(a.Decrease.Zone)
+	e.Preparations.Ask(s.Key, zone, a.Decrease, a.Pods, 0)
+}
+
+// tellPods has pods of a zone with a delay told that they leave, or that they stay.
+func (e *Executor) tellPods(s plan.Snapshot, a plan.TellPods) {
+	zone, _ := s.Zone(a.Zone)
+	zone.Delay.Call = a.Call
+	e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
 }
 
 // Abandoned notes that pods must be told to stay: a process that no longer leads asked
@@ -73,39 +64,16 @@ func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Decrease)
 	})
 }
 
-// tell hands messages over. It comes after the hold was written: who is told to
-// stay must not count as about to leave any more.
-func (e *Executor) tell(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
-	var receipts []plan.Receipt
-	for _, step := range steps {
-		a, is := step.(plan.TellPods)
-		if !is || ctx.Err() != nil || !e.Managed(s.Key.Namespace) {
-			continue
-		}
-		zone, _ := s.Zone(a.Zone)
-		zone.Delay.Call = a.Call
-		e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
-		receipts = append(receipts, plan.Receipt{Step: a})
-	}
-	return receipts
-}
-
-// unmoved leaves out messages for pods of zones on which something could not be
-// written: who leaves after all must not be told to stay.
-func unmoved(steps []plan.Action, receipts []plan.Receipt) []plan.Action {
+// withoutResized leaves out messages for pods of zones whose replicas could not be written: a pod that leaves
+// after all must not be told to stay.
+func withoutResized(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
 	failed := map[string]bool{}
 	for _, r := range receipts {
-		switch a := r.Step.(type) {
-		case plan.VoidDecrease:
-			failed[a.Decrease.Zone] = failed[a.Decrease.Zone] || r.Err != nil
-		case plan.SetReplicas:
-			failed[a.Zone] = failed[a.Zone] || r.Err != nil
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.PreparePods, plan.UndoPreparation, plan.EndDecrease,
-			plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
+		switch r.Step.(type) {
+		case plan.VoidDecrease, plan.SetReplicas:
+			zone := r.Step.Effect().Zone
+			failed[zone] = failed[zone] || r.Err != nil
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		a, is := step.(plan.TellPods)
-		return is && failed[a.Zone]
-	})
+	return slices.DeleteFunc(messages, func(step plan.Action) bool { return failed[step.Effect().Zone] })
 }

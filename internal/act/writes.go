@@ -31,7 +31,8 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 // touchPod changes an annotation of the pod as it was noted, so that a delete
 // that requires the noted version can never succeed any more. A conflict means
 // that it already cannot.
-func (e *Executor) touchPod(ctx context.Context, key plan.Key, i plan.Intent) error {
+func (e *Executor) touchPod(ctx context.Context, key plan.Key, w plan.Withdraw) error {
+	i := w.Intent
 	touch := requiring(i.UID, i.Version)
 	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
 	_, err := e.Client.CoreV1().Pods(key.Namespace).Patch(ctx, i.Pod, types.MergePatchType, touch.json(), metav1.PatchOptions{})
@@ -52,7 +53,8 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 // voidDecrease changes an annotation of the StatefulSet as it was judged, so that
 // an update in flight is refused or judged again. A conflict means that it
 // already is.
-func (e *Executor) voidDecrease(ctx context.Context, key plan.Key, d plan.Decrease) error {
+func (e *Executor) voidDecrease(ctx context.Context, key plan.Key, a plan.VoidDecrease) error {
+	d := a.Decrease
 	touch := requiring(d.UID, d.Version)
 	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
 	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)

@@ -1,194 +1,88 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Action is one thing to do, or to wait for. The set of actions is closed:
-// whoever handles them handles all of the types in this file.
-//
-//sumtype:decl
+// Action is one thing to do, or to wait for. It says itself what lockstep has to know of it: the
+// executor carries it out in the order that it names, the lock asks whether it requires a live read
+// or a write of the Lease, and reports show its Event. None of these lists the actions that exist, so
+// a further kind of workload adds actions and changes none of them.
 type Action interface {
-	isAction()
-	// Reason says why.
+	// Reason returns why the action is in the plan.
 	Reason() reason.Code
 	// String returns the notation used in logs, traces and golden files.
 	String() string
+	// Effect returns what the action requires and changes.
+	Effect() Effect
+	// Event returns what users are told once the action is done. The zero Event is none.
+	Event() Event
 }
 
-// DeletePod takes down exactly the pod that was judged: the delete requires
-// this UID and this resourceVersion.
-type DeletePod struct {
-	Zone            string
-	Pod             string
-	UID             string
-	Version         Version
-	Up              bool // the pod serves, so the hold must note the deed
-	AlreadyNoted    bool // an intent for exactly this deed is in the hold already
-	UnknownRevision bool // its revision is none that the zone's status names: the view may be behind
-	Overtakes       bool // an operation of another zone has waited for longer, and cannot go on anyway
-	Because         reason.Code
+// Effect is what the executor, the lock and reports have to know of an action. The zero Effect is that
+// of an action for which nothing is sent.
+type Effect struct {
+	Zone    string   // where the action changes something; empty: nowhere
+	Pod     string   // the pod that it is about, if it is about one
+	Order   Order    // when it is carried out
+	Visible bool     // it changes what others see, or begins to: pods, StatefulSets, or a resource that zones mirror
+	Read    LiveRead // whether it may be decided on caches
+	Records bool     // the Lease is written for it, whatever else is due
 }
 
-// Withdraw touches a pod that was noted to be taken down, so that a delete in
-// flight cannot succeed. It requires the noted UID and resourceVersion; the
-// intent is void once the pod's new version is seen.
-type Withdraw struct {
-	Intent  Intent
-	Because Refusal // what speaks against the deed now
-}
+// Order says when the executor carries out an action of a plan.
+type Order int
 
-// AdoptRevision writes status.currentRevision at the end of a zone's rollout.
-// Kubernetes does that only for RollingUpdate.
-type AdoptRevision struct {
-	Zone     string
-	UID      string
-	Version  Version
-	Revision string
-}
+// What comes first is carried out first.
+const (
+	// Nowhere: nothing is sent.
+	Nowhere Order = iota
+	// BeforeLease: before the Lease is written, several at a time. If one fails, the others go on.
+	BeforeLease
+	// WithLease: the write of the Lease carries it out.
+	WithLease
+	// Disrupting: pods are deleted, several at a time, under the hold.
+	Disrupting
+	// UnderHold: one after the other, under the hold.
+	UnderHold
+	// Calling: pods are called, under the hold. Their answers are not waited for.
+	Calling
+	// WithoutHold: it requires no hold. It is carried out also if the Lease could not be written, and
+	// after the stages under the hold: a zone whose new pods do not exist yet is unavailable.
+	WithoutHold
+	// Notifying: pods are notified, last. Their answers are not waited for.
+	Notifying
+)
 
-// NoteDecrease writes a decrease, or its next stage, into the hold.
-type NoteDecrease struct {
-	Decrease Decrease
-	Former   Decrease // what is left of the one that the hold notes until then, where another one begins
-	Because  reason.Code
-	Why      string // what a pod said, where preparation failed
-}
+// LiveRead says whether an action may be decided on caches.
+type LiveRead int
 
-// VoidDecrease touches a StatefulSet whose decrease was admitted and does not
-// come, so that an update in flight cannot succeed. It requires the noted UID
-// and resourceVersion; the decrease is overtaken once the new version is seen.
-type VoidDecrease struct {
-	Decrease Decrease
-}
+const (
+	// OnCaches: caches are sufficient.
+	OnCaches LiveRead = iota
+	// IfInherited: a live read is required if another process wrote the Lease last.
+	IfInherited
+	// IfNew: a live read is required if the caches show no Lease.
+	IfNew
+	// Always: a live read is required.
+	Always
+)
 
-// UndoPreparation tells pods that they stay after all. Their answers are not waited
-// for: they are in a later snapshot, and the note stands until all have answered.
-type UndoPreparation struct {
-	Decrease Decrease
-	Pods     []Pod
-}
-
-// PreparePods asks who leaves by a decrease of lockstep's own to prepare. Their
-// answers are not waited for: they are in a later snapshot.
-type PreparePods struct {
-	Decrease Decrease
-	Pods     []Pod
-	Within   time.Duration // how long they may take
-}
-
-// EndDecrease takes a decrease off the hold: it has come to its end. Where it
-// came into effect, its time is kept.
-type EndDecrease struct {
-	Decrease  Decrease
-	Effective bool
-	Failed    string // why pods could not be asked, where that is its end
-	Restored  bool   // it was noted before the Lease, or etcd, was restored
-}
-
-// StampDownscale writes the time of a downscale on the StatefulSet, where
-// people and other tools look for it.
-type StampDownscale struct {
+// Event is what users are told of an action that was done.
+type Event struct {
 	Zone    string
-	UID     string
-	Version Version
-	Time    time.Time
+	Pod     string // the pod that it is about; empty: the zone
+	PodUID  string
+	Action  string // in the words of Events, such as DeletePod
+	Note    string
+	Warning bool
 }
 
-// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the
-// decrease that the hold notes, at the version that was judged.
-type SetReplicas struct {
-	Zone    string
-	UID     string
-	Version Version
-	From    int
-	To      int
-	Because reason.Code
-}
-
-// ReportReplicas writes into the status of a resource how many replicas those have
-// that take over its replicas. It requires the UID and the resourceVersion.
-type ReportReplicas struct {
-	Zone      string // one of those
-	Reference Reference
-	UID       string
-	Version   string
-	From      int
-	To        int
-}
-
-// TellPods tells pods of a zone with a delay that they will leave, or that they
-// stay. Their answers are not waited for: they are in a later snapshot.
-type TellPods struct {
-	Zone    string
-	Message Message
-	Call    Call // by which they are told
-	Former  bool // the zone has another one now, or none
-	Pods    []Pod
-}
-
-// NoteAgreed writes into the hold which pods of a zone agreed to leave after the
-// delay: whoever leads next need not wait for them anew.
-type NoteAgreed struct {
-	Zone   string
-	Agreed Agreement
-}
-
-// EndIntent removes an intent from the hold that no other step settles: of a granted
-// eviction that was not carried out and no longer can be, of a pod that was deleted and
-// that its StatefulSet no longer asks for, or one that was noted before the Lease, or etcd,
-// was restored. Only a live read shows any of these.
-type EndIntent struct {
-	Intent  Intent
-	Because reason.Code
-}
-
-// NoteZones brings up to date which zones of the group the hold remembers.
-type NoteZones struct {
-	Joined []string // zones that it does not remember yet
-	Gone   []string // zones that left the group and are settled; only a live read shows that
-}
-
-// TakePlace keeps a place in the queue for the group: an operation of lockstep's own
-// waits for evictions.
-type TakePlace struct {
-	Waiting Waiting
-}
-
-// Release gives the group's hold back.
-type Release struct {
-	Holder Holder
-}
-
-// Wait says what a zone waits for. An empty plan means the goal is reached.
-type Wait struct {
-	Zone    string
-	Because Refusal
-	Again   time.Time // when something else in the zone changes by time alone; zero: nothing does
-}
-
-// Refusal is an objection of a guard. The zero Refusal is none.
-type Refusal struct {
-	Code   reason.Code
-	Zone   string    // the zone that stands in the way, if it is another one
-	Pod    string    // the pod that stands in the way
-	Detail string    // bounded text of ours, a container's waiting reason or, once planned, what Kubernetes knows of the pod
-	Until  time.Time // when it ends by time alone, unless it is renewed; zero: an event will tell
-}
-
-// Deadline returns Until if people may rely on it, and else the zero time: a place in the
-// queue lasts longer with each attempt of the operation that has it.
-func (r Refusal) Deadline() time.Time {
-	if r.Code == reason.QueuedBehindOtherZone {
-		return time.Time{}
-	}
-	return r.Until
-}
-
-// None reports whether there is no objection.
-func (r Refusal) None() bool { return r.Code == "" }
+// None reports whether users are told nothing.
+func (e Event) None() bool { return e.Note == "" }
 
 // Wake returns the earliest time at which one of the waits ends by time alone, or has to
 // be looked at again, and the zero time when an event will tell.
@@ -212,23 +106,20 @@ func Lowers(steps []Action) bool {
 	return false
 }
 
-// Disrupts reports whether the plan takes any pod down.
+// Disrupts reports whether the plan deletes a pod.
 func Disrupts(steps []Action) bool { return Has[DeletePod](steps) }
 
-// Acts reports whether the plan changes what others see: pods, StatefulSets, or a resource
-// that zones mirror. Noting that a zone is about to shrink is where that begins.
+// Acts reports whether the plan changes what others see.
 func Acts(steps []Action) bool {
 	for _, step := range steps {
-		switch step.(type) {
-		case DeletePod, Withdraw, AdoptRevision, NoteDecrease, VoidDecrease, StampDownscale, SetReplicas, ReportReplicas:
+		if step.Effect().Visible {
 			return true
-		case PreparePods, UndoPreparation, EndDecrease, TellPods, NoteAgreed, EndIntent, NoteZones, TakePlace, Release, Wait:
 		}
 	}
 	return false
 }
 
-// Has reports whether a plan has an action of one kind.
+// Has reports whether a plan has an action of one type.
 func Has[T Action](steps []Action) bool {
 	for _, step := range steps {
 		if _, is := step.(T); is {
@@ -238,7 +129,7 @@ func Has[T Action](steps []Action) bool {
 	return false
 }
 
-// Only returns the actions of one kind.
+// Only returns the actions of one type.
 func Only[T Action](steps []Action) []T {
 	var found []T
 	for _, step := range steps {
@@ -247,4 +138,31 @@ func Only[T Action](steps []Action) []T {
 		}
 	}
 	return found
+}
+
+// In returns the actions that are carried out in one turn.
+func In(order Order, steps []Action) []Action {
+	var found []Action
+	for _, step := range steps {
+		if step.Effect().Order == order {
+			found = append(found, step)
+		}
+	}
+	return found
+}
+
+// Notation returns a plan as one line per action.
+func Notation(steps []Action) string {
+	lines := make([]string, len(steps))
+	for i, step := range steps {
+		lines[i] = step.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Recorder is an action that changes what the Lease records of its kind of workload.
+type Recorder interface {
+	Action
+	// Record changes the record that is written next. It shares no memory of the one before.
+	Record(next *Hold)
 }

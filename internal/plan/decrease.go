@@ -199,3 +199,8 @@ func Fingerprint(pods []Pod) string {
 func StillGivenUp(at, now time.Time) bool {
 	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
 }
+
+// String returns the decrease as zone-a from 5 to 3 admitted.
+func (d Decrease) String() string {
+	return fmt.Sprintf("%s from %d to %d %s", d.Zone, d.From, d.To, d.Stage)
+}

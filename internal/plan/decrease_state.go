@@ -126,3 +126,18 @@ func (b *board) joinable(zone string) bool {
 	free := h.Free() || b.Hold.Lapsed(b.Now)
 	return b.notedElsewhere(zone).None() && (free || (!h.Foreign() && h.Zone() == zone))
 }
+
+// String returns the course in lower case.
+func (c Course) String() string {
+	switch c {
+	case Unseen:
+		return "unseen"
+	case Awaited:
+		return "awaited"
+	case InEffect:
+		return "in effect"
+	case Overtaken:
+		return "overtaken"
+	}
+	return fmt.Sprintf("Course(%d)", int(c))
+}

@@ -80,7 +80,7 @@ func (b *board) prepare(d Decrease) []Action {
 	case asked.Underway:
 		return nil
 	case asked.Failed != "" && asked.Heard:
-		return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.PreparationFailed, Why: asked.Failed}}
+		return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.PreparationFailed, Failed: d, Why: asked.Failed}}
 	case asked.Failed != "":
 		return b.endUnheard(d, asked.Failed) // there is nothing to undo
 	}
@@ -192,15 +192,21 @@ func (b *board) end(d Decrease) []Action {
 	if before, leave := b.before(d); leave {
 		return []Action{NoteDecrease{Decrease: before, Because: reason.DownscaleDetected}}
 	}
-	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect || d.Generation == SeenInEffect}}
+	return []Action{EndDecrease{Decrease: d, Effective: b.Course(d) == InEffect || d.Generation == SeenInEffect, Replaced: b.replaced(d)}}
+}
+
+// replaced reports whether another StatefulSet has the name of the zone of a decrease by now.
+func (b *board) replaced(d Decrease) bool {
+	z, exists := b.Zone(d.Zone)
+	return exists && z.UID != d.UID
 }
 
 // endUnheard is end for a decrease that failed before any pod heard of it.
 func (b *board) endUnheard(d Decrease, why string) []Action {
 	if before, leave := b.before(d); leave {
-		return []Action{NoteDecrease{Decrease: before, Because: reason.PreparationFailed, Why: why}}
+		return []Action{NoteDecrease{Decrease: before, Because: reason.PreparationFailed, Failed: d, Why: why}}
 	}
-	return []Action{EndDecrease{Decrease: d, Failed: why}}
+	return []Action{EndDecrease{Decrease: d, Failed: why, Replaced: b.replaced(d)}}
 }
 
 // undoOrphanedPreparation notes again a decrease for which this process has asked pods that

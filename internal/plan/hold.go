@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -287,4 +288,19 @@ func (s *Snapshot) deletedAndUnwanted(i Intent) bool {
 func (z *Zone) Wants(pod string) bool {
 	ordinal, ok := OrdinalOf(z.Name, pod)
 	return ok && z.Owns(ordinal)
+}
+
+// String returns the fate in lower case.
+func (f Fate) String() string {
+	switch f {
+	case Open:
+		return "open"
+	case Pending:
+		return "pending"
+	case Done:
+		return "done"
+	case Void:
+		return "void"
+	}
+	return fmt.Sprintf("Fate(%d)", int(f))
 }

@@ -119,3 +119,12 @@ func (b *board) contested(m Mirror) Refusal {
 	}
 	return Refusal{}
 }
+
+// String returns the reference as ReplicaTemplate.rollout-operator.grafana.com web.
+func (r Reference) String() string {
+	kind := r.Kind
+	if r.APIGroup != "" {
+		kind += "." + r.APIGroup
+	}
+	return kind + " " + r.Name
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -216,4 +217,19 @@ func (z *Zone) pod(name string) (Pod, bool) {
 		}
 	}
 	return Pod{}, false
+}
+
+// String returns the phase in lower case.
+func (p Phase) String() string {
+	switch p {
+	case Starting:
+		return "starting"
+	case Failing:
+		return "failing"
+	case Ready:
+		return "ready"
+	case Leaving:
+		return "leaving"
+	}
+	return fmt.Sprintf("Phase(%d)", int(p))
 }

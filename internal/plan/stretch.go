@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -235,4 +236,9 @@ func closest(all []Stretch) int {
 // Marked reports whether a text is that many marks.
 func Marked(text string, pods int) bool {
 	return len(text)%MarkLength == 0 && len(text)/MarkLength == pods && strings.Trim(text, letters) == ""
+}
+
+// String returns the stretch as 3 to 5 since 2026-01-05T12:00:00Z.
+func (s Stretch) String() string {
+	return fmt.Sprintf("%d to %d since %s", s.From, s.To, s.Since.UTC().Format(time.RFC3339))
 }

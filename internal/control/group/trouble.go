@@ -122,14 +122,14 @@ func waitsIn(step plan.Action) string {
 func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
 	failed := map[string]plan.Refusal{}
 	for _, receipt := range done {
-		if zone := zoneOf(receipt.Step); receipt.Err != nil && failed[zone].None() {
+		if zone := receipt.Step.Effect().Zone; receipt.Err != nil && failed[zone].None() {
 			failed[zone] = refused(receipt, because)
 		}
 	}
 	var waits []plan.Action
 	seen := map[string]bool{}
 	for _, step := range steps {
-		zone := zoneOf(step)
+		zone := step.Effect().Zone
 		why, here := failed[zone]
 		if len(failed) == 0 {
 			why, here = because, true
@@ -150,46 +150,6 @@ func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 		return because
 	}
 	return plan.Refusal{Code: reason.ReferenceForbidden, Detail: "patch the status of " + report.Reference.String()}
-}
-
-// zoneOf returns the zone in which an action changes something, if it does.
-func zoneOf(step plan.Action) string {
-	switch a := step.(type) {
-	case plan.DeletePod:
-		return a.Zone
-	case plan.Withdraw:
-		return a.Intent.Zone
-	case plan.AdoptRevision:
-		return a.Zone
-	case plan.EndIntent:
-		return a.Intent.Zone
-	case plan.TakePlace:
-		return a.Waiting.Zone
-	case plan.NoteDecrease:
-		return a.Decrease.Zone
-	case plan.VoidDecrease:
-		return a.Decrease.Zone
-	case plan.PreparePods:
-		return a.Decrease.Zone
-	case plan.UndoPreparation:
-		return a.Decrease.Zone
-	case plan.EndDecrease:
-		return a.Decrease.Zone
-	case plan.StampDownscale:
-		return a.Zone
-	case plan.SetReplicas:
-		return a.Zone
-	case plan.ReportReplicas:
-		return a.Zone
-	case plan.TellPods:
-		return a.Zone
-	case plan.NoteAgreed:
-		return a.Zone
-	case plan.Release:
-		return a.Holder.Zone()
-	case plan.NoteZones, plan.Wait:
-	}
-	return ""
 }
 
 // answered says in a word what the API server answered. Its message may quote

@@ -2,7 +2,6 @@ package hold
 
 import (
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -86,51 +85,4 @@ func inOrder(all []stretch) bool {
 		next, pods = s.To, pods+s.To-s.From
 	}
 	return pods <= plan.MaxAgreed
-}
-
-// withAgreed adds to a decision what a plan notes of those who agreed to leave. It
-// is written whoever has the hold, without a look: the compare-and-swap says
-// whether what was known of it is still so.
-func withAgreed(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
-	noted, changes := agreed(s.Hold, steps)
-	if !changes || s.Hold.Unreadable != "" {
-		return d
-	}
-	switch d.Need {
-	case Write:
-		d.Record.Agreed = noted
-	case Carry:
-		if !s.Hold.Exists && !s.Live {
-			return Decision{Need: Look} // a Lease begins with what the predecessor has kept, which a look reads
-		}
-		record := s.Hold
-		record.Exists, record.Agreed = true, noted
-		if !record.Holder.Foreign() { // others' time is not ours to prolong
-			record.Renewed, record.Duration = s.Now, Duration
-		}
-		return Decision{Need: Write, Record: record}
-	case Look, Remove, Label:
-	}
-	return d
-}
-
-// agreed returns what the hold notes of those who agreed once the steps are
-// carried out, and whether they change it.
-func agreed(h plan.Hold, steps []plan.Action) (map[string]plan.Agreement, bool) {
-	changes := false
-	next := maps.Clone(h.Agreed)
-	for _, step := range steps {
-		note, is := step.(plan.NoteAgreed)
-		if !is {
-			continue
-		}
-		changes = true
-		if next == nil {
-			next = map[string]plan.Agreement{}
-		}
-		if next[note.Zone] = note.Agreed; note.Agreed.None() {
-			delete(next, note.Zone)
-		}
-	}
-	return next, changes
 }

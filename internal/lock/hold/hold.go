@@ -10,7 +10,11 @@
 // decided here.
 package hold
 
-import "github.com/lockstep-dev/lockstep/internal/plan"
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
 
 // Need says what has to happen to the Lease before a plan's steps.
 type Need int
@@ -40,7 +44,7 @@ type Decision struct {
 // belongs to its zone; elsewhere it needs no note, since its delete requires the very
 // version that was seen to be down.
 func Decide(s plan.Snapshot, steps []plan.Action) Decision {
-	return withLabel(&s, withPlaces(&s, steps, withAgreed(&s, steps, decide(&s, steps))))
+	return withLabel(&s, withPlaces(&s, steps, withRecords(&s, steps, decide(&s, steps))))
 }
 
 // withLabel adds the label to a Lease that lost it and that needs no other write. No cache shows
@@ -53,14 +57,14 @@ func withLabel(s *plan.Snapshot, d Decision) Decision {
 }
 
 func decide(s *plan.Snapshot, steps []plan.Action) Decision {
-	deeds := plan.Only[plan.DeletePod](steps)
-	decrease, changes := nextDecrease(s.Hold, steps)
+	deletes := plan.Only[plan.DeletePod](steps)
+	decrease, records := nextDecrease(s.Hold, steps), recorded(steps)
 	switch {
-	case !s.Live && (changes || plan.Has[plan.EndIntent](steps) || needsReadForZones(s, steps) || inheritsDecrease(s.Hold, steps) || asksPods(steps)):
+	case !s.Live && needsRead(s.Hold, steps):
 		return Decision{Need: Look}
-	case len(deeds) > 0:
-		decision := decideDeletes(s, deeds, decrease)
-		if decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == "" {
+	case len(deletes) > 0:
+		decision := decideDeletes(s, deletes, decrease)
+		if decision.Need == Carry && records && s.Hold.Unreadable == "" {
 			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 		}
 		return decision
@@ -68,7 +72,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{} // what cannot be read is never written over
 	case plan.Has[plan.Release](steps):
 		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
-	case changes || plan.Has[plan.EndIntent](steps) || plan.Has[plan.NoteZones](steps):
+	case records:
 		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
 	case len(s.Zones) == 0 && len(s.Left) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
@@ -82,49 +86,40 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	return Decision{}
 }
 
-// needsReadForZones reports whether caches do not suffice to note zones. Only a live read shows
-// that a zone which left has no pods any more, and what a Lease that is made has to say: there
-// may be one that the caches do not show, and the predecessor has kept times of downscales.
-func needsReadForZones(s *plan.Snapshot, steps []plan.Action) bool {
-	for _, step := range plan.Only[plan.NoteZones](steps) {
-		if len(step.Gone) > 0 || !s.Hold.Exists {
+// needsRead reports whether an action of the plan requires a live read.
+func needsRead(h plan.Hold, steps []plan.Action) bool {
+	for _, step := range steps {
+		switch step.Effect().Read {
+		case plan.Always:
 			return true
+		case plan.IfInherited:
+			if !h.Own {
+				return true
+			}
+		case plan.IfNew:
+			if !h.Exists {
+				return true
+			}
+		case plan.OnCaches:
 		}
 	}
 	return false
 }
 
-// nextDecrease returns the decrease that the hold notes after these steps, and
-// whether they change that. Nobody decides on a decrease by caches alone.
-func nextDecrease(h plan.Hold, steps []plan.Action) (plan.Decrease, bool) {
-	for _, step := range steps {
-		if a, notes := step.(plan.NoteDecrease); notes {
-			return a.Decrease, true
-		}
-		if _, ends := step.(plan.EndDecrease); ends {
-			return plan.Decrease{}, true
-		}
-	}
-	return h.Decrease, false
+// recorded reports whether the Lease is written for an action of the plan.
+func recorded(steps []plan.Action) bool {
+	return slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().Records })
 }
 
-// asksPods reports whether pods are asked to prepare, or to undo that: nothing is
-// written before it that would say whether the hold is still as it is known.
-func asksPods(steps []plan.Action) bool {
+// nextDecrease returns the decrease that the hold records after the plan.
+func nextDecrease(h plan.Hold, steps []plan.Action) plan.Decrease {
 	for _, step := range steps {
-		switch step.(type) {
-		case plan.PreparePods, plan.UndoPreparation:
-			return true
-		case plan.DeletePod, plan.Withdraw, plan.AdoptRevision, plan.NoteDecrease, plan.VoidDecrease, plan.EndDecrease, plan.StampDownscale,
-			plan.SetReplicas, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait:
+		if r, is := step.(plan.Recorder); is && step.Effect().Records {
+			r.Record(&h)
 		}
 	}
-	return false
+	return h.Decrease
 }
-
-// inheritsDecrease reports whether a decrease is carried out that another process
-// noted: what it saw is not known here.
-func inheritsDecrease(h plan.Hold, steps []plan.Action) bool { return !h.Own && plan.Lowers(steps) }
 
 // holderAfter names the holder once a decrease is noted or has ended. The end
 // alone does not give the hold back: that is a step of its own. Somebody who took the hold

@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
@@ -167,4 +168,32 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 
 func intent(d plan.DeletePod, now time.Time) plan.Intent {
 	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes}
+}
+
+// withRecords adds to a decision what actions record for which the Lease is not written otherwise. It is
+// written whoever has the hold, without a live read: the compare-and-swap says whether what was known of
+// the Lease is still so.
+func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
+	recorders := slices.DeleteFunc(plan.Only[plan.Recorder](steps), func(r plan.Recorder) bool { return r.Effect().Records })
+	if len(recorders) == 0 || s.Hold.Unreadable != "" {
+		return d
+	}
+	switch d.Need {
+	case Carry:
+		if !s.Hold.Exists && !s.Live {
+			return Decision{Need: Look} // a Lease begins with what the predecessor has kept, which a live read shows
+		}
+		d = Decision{Need: Write, Record: s.Hold}
+		d.Record.Exists = true
+		if !d.Record.Holder.Foreign() { // others' time is not ours to prolong
+			d.Record.Renewed, d.Record.Duration = s.Now, Duration
+		}
+	case Look, Remove, Label:
+		return d
+	case Write:
+	}
+	for _, r := range recorders {
+		r.Record(&d.Record)
+	}
+	return d
 }

@@ -170,6 +170,12 @@ func (e Entry) Runbook() string {
 	return "docs/runbooks/" + string(e.Code) + ".md"
 }
 
+// Sentence returns what the catalogue says of the code, for people.
+func (c Code) Sentence() string {
+	entry, _ := Explain(c)
+	return entry.Sentence
+}
+
 // Explain returns the entry of a code. The second result is false for a code
 // that is not in the catalogue.
 func Explain(c Code) (Entry, bool) {

@@ -36,75 +36,24 @@ func (e event) about(s plan.Snapshot, note string) *corev1.ObjectReference {
 	return related
 }
 
-// deeds returns an Event for every step that was done.
-func (m *memory) deeds(s plan.Snapshot, done []plan.Receipt) []event {
+// outcomes returns the Events of the steps that were done.
+func outcomes(s plan.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
-		if receipt.Err != nil {
+		told := receipt.Step.Event()
+		if receipt.Err != nil || told.None() {
 			continue
 		}
-		because := receipt.Step.Reason()
-		e := event{kind: corev1.EventTypeNormal, code: because}
-		switch step := receipt.Step.(type) {
-		case plan.DeletePod:
-			e.zone, e.related, e.action = step.Zone, thePod(s, step.Pod, step.UID), "DeletePod"
-			e.note = fmt.Sprintf("deleted pod %s: %s", step.Pod, sentence(because))
-		case plan.Withdraw:
-			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "WithdrawDelete"
-			e.note = fmt.Sprintf("no longer deletes pod %s (%s): %s", step.Intent.Pod, step.Because, sentence(because))
-		case plan.AdoptRevision:
-			e.zone, e.action = step.Zone, "AdoptRevision"
-			e.note = fmt.Sprintf("made %s the current revision: %s", step.Revision, sentence(because))
-		case plan.NoteDecrease:
-			if because == reason.PreparationFailed {
-				e = givesUp(s.Hold.Decrease, step.Why)
-				break
-			}
-			e.zone, e.action = step.Decrease.Zone, "NoteDownscale"
-			e.note = fmt.Sprintf("notes the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
-		case plan.EndDecrease:
-			if step.Restored {
-				e.zone, e.kind, e.action = step.Decrease.Zone, corev1.EventTypeWarning, "DropNote"
-				e.note = fmt.Sprintf("drops the note of the downscale from %d to %d: %s", step.Decrease.From, step.Decrease.To, sentence(because))
-				break
-			}
-			if z, exists := s.Zone(step.Decrease.Zone); exists && z.UID != step.Decrease.UID {
-				continue // of a StatefulSet that is gone, and no news of the one that has its name
-			}
-			if because == reason.PreparationFailed {
-				e = givesUp(step.Decrease, step.Failed)
-				break
-			}
-			e.zone, e.action = step.Decrease.Zone, "EndDownscale"
-			e.note = fmt.Sprintf("the downscale from %d to %d has ended: %s", step.Decrease.From, step.Decrease.To, sentence(because))
-		case plan.EndIntent:
-			if because == reason.PodNotFound {
-				continue // the pod was deleted, as was reported before
-			}
-			e.zone, e.related, e.action = step.Intent.Zone, thePod(s, step.Intent.Pod, step.Intent.UID), "EndEviction"
-			e.note = fmt.Sprintf("the eviction of pod %s counts no more: %s", step.Intent.Pod, sentence(because))
-			if because == reason.HoldRestored {
-				e.kind, e.action = corev1.EventTypeWarning, "DropNote"
-				e.note = fmt.Sprintf("drops the note of pod %s: %s", step.Intent.Pod, sentence(because))
-			}
-		case plan.SetReplicas:
-			e.zone, e.action = step.Zone, "SetReplicas"
-			e.note = fmt.Sprintf("set spec.replicas from %d to %d: %s", step.From, step.To, sentence(because))
-		case plan.Release, plan.Wait, plan.VoidDecrease, plan.PreparePods, plan.UndoPreparation, plan.StampDownscale,
-			plan.ReportReplicas, plan.TellPods, plan.NoteAgreed, plan.NoteZones, plan.TakePlace:
-			continue
+		e := event{zone: told.Zone, kind: corev1.EventTypeNormal, code: receipt.Step.Reason(), action: told.Action, note: told.Note}
+		if told.Pod != "" {
+			e.related = thePod(s, told.Pod, told.PodUID)
+		}
+		if told.Warning {
+			e.kind = corev1.EventTypeWarning
 		}
 		news = append(news, e)
 	}
 	return news
-}
-
-// givesUp tells that pods did not agree to leave.
-func givesUp(d plan.Decrease, why string) event {
-	return event{
-		zone: d.Zone, kind: corev1.EventTypeWarning, code: reason.PreparationFailed, action: "PreparePods",
-		note: fmt.Sprintf("gives up the downscale from %d to %d: %s (%s)", d.From, d.To, sentence(reason.PreparationFailed), why),
-	}
 }
 
 // standing is what a zone waits for, and since when.
@@ -277,9 +226,4 @@ func severity(code reason.Code) string {
 		return corev1.EventTypeWarning
 	}
 	return corev1.EventTypeNormal
-}
-
-func sentence(code reason.Code) string {
-	entry, _ := reason.Explain(code)
-	return entry.Sentence
 }

@@ -82,7 +82,7 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	m.last = record(s, steps, done)
 	waits, waitDue := m.waits(s, steps)
 	remarks, remarkDue := m.remarks(s)
-	for _, e := range slices.Concat(m.deeds(s, done), waits, remarks) {
+	for _, e := range slices.Concat(outcomes(s, done), waits, remarks) {
 		news = r.tell(s, e) || news
 	}
 	return news, sooner(waitDue, remarkDue)

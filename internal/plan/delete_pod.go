@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// DeletePod deletes exactly the pod that was judged: the delete requires this UID and this
+// resourceVersion.
+type DeletePod struct {
+	Zone            string
+	Pod             string
+	UID             string
+	Version         Version
+	Up              bool // the pod serves, so the hold must record the delete first
+	AlreadyNoted    bool // an intent for exactly this delete is in the hold already
+	UnknownRevision bool // its revision is none that the zone's status names: the view may be behind
+	Overtakes       bool // an operation of another zone has waited for longer, and cannot go on anyway
+	Because         reason.Code
+}
+
+// Reason implements Action.
+func (a DeletePod) Reason() reason.Code { return a.Because }
+
+// Effect implements Action.
+func (a DeletePod) Effect() Effect {
+	return Effect{Zone: a.Zone, Pod: a.Pod, Order: Disrupting, Visible: true}
+}
+
+// Event implements Action.
+func (a DeletePod) Event() Event {
+	return Event{
+		Zone: a.Zone, Pod: a.Pod, PodUID: a.UID, Action: "DeletePod",
+		Note: fmt.Sprintf("deleted pod %s: %s", a.Pod, a.Because.Sentence()),
+	}
+}
+
+// String implements Action: delete zone-a-0 of zone-a because OutdatedRevision.
+func (a DeletePod) String() string {
+	return fmt.Sprintf("delete %s of %s because %s", a.Pod, a.Zone, a.Because)
+}

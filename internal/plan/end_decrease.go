@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// EndDecrease takes a decrease off the hold: it has come to its end. Where it came into effect, its time
+// is kept.
+type EndDecrease struct {
+	Decrease  Decrease
+	Effective bool
+	Failed    string // why pods could not be asked, where that is its end
+	Restored  bool   // it was noted before the Lease, or etcd, was restored
+	Replaced  bool   // another StatefulSet has the name of its zone by now
+}
+
+// Reason implements Action.
+func (a EndDecrease) Reason() reason.Code {
+	switch {
+	case a.Restored:
+		return reason.HoldRestored
+	case a.Effective:
+		return reason.DownscaleCompleted
+	case a.Failed != "":
+		return reason.PreparationFailed
+	}
+	return reason.DownscaleCancelled
+}
+
+// Effect implements Action.
+func (a EndDecrease) Effect() Effect {
+	return Effect{Zone: a.Decrease.Zone, Order: WithLease, Read: Always, Records: true}
+}
+
+// Event implements Action. The end of a decrease of a StatefulSet that is gone is no news of the one that
+// has its name.
+func (a EndDecrease) Event() Event {
+	d := a.Decrease
+	switch {
+	case a.Restored:
+		return Event{
+			Zone: d.Zone, Warning: true, Action: "DropNote",
+			Note: fmt.Sprintf("drops the note of the downscale from %d to %d: %s", d.From, d.To, a.Reason().Sentence()),
+		}
+	case a.Replaced:
+		return Event{}
+	case a.Reason() == reason.PreparationFailed:
+		return preparationFailed(d, a.Failed)
+	}
+	return Event{
+		Zone: d.Zone, Action: "EndDownscale",
+		Note: fmt.Sprintf("the downscale from %d to %d has ended: %s", d.From, d.To, a.Reason().Sentence()),
+	}
+}
+
+// Record implements Recorder.
+func (EndDecrease) Record(h *Hold) { h.Decrease = Decrease{} }
+
+// String implements Action: end zone-a from 5 to 3 admitted because DownscaleCompleted.
+func (a EndDecrease) String() string { return fmt.Sprintf("end %s because %s", a.Decrease, a.Reason()) }

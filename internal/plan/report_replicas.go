@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// ReportReplicas writes into the status of a resource how many replicas those have that take over its
+// replicas. It requires the UID and the resourceVersion.
+type ReportReplicas struct {
+	Zone      string // one of those
+	Reference Reference
+	UID       string
+	Version   string
+	From      int
+	To        int
+}
+
+// Reason implements Action.
+func (ReportReplicas) Reason() reason.Code { return reason.ReferenceMirrored }
+
+// Effect implements Action.
+func (a ReportReplicas) Effect() Effect {
+	return Effect{Zone: a.Zone, Order: WithoutHold, Visible: true}
+}
+
+// Event implements Action.
+func (ReportReplicas) Event() Event { return Event{} }
+
+// String implements Action: report 5 to ReplicaTemplate.rollout-operator.grafana.com web for zone-a.
+func (a ReportReplicas) String() string {
+	return fmt.Sprintf("report %d to %s for %s", a.To, a.Reference, a.Zone)
+}

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the decrease that the hold
+// notes, at the version that was judged.
+type SetReplicas struct {
+	Zone    string
+	UID     string
+	Version Version
+	From    int
+	To      int
+	Because reason.Code
+}
+
+// Reason implements Action.
+func (a SetReplicas) Reason() reason.Code { return a.Because }
+
+// Effect implements Action. More replicas require no hold. Of a decrease that another process noted it is
+// not known what that process saw.
+func (a SetReplicas) Effect() Effect {
+	if a.To > a.From {
+		return Effect{Zone: a.Zone, Order: WithoutHold, Visible: true}
+	}
+	e := Effect{Zone: a.Zone, Order: UnderHold, Visible: true}
+	if a.To < a.From {
+		e.Read = IfInherited
+	}
+	return e
+}
+
+// Event implements Action.
+func (a SetReplicas) Event() Event {
+	return Event{
+		Zone: a.Zone, Action: "SetReplicas",
+		Note: fmt.Sprintf("set spec.replicas from %d to %d: %s", a.From, a.To, a.Because.Sentence()),
+	}
+}
+
+// String implements Action: set zone-b from 3 to 5 because LeaderFollowed.
+func (a SetReplicas) String() string {
+	return fmt.Sprintf("set %s from %d to %d because %s", a.Zone, a.From, a.To, a.Because)
+}

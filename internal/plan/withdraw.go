@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// Withdraw touches a pod whose deletion is recorded, so that a delete in flight cannot succeed. It
+// requires the recorded UID and resourceVersion; the intent is void once the pod's new version is seen.
+type Withdraw struct {
+	Intent  Intent
+	Because Refusal // the objection to the deletion
+}
+
+// Reason implements Action.
+func (Withdraw) Reason() reason.Code { return reason.DeletionCancelled }
+
+// Effect implements Action.
+func (a Withdraw) Effect() Effect {
+	return Effect{Zone: a.Intent.Zone, Pod: a.Intent.Pod, Order: BeforeLease, Visible: true}
+}
+
+// Event implements Action.
+func (a Withdraw) Event() Event {
+	return Event{
+		Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID, Action: "WithdrawDelete",
+		Note: fmt.Sprintf("no longer deletes pod %s (%s): %s", a.Intent.Pod, a.Because, a.Reason().Sentence()),
+	}
+}
+
+// String implements Action: withdraw zone-a-0 of zone-a because Paused.
+func (a Withdraw) String() string {
+	return fmt.Sprintf("withdraw %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Because)
+}
