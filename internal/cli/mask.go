@@ -196,7 +196,7 @@ func (m masking) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone 
 func (m masking) podOf(p plan.Pod, budgets []plan.DisruptionBudget) plan.Pod {
 	masked := plan.Pod{
 		Name: m.pod(p.Name), Ordinal: p.Ordinal, UID: m.some(p.UID), Version: p.Version, Revision: m.some(p.Revision),
-		Phase: p.Phase, ReadySince: p.ReadySince, Seen: p.Seen, OnHost: p.OnHost, Labels: m.labels(p.Labels, budgets),
+		Phase: p.Phase, ReadySince: p.ReadySince, Seen: p.Seen, OnHost: p.OnHost, Unadopted: p.Unadopted, Labels: m.labels(p.Labels, budgets),
 	}
 	if p.Phase == plan.Failing {
 		masked.Why = "Failing"

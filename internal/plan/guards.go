@@ -26,6 +26,7 @@ var replaceGuards = []guard[disruption]{
 	wrongUpdateStrategy, // guarantee 3: another controller would interfere
 	paused,              // somebody asked this zone to stand still
 	zoneInTransition,    // what is outdated is judged against the newest spec only
+	notAdopted,          // guarantee 5: only a pod that its StatefulSet controls is deleted
 }
 
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
@@ -81,6 +82,15 @@ func paused(b *board, d disruption) Refusal {
 }
 
 func zoneInTransition(_ *board, d disruption) Refusal { return lifecycle(d.zone.Zone) }
+
+// notAdopted objects to the deletion of a pod that no StatefulSet controls yet. The status of a
+// StatefulSet that was created anew may be complete before its controller has adopted the pods.
+func notAdopted(_ *board, d disruption) Refusal {
+	if d.pod.Unadopted {
+		return Refusal{Code: reason.PodNotAdopted, Pod: d.pod.Name}
+	}
+	return Refusal{}
+}
 
 // heldElsewhere lets pass what joins the zone of the holder, and what could
 // take over: no intent counts and the holder's zone is whole. The takeover

@@ -100,6 +100,7 @@ type Pod struct {
 	IP         string    // empty until it runs, and once it has ended for good
 	Phase      Phase
 	OnHost     bool // it has its node's address
+	Unadopted  bool // no StatefulSet controls it; that of its zone adopts it sooner or later, unless it is among the zone's Orphans
 	Labels     Labels
 }
 

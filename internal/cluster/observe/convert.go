@@ -34,6 +34,8 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 		Revision: pod.Labels[contract.RevisionLabel],
 		Created:  plan.UnixTimeOf(pod.CreationTimestamp.Time),
 		Labels:   plan.LabelsOf(pod.Labels),
+
+		Unadopted: metav1.GetControllerOfNoCopy(pod) == nil,
 	}
 	view.Phase, view.ReadySince, view.Why = phaseOf(pod)
 	view.IP, view.OnHost = addressOf(pod)

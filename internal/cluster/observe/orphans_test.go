@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,10 +94,11 @@ func TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn(t *testing.T) {
 		var got []string
 		for _, z := range s.Zones {
 			for _, p := range z.Pods {
-				got = append(got, z.Name+" "+p.Name+" "+p.Phase.String())
+				got = append(got, fmt.Sprintf("%s %s %s, unadopted: %t", z.Name, p.Name, p.Phase, p.Unadopted))
 			}
 		}
-		if diff := cmp.Diff([]string{"zone-a zone-a-0 ready", "zone-a zone-a-1 leaving", "zone-b zone-b-0 ready"}, got); diff != "" {
+		want := []string{"zone-a zone-a-0 ready, unadopted: true", "zone-a zone-a-1 leaving, unadopted: true", "zone-b zone-b-0 ready, unadopted: false"}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s show (-want +got):\n%s", from, diff)
 		}
 	}

@@ -114,7 +114,7 @@ func breaksExactTarget(v *view, deletes []plan.DeletePod, _ *hold.Decision) stri
 func (z *zone) shows(d plan.DeletePod) bool {
 	for _, p := range z.Pods {
 		if p.Name == d.Pod {
-			return p.UID == d.UID && p.Version == d.Version && up(p) == d.Up && !terminating(p)
+			return p.UID == d.UID && p.Version == d.Version && up(p) == d.Up && !terminating(p) && !p.Unadopted
 		}
 	}
 	return false

@@ -278,6 +278,9 @@ var violations = map[string]violation{
 	"a delete of a pod that is leaving": {
 		"ExactTarget", "zone-a rev=2\n zone-a-0 leaving@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
+	"a delete of a pod that is not adopted yet": {
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 adopted=no", deletes(down("zone-a-0")), hold.Decision{},
+	},
 	"a delete of a pod that is not there": {
 		"ExactTarget", "zone-a rev=2 replicas=1", deletes(down("zone-a-0")), hold.Decision{},
 	},

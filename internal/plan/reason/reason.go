@@ -77,6 +77,7 @@ const (
 	PartitionUnavailable  Code = "PartitionUnavailable"
 	PartitionDelayPending Code = "PartitionDelayPending"
 	ClusterRestored       Code = "ClusterRestored"
+	PodNotAdopted         Code = "PodNotAdopted"
 )
 
 // Codes for waits that only a person ends.

@@ -18,6 +18,21 @@ var replacements = []Mutant{
 		Edits: []Edit{without(guards, "zoneInTransition")},
 		Test:  explore + "a revert while the operator dies", Rule: "AsAsked",
 	},
+	{
+		Name:  "guard notAdopted removed",
+		Edits: []Edit{without(guards, "notAdopted")},
+		Test:  "internal/plan TestScenariosGolden/a-pod-that-its-statefulset-has-not-adopted-yet-is-not-replaced", Rule: "PodNotAdopted",
+	},
+	{
+		Name:  "pod that is not adopted yet shown like one that is controlled",
+		Edits: []Edit{{"internal/cluster/observe/convert.go", "metav1.GetControllerOfNoCopy(pod) == nil", "false"}},
+		Test:  "internal/cluster/observe TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn", Rule: "show (-want +got)",
+	},
+	{
+		Name:  "delete of a pod that is not adopted yet, seen by no rule",
+		Edits: []Edit{{"internal/lock/invariant/deletes.go", " && !p.Unadopted", ""}},
+		Test:  "internal/lock/invariant TestEveryRuleCanBeBrokenAlone/a delete of a pod that is not adopted yet", Rule: "ExactTarget",
+	},
 }
 
 // takedowns leave out guards of pods that are up.

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +29,11 @@ func (w *walk) control(g *group, n int) {
 	if z.away == orphaned {
 		return
 	}
-	w.adopt(g, n)
+	if w.adopts(g, n) && w.chance.IntN(2) == 0 {
+		w.sync(g, n) // its cache of pods is late
+	} else {
+		w.adopt(g, n)
+	}
 	if counting := w.counting(g, n); !z.Observed || z.Counting != counting || z.UpdateRevision != z.template {
 		w.putZone(g, n, func(z *zone) { z.observe(counting) })
 		z = g.zones[n]
@@ -43,10 +48,21 @@ func (w *walk) control(g *group, n int) {
 	}
 }
 
-// adopt lets orphans belong to the StatefulSet that there is now, but for those that terminate.
+// adopts reports whether there are orphans for the StatefulSet to adopt.
+func (w *walk) adopts(g *group, n int) bool {
+	return slices.ContainsFunc(g.pods[n], g.zones[n].adopts)
+}
+
+// adopts reports whether a StatefulSet adopts a pod: one that it does not control and that does
+// not terminate.
+func (z *zone) adopts(p *pod) bool {
+	return p != nil && p.owner != z.UID && p.Phase != plan.Leaving
+}
+
+// adopt lets orphans belong to the StatefulSet that there is now.
 func (w *walk) adopt(g *group, n int) {
 	for ordinal, p := range g.pods[n] {
-		if p != nil && p.owner != g.zones[n].UID && p.Phase != plan.Leaving {
+		if g.zones[n].adopts(p) {
 			w.story(g, "controller adopts", p.Name)
 			w.handOver(g, n, ordinal, g.zones[n].UID)
 		}

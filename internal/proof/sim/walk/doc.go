@@ -72,8 +72,8 @@
 // one of a zone that is not remembered. The replica that binds the eviction is drawn by itself: if it
 // guards no such pod, the eviction goes on unbound. Pods that a budget alone covers, as far as the
 // caches show, are bound, and evicted unless the API server shows that a group remembers their zone.
-// All pods of a zone are orphaned at once, and adopted when the StatefulSet controller looks at it
-// again.
+// All pods of a zone are orphaned at once. The StatefulSet controller adopts them when it looks at
+// the zone again, or later: its cache of pods may be late, and it writes the status before.
 //
 // Left out: pods that are asked to prepare or to wait, resources that are mirrored,
 // budgets by partitions, AdmissionReviews as text, zones that are new or never come back,

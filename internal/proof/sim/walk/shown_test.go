@@ -309,6 +309,7 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 		}
 		seen := p.Pod
 		seen.Labels = plan.LabelsOf(c.group.podLabels(n))
+		seen.Unadopted = p.owner == ""
 		all = append(all, seen)
 	}
 	return all

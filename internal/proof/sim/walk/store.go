@@ -127,6 +127,9 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 	if p.Phase == plan.Leaving {
 		return true
 	}
+	if !t.evicted && p.owner == "" {
+		w.violate(g, "ExactTarget", t.by+" deletes "+p.Name+", which no StatefulSet controls")
+	}
 	up, version := p.Up(), p.Version
 	w.leave(g, n, ordinal, t.by+" deletes")
 	switch {
