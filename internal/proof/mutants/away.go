@@ -53,12 +53,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that joined and is forgotten beside a repair in another zone",
-		Edits: []Edit{{holdDecision, "plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "false) && s.Hold.Unreadable == \"\" {"}},
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && records &&", "decision.Need == Carry && false &&"}},
 		Test:  "internal/lock/hold TestCover/a zone that joined is remembered beside a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
 	},
 	{
 		Name:  "zones that are to be noted and cause no write",
-		Edits: []Edit{{holdDecision, "plan.Has[plan.NoteZones](steps):", "false:"}},
+		Edits: []Edit{{holdDecision, "\tcase records:", "\tcase false:"}},
 		Test:  scenarios + "zones-that-the-hold-does-not-remember-are-noted", Rule: "hold: as it is",
 	},
 	{

@@ -104,22 +104,22 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
-		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\te.tell(ctx, s, steps)\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\te.call(ctx, s, plan.In(plan.Notifying, steps))\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}},
 		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
 	},
 	{
 		Name:  "who agreed noted over what nobody has read",
-		Edits: []Edit{{holdAgreed, "if !s.Hold.Exists && !s.Live {", "if false {"}},
+		Edits: []Edit{{holdRecord, "if !s.Hold.Exists && !s.Live {", "if false {"}},
 		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "look live",
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
-		Edits: []Edit{{holdAgreed, "if !record.Holder.Foreign() { // others' time", "if true { // others' time"}},
+		Edits: []Edit{{holdRecord, "if !d.Record.Holder.Foreign() { // others' time", "if true { // others' time"}},
 		Test:  "internal/lock/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
-		Edits: []Edit{{executor, "unmoved(steps, receipts)", "steps"}},
+		Edits: []Edit{{executor, "withoutResized(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a void", Rule: "tell stay",
 	},
 	{
@@ -144,7 +144,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods asked on what the caches say of the hold",
-		Edits: []Edit{{holdDecision, " || asksPods(steps)):", "):"}},
+		Edits: []Edit{{"internal/plan/prepare_pods.go", ", Read: Always}", "}"}},
 		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
 	},
 }

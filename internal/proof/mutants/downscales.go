@@ -4,7 +4,7 @@ package mutants
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{holdDecision, "!s.Live && (changes || plan.Has[plan.EndIntent](steps)", "!s.Live && (plan.Has[plan.EndIntent](steps)"}},
+		Edits: []Edit{{"internal/plan/end_decrease.go", "Read: Always, ", ""}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
@@ -70,7 +70,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pods asked to prepare on caches alone",
-		Edits: []Edit{{holdDecision, " || asksPods(steps)):", "):"}},
+		Edits: []Edit{{"internal/plan/prepare_pods.go", ", Read: Always}", "}"}},
 		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
 	},
 	{
@@ -80,7 +80,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
-		Edits: []Edit{{actTalk, "failed[a.Zone] = failed[a.Zone] || r.Err != nil", "failed[a.Zone] = failed[a.Zone] && r.Err != nil"}},
+		Edits: []Edit{{actTalk, "failed[zone] = failed[zone] || r.Err != nil", "failed[zone] = failed[zone] && r.Err != nil"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a raise", Rule: "-want +got",
 	},
 	{
@@ -90,7 +90,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that a webhook began",
-		Edits: []Edit{{actTalk, "is && a.Decrease.Ours && a", "is && a"}},
+		Edits: []Edit{{actTalk, "if a.Decrease.Ours && a", "if a"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
 	},
 	{
@@ -100,12 +100,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pods asked by a process that is to end",
-		Edits: []Edit{{actTalk, "if ctx.Err() != nil || !e.Managed(s.Key.Namespace) {", "if !e.Managed(s.Key.Namespace) {"}},
+		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(s.Key.Namespace) {", "if e.Managed(s.Key.Namespace) {"}},
 		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "asked for [ask preparing",
 	},
 	{
 		Name:  "pods told to stay by a process that is to end",
-		Edits: []Edit{{actTalk, "if !is || ctx.Err() != nil || !e", "if !is || !e"}},
+		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(s.Key.Namespace) {", "if e.Managed(s.Key.Namespace) {"}},
 		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "stay",
 	},
 	{

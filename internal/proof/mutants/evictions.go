@@ -97,12 +97,9 @@ var evictions = []Mutant{
 		Remark: "the explorer has no lengths of time",
 	},
 	{
-		Name: "granted eviction that ends on caches",
-		Edits: []Edit{
-			{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"},
-			{holdDecision, "!s.Live && (changes || plan.Has[plan.EndIntent](steps) || ", "!s.Live && (changes || "},
-		},
-		Test: explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+		Name:  "granted eviction that ends on caches",
+		Edits: []Edit{{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"}, {"internal/plan/end_intent.go", "Read: Always, ", ""}},
+		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
 		Name:  "granted eviction that never ends",
@@ -131,7 +128,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
-		Edits: []Edit{{holdDecision, "decision.Need == Carry && (changes || plan.Has[plan.EndIntent](steps) ||", "false && (changes || plan.Has[plan.EndIntent](steps) ||"}},
+		Edits: []Edit{{holdDecision, "decision.Need == Carry && records &&", "false && records &&"}},
 		Test:  "internal/lock/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
 	},
 	{

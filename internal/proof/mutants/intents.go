@@ -44,7 +44,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten on caches",
-		Edits: []Edit{{holdDecision, "if len(step.Gone) > 0 || !s.Hold.Exists {", "if len(step.Gone) > 99 || !s.Hold.Exists {"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Edits: []Edit{{"internal/plan/note_zones.go", "e.Read = Always", "e.Read = IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 	{

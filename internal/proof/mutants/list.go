@@ -19,7 +19,6 @@ const (
 	cachedView     = "internal/cluster/observe/snapshot.go"
 	downscale      = "internal/serve/admission/prepare_downscale.go"
 	freshnessKnown = "internal/lock/freshness/known.go"
-	holdAgreed     = "internal/lock/hold/agreed.go"
 	holdEvict      = "internal/lock/hold/evict.go"
 	holdDecision   = "internal/lock/hold/hold.go"
 	holdManual     = "internal/lock/hold/manual.go"

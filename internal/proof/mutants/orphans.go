@@ -140,12 +140,12 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "zone that is noted in a hold that cannot be read",
-		Edits: []Edit{{holdDecision, "|| plan.Has[plan.NoteZones](steps)) && s.Hold.Unreadable == \"\" {", "|| plan.Has[plan.NoteZones](steps)) {"}},
+		Edits: []Edit{{holdDecision, "&& records && s.Hold.Unreadable == \"\" {", "&& records {"}},
 		Test:  "internal/lock/hold TestARecordThatCannotBeReadIsNotWrittenOver", Rule: "verdict 2 for \"delete zone-a-0",
 	},
 	{
 		Name:  "zone that is forgotten without a look",
-		Edits: []Edit{{holdDecision, "len(step.Gone) > 0 || !s.Hold.Exists", "len(step.Gone) > len(s.Left) || !s.Hold.Exists"}},
+		Edits: []Edit{{"internal/plan/note_zones.go", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 }

@@ -20,21 +20,15 @@ var requests = []Mutant{
 		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
 	},
 	{
-		Name: "intent written after the deed",
-		Edits: []Edit{
-			{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\tdeleted := e.deletePods(ctx, s.Key, steps)\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"},
-			{executor, "\treceipts := e.deletePods(ctx, s.Key, steps)\n", "\treceipts := deleted\n"},
-		},
-		Test: "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
+		Name:  "intent written after the deed",
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\tdeleted := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}, {executor, "\treceipts := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
+		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},
 	{
-		Name: "replicas added before the deed",
-		Edits: []Edit{
-			{executor, "\tdone, err := e.underHold(held, s, steps, d)\n", "\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n\tdone, err := e.underHold(held, s, steps, d)\n"},
-			{executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.write(ctx, s.Key, free)...)\n", "\treceipts = append(receipts, done...)\n"},
-		},
-		Test: "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
+		Name:  "replicas added before the deed",
+		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, s, steps, d)\n", "\treceipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, s, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
+		Test:  "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
 		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",
 	},
 	{

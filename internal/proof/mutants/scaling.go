@@ -29,7 +29,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{holdDecision, "return !h.Own && plan.Lowers(steps)", "return false && plan.Lowers(steps)"}},
+		Edits: []Edit{{"internal/plan/set_replicas.go", "e.Read = IfInherited", "e.Read = OnCaches"}},
 		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{
@@ -144,7 +144,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
-		Edits: []Edit{{executor, "if reports || (sizes && size.To > size.From) {", "if reports || (sizes && size.To < 0) {"}},
+		Edits: []Edit{{"internal/plan/set_replicas.go", "if a.To > a.From {", "if a.To < 0 {"}},
 		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
 	},
 	{

@@ -65,8 +65,8 @@ func (e *explorer) ponder(v *view) *decision {
 	return d
 }
 
-// requests puts a plan in the order in which internal/act carries it out:
-// withdrawals, the Lease, deletes, adoptions.
+// requests puts a plan in the order in which internal/act carries it out: withdrawals, the Lease,
+// deletes, adoptions. Small worlds have no pods that prepare and no client that reads stamps.
 func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late bool) []step {
 	var touches, writes, deletes, adoptions []step
 	for _, action := range actions {
@@ -83,8 +83,6 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
 		case plan.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
-		case plan.NoteDecrease, plan.EndDecrease, plan.EndIntent, plan.NoteZones, plan.TakePlace, plan.Release, plan.Wait: // written to the Lease, if at all
-		case plan.PreparePods, plan.UndoPreparation, plan.StampDownscale, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares here, and nobody reads stamps
 		}
 	}
 	if holdDecision.Need == hold.Write {

@@ -308,17 +308,17 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	}
 }
 
-func TestTheEndOfADownscaleIsToldOfItsOwnStatefulSet(t *testing.T) {
-	r := newRoom()
-	s := fixture.MustParse(settled)
-	end := plan.EndDecrease{Decrease: plan.Decrease{Zone: "zone-a", UID: s.Zones[0].UID, From: 3, To: 2}, Effective: true}
-	former := end
-	former.Decrease.UID = "former"
-	if r.Group(s, nil, []plan.Receipt{{Step: former}}); len(r.events) > 0 {
-		t.Errorf("of a StatefulSet that is gone: %v", r.told())
-	}
-	if r.Group(s, nil, []plan.Receipt{{Step: end}}); len(r.events) != 1 {
-		t.Errorf("of its own: %v", r.told())
+func TestTheEndOfADownscaleIsReportedForItsOwnStatefulSet(t *testing.T) {
+	for uid, want := range map[string]int{"zone-a": 1, "former": 0} {
+		r := newRoom()
+		s := fixture.MustParse("live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=20 uid=" + uid + "\nzone-a rev=2 version=30\n  zone-a-0 ready@2\n  zone-a-1 ready@2")
+		ends := plan.Only[plan.EndDecrease](plan.Group(s))
+		if len(ends) != 1 {
+			t.Fatalf("the downscale of UID %q ends %d times, want once", uid, len(ends))
+		}
+		if r.Group(s, nil, []plan.Receipt{{Step: ends[0]}}); len(r.events) != want {
+			t.Errorf("%d Events for the UID %q: %v, want %d", len(r.events), uid, r.told(), want)
+		}
 	}
 }
 

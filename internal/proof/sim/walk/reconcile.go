@@ -169,43 +169,11 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 	return min(most, first<<min(failures, 20))
 }
 
-// run carries a plan out in the order of internal/act: withdrawals, the Lease, deletes
-// together, what is written on zones, and what needs no hold.
+// run carries a plan out in the order of internal/act.
 func (r *round) run(done func(error)) {
-	var free, touches, deletes, writes []request
-	for _, step := range r.steps {
-		switch a := step.(type) {
-		case plan.Withdraw:
-			touches = append(touches, r.touch(a.Intent))
-		case plan.DeletePod:
-			deletes = append(deletes, r.delete(a))
-		case plan.SetReplicas:
-			if a.To > a.From {
-				free = append(free, r.resize(a))
-			} else {
-				writes = append(writes, r.resize(a))
-			}
-		case plan.AdoptRevision:
-			writes = append(writes, r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision }))
-		case plan.VoidDecrease:
-			writes = append(writes, r.patch(voids, a.Decrease.Zone, a.Decrease.Version, func(*zone) {}))
-		case plan.StampDownscale:
-			writes = append(writes, r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} }))
-		case plan.EndIntent:
-			r.report.Deeds[lapses]++
-			if a.Because == reason.HoldRestored {
-				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
-			}
-		case plan.TakePlace:
-			r.report.Deeds[places]++
-		case plan.NoteDecrease:
-			if !a.Decrease.Ours {
-				r.report.Deeds[seen]++
-			}
-		case plan.EndDecrease, plan.NoteZones, plan.Release, plan.Wait: // written to the Lease, if at all
-		case plan.PreparePods, plan.UndoPreparation, plan.ReportReplicas, plan.TellPods, plan.NoteAgreed: // nobody prepares or waits here
-		}
-	}
+	r.count()
+	touches, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
+	writes, free := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
 	if r.schedule.Rules.NotedLate {
 		r.together(deletes, func(error) { r.writeHold(done) })
 		return
@@ -224,6 +192,55 @@ func (r *round) run(done func(error)) {
 			})
 		})
 	})
+}
+
+// count counts what the Lease records, and refuses what no walk gives a reason for.
+func (r *round) count() {
+	for _, step := range r.steps {
+		switch a := step.(type) {
+		case plan.EndIntent:
+			r.report.Deeds[lapses]++
+			if a.Because == reason.HoldRestored {
+				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
+			}
+		case plan.TakePlace:
+			r.report.Deeds[places]++
+		case plan.NoteDecrease:
+			if !a.Decrease.Ours {
+				r.report.Deeds[seen]++
+			}
+		}
+	}
+}
+
+// requests returns the requests of the actions that are carried out in one turn.
+func (r *round) requests(order plan.Order) []request {
+	var all []request
+	for _, step := range plan.In(order, r.steps) {
+		if send := r.requestOf(step); send != nil {
+			all = append(all, send)
+		}
+	}
+	return all
+}
+
+// requestOf returns the request of an action; nil if no walk has the object that it is about.
+func (r *round) requestOf(step plan.Action) request {
+	switch a := step.(type) {
+	case plan.Withdraw:
+		return r.touch(a.Intent)
+	case plan.DeletePod:
+		return r.delete(a)
+	case plan.SetReplicas:
+		return r.resize(a)
+	case plan.AdoptRevision:
+		return r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision })
+	case plan.VoidDecrease:
+		return r.patch(voids, a.Decrease.Zone, a.Decrease.Version, func(*zone) {})
+	case plan.StampDownscale:
+		return r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} })
+	}
+	return nil
 }
 
 // request sends something and says what came of it.
