@@ -25,7 +25,7 @@ func TestExitCodes(t *testing.T) {
 			[]string{"kind: ValidatingAdmissionPolicy\n", "kind: ValidatingAdmissionPolicyBinding\n", "team=a", "ours"}, nil,
 		},
 		"a policy where a Role is the limit": {
-			[]string{"-print-admission-policy", "-kubernetes.namespace=team"}, 2, nil, []string{"-print-admission-policy: there is none beside -kubernetes.namespace"},
+			[]string{"-print-admission-policy", "-kubernetes.namespace=team"}, 2, nil, []string{"-print-admission-policy: must not be set with -kubernetes.namespace"},
 		},
 		"a flag that does not exist":         {[]string{"-server.prt=1"}, 2, nil, []string{"unknown flag -server.prt: did you mean -server.port?", "lockstep -help lists every flag."}},
 		"a value that cannot be":             {[]string{"-server.port=70000"}, 2, nil, []string{`-server.port="70000"`}},

@@ -58,19 +58,19 @@ func TestTheCRDOfBudgetsRefusesWhatItCanTell(t *testing.T) {
 	s := unmanaged(t)
 	for spec, want := range map[string]string{
 		`{}`:                                  "spec.selector: Required value",
-		`{"selector":{}}`:                     "selector needs matchLabels",
+		`{"selector":{}}`:                     "selector must have matchLabels",
 		`{` + store + `,"maxUnavailable":-1}`: "spec.maxUnavailable",
-		`{` + store + `,"maxUnavailable":0,"maxUnavailablePercentage":0}`:                      "exclude each other",
+		`{` + store + `,"maxUnavailable":0,"maxUnavailablePercentage":0}`:                      "mutually exclusive",
 		`{` + store + `,"maxUnavailablePercentage":101}`:                                       "spec.maxUnavailablePercentage",
-		`{` + store + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`:    "maxUnavailablePercentage is about zones",
+		`{` + store + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`:    "maxUnavailablePercentage counts pods of a zone",
 		`{` + store + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":0}`:           "spec.podNameRegexGroup",
 		`{` + store + `,"podNamePartitionRegex":"` + strings.Repeat("x", 1025) + `"}`:          "spec.podNamePartitionRegex: Too long",
-		`{` + store + `,"crossZoneEvictionDelay":"10m"}`:                                       "crossZoneEvictionDelay needs podNamePartitionRegex",
-		`{` + store + `,"crossZoneEvictionDelay":"-10m","podNamePartitionRegex":"x-([0-9]+)"}`: "crossZoneEvictionDelay has to be a duration",
-		`{` + store + `,"crossZoneEvictionDelay":"1d","podNamePartitionRegex":"x-([0-9]+)"}`:   "crossZoneEvictionDelay has to be a duration",
+		`{` + store + `,"crossZoneEvictionDelay":"10m"}`:                                       "crossZoneEvictionDelay requires podNamePartitionRegex",
+		`{` + store + `,"crossZoneEvictionDelay":"-10m","podNamePartitionRegex":"x-([0-9]+)"}`: "crossZoneEvictionDelay must be a duration",
+		`{` + store + `,"crossZoneEvictionDelay":"1d","podNamePartitionRegex":"x-([0-9]+)"}`:   "crossZoneEvictionDelay must be a duration",
 		`{` + store + `,"unhealthyPodEvictionPolicy":"Never"}`:                                 "spec.unhealthyPodEvictionPolicy",
-		`{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`:                      "values go with the operators",
-		`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`:   "values go with the operators",
+		`{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`:                      "values must be set with the operators",
+		`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`:   "values must be set with the operators",
 		`{"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`:       "spec.selector.matchExpressions[0].operator",
 	} {
 		_, err := s.resources(budgets).Create(t.Context(), zpdb(t, "refused", spec), createOptions)

@@ -13,7 +13,7 @@ import (
 
 // rightlyEmpty are the panels that nothing of what a test can do here fills, and why.
 var rightlyEmpty = map[string]string{
-	"Requests that are sent again": "client-go repeats what an API server in trouble refuses, and this one has none",
+	"Retried requests": "client-go repeats what an API server in trouble refuses, and this one has none",
 }
 
 // panelQuery is one query of a panel.

@@ -25,11 +25,11 @@ func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 	b := plan.DisruptionBudget{Name: nameOf(object)}
 	switch {
 	case object == nil:
-		return unusable(b, "invalid value: there is no object")
+		return unusable(b, "invalid value: the object is missing")
 	case !hasSpec:
-		return unusable(b, "invalid value: there is no spec")
+		return unusable(b, "invalid value: spec is missing")
 	case object["kind"] != budgetKind:
-		return unusable(b, "invalid value: kind is not "+budgetKind)
+		return unusable(b, "invalid value: kind must be "+budgetKind)
 	}
 	r := budgetReader{spec: spec}
 	b.Limit, b.Percentage = r.limit()
@@ -69,7 +69,7 @@ func (r *budgetReader) text(field string) string {
 	value, given := r.spec[field]
 	text, is := value.(string)
 	if given && !is {
-		r.objects("%s is not a text", field)
+		r.objects("%s must be a string", field)
 	}
 	return text
 }
@@ -82,7 +82,7 @@ func (r *budgetReader) number(field string) (n int64, given bool) {
 	}
 	n, is := whole(value)
 	if !is {
-		r.objects("%s is not a whole number", field)
+		r.objects("%s must be a whole number", field)
 	}
 	return n, is
 }
@@ -104,15 +104,15 @@ func (r *budgetReader) limit() (pods, percentage int) {
 	_, absolute := r.spec["maxUnavailable"]
 	_, relative := r.spec["maxUnavailablePercentage"]
 	if absolute && relative {
-		r.objects("maxUnavailable and maxUnavailablePercentage exclude each other, set one of them")
+		r.objects("maxUnavailable and maxUnavailablePercentage are mutually exclusive: set one of them")
 	}
 	n, given := r.number("maxUnavailable")
 	if given && n < 0 {
-		r.objects("maxUnavailable is %d, less than 0", n)
+		r.objects("maxUnavailable is %d: must be at least 0", n)
 	}
 	p, givenPercentage := r.number("maxUnavailablePercentage")
 	if givenPercentage && (p < 0 || p > 100) {
-		r.objects("maxUnavailablePercentage is %d, not from 0 to 100", p)
+		r.objects("maxUnavailablePercentage is %d: must be from 0 to 100", p)
 	}
 	switch {
 	case relative:
@@ -132,7 +132,7 @@ func (r *budgetReader) partition() (*regexp.Regexp, int) {
 	before := len(r.wrong)
 	group, given := r.number("podNameRegexGroup")
 	if given && group < 1 {
-		r.objects("podNameRegexGroup is %d, less than 1", group)
+		r.objects("podNameRegexGroup is %d: must be at least 1", group)
 	}
 	matcher, err := wholeName(text)
 	if err != nil {
@@ -141,12 +141,12 @@ func (r *budgetReader) partition() (*regexp.Regexp, int) {
 	}
 	switch groups := matcher.NumSubexp(); {
 	case groups == 0:
-		r.objects("podNamePartitionRegex has no capture group, so it says no partition")
+		r.objects("podNamePartitionRegex has no capture group: one must match the partition")
 	case len(r.wrong) > before:
 	case groups > 1 && !given:
-		r.objects("podNamePartitionRegex has %d capture groups, so podNameRegexGroup has to say which one is the partition", groups)
+		r.objects("podNamePartitionRegex has %d capture groups: podNameRegexGroup must be the number of the one that matches the partition", groups)
 	case group > int64(groups):
-		r.objects("podNameRegexGroup is %d, and podNamePartitionRegex has %d capture groups", group, groups)
+		r.objects("podNameRegexGroup is %d: must be at most %d, the number of capture groups in podNamePartitionRegex", group, groups)
 	}
 	return matcher, max(1, int(min(group, math.MaxInt32)))
 }
@@ -158,7 +158,7 @@ func (r *budgetReader) selector() plan.Selector {
 	labels, hasLabels := selector["matchLabels"]
 	expressions, hasExpressions := selector["matchExpressions"]
 	if !is || !hasLabels && !hasExpressions {
-		r.objects("selector needs matchLabels, which may be empty, or matchExpressions")
+		r.objects("selector must have matchLabels, which may be empty, or matchExpressions")
 		return nil
 	}
 	var all plan.Selector
@@ -174,14 +174,14 @@ func (r *budgetReader) selector() plan.Selector {
 func (r *budgetReader) labels(value any) plan.Selector {
 	labels, is := value.(map[string]any)
 	if !is {
-		r.objects("selector.matchLabels is not a map of texts")
+		r.objects("selector.matchLabels must be a map of strings")
 		return nil
 	}
 	var all plan.Selector
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		text, is := labels[key].(string)
 		if !is {
-			r.objects("selector.matchLabels is not a map of texts: see %s", shorten(key))
+			r.objects("selector.matchLabels must be a map of strings: the value of %s is not a string", shorten(key))
 			return nil
 		}
 		all = append(all, plan.Requirement{Key: key, Demand: plan.LabelIn, Values: []string{text}})
@@ -192,7 +192,7 @@ func (r *budgetReader) labels(value any) plan.Selector {
 func (r *budgetReader) expressions(value any) plan.Selector {
 	list, is := value.([]any)
 	if !is {
-		r.objects("selector.matchExpressions is not a list")
+		r.objects("selector.matchExpressions must be a list")
 		return nil
 	}
 	var all plan.Selector
@@ -215,7 +215,7 @@ func (r *budgetReader) delay() time.Duration {
 	}
 	delay, err := time.ParseDuration(text)
 	if err != nil || delay < 0 {
-		r.objects("%s has to be a duration like 10m or 1h30m, and not negative: it is %s", field, shorten(text))
+		r.objects("%s must be a duration such as 10m or 1h30m, and not negative: it is %s", field, shorten(text))
 		return 0
 	}
 	return delay
@@ -226,10 +226,10 @@ func (r *budgetReader) delay() time.Duration {
 func (r *budgetReader) fit(b plan.DisruptionBudget) {
 	partitions := r.spec["podNamePartitionRegex"] != nil && r.spec["podNamePartitionRegex"] != ""
 	if b.Delay > 0 && !partitions {
-		r.objects("crossZoneEvictionDelay needs podNamePartitionRegex, it is about partitions")
+		r.objects("crossZoneEvictionDelay requires podNamePartitionRegex: it delays evictions from a partition")
 	}
 	if b.Percentage > 0 && partitions {
-		r.objects("maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex")
+		r.objects("maxUnavailablePercentage counts pods of a zone: it cannot be used with podNamePartitionRegex")
 	}
 }
 
@@ -238,6 +238,6 @@ func (r *budgetReader) unhealthy() plan.UnhealthyPolicy {
 	case "", plan.IfHealthyBudget, plan.AlwaysAllow:
 		return policy
 	}
-	r.objects("unhealthyPodEvictionPolicy is neither IfHealthyBudget nor AlwaysAllow")
+	r.objects("unhealthyPodEvictionPolicy must be IfHealthyBudget or AlwaysAllow")
 	return ""
 }

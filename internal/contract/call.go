@@ -62,10 +62,10 @@ func PrepareCall(annotations map[string]string) (Call, error) {
 	path, query, pathErr := callPath(annotations[PreparePathAnnotation])
 	var wrong []string
 	if portErr != nil {
-		wrong = append(wrong, fmt.Sprintf("annotation %s %v, accepted is a number from 1 to 65535", PreparePortAnnotation, portErr))
+		wrong = append(wrong, fmt.Sprintf("annotation %s %v: must be a number from 1 to 65535", PreparePortAnnotation, portErr))
 	}
 	if pathErr != nil {
-		wrong = append(wrong, fmt.Sprintf("annotation %s %v, accepted are paths like ingester/prepare-shutdown", PreparePathAnnotation, pathErr))
+		wrong = append(wrong, fmt.Sprintf("annotation %s %v: must be a path such as ingester/prepare-shutdown", PreparePathAnnotation, pathErr))
 	}
 	if len(wrong) > 0 {
 		return Call{}, errors.New(strings.Join(wrong, "; "))
@@ -152,7 +152,7 @@ func wrongCharacter(text string) error {
 		case c == '%':
 			encoded, ok := encodedByte(text[i+1:])
 			if !ok {
-				return fmt.Errorf("has a %% at position %d that two hexadecimal digits do not follow", i+1)
+				return fmt.Errorf("has a %% without two hexadecimal digits after it at position %d", i+1)
 			}
 			if isControl(encoded) {
 				return fmt.Errorf("encodes a control character at position %d", i+1)

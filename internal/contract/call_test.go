@@ -60,7 +60,7 @@ func TestPrepareCall(t *testing.T) {
 }
 
 func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
-	const ofPort, ofPath = ", accepted is a number from 1 to 65535", ", accepted are paths like ingester/prepare-shutdown"
+	const ofPort, ofPath = ": must be a number from 1 to 65535", ": must be a path such as ingester/prepare-shutdown"
 	const port, path = "annotation grafana.com/prepare-downscale-http-port ", "annotation grafana.com/prepare-downscale-http-path "
 	for name, tc := range map[string]struct{ port, path, want string }{
 		"nothing is there":             {"", "", port + "is missing or empty" + ofPort + "; " + path + "is missing or empty" + ofPath},
@@ -76,7 +76,7 @@ func TestAnUnusableCallSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		"a backslash":                  {"80", `x\y`, path + `is "x\\y", which has "\\" at position 2` + ofPath},
 		"another header":               {"80", "x\r\nHost: y", path + `is "x\r\nHost: y", which has "\r" at position 2` + ofPath},
 		"another header, encoded":      {"80", "x%0d%0aHost", path + `is "x%0d%0aHost", which encodes a control character at position 2` + ofPath},
-		"half an encoded byte":         {"80", "x%2", path + `is "x%2", which has a % at position 2 that two hexadecimal digits do not follow` + ofPath},
+		"half an encoded byte":         {"80", "x%2", path + `is "x%2", which has a % without two hexadecimal digits after it at position 2` + ofPath},
 		"the parent":                   {"80", "x/../y", path + `is "x/../y", which has a . or .. segment` + ofPath},
 		"the parent behind slashes":    {"80", "//..//y", path + `is "//..//y", which has a . or .. segment` + ofPath},
 		"itself between slashes":       {"80", "x//.//", path + `is "x//.//", which has a . or .. segment` + ofPath},

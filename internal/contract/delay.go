@@ -29,10 +29,10 @@ func Delay(annotations map[string]string) plan.Delay {
 	call, whereErr := callAt(where)
 	var wrong []string
 	if spanErr != nil {
-		wrong = append(wrong, fmt.Sprintf("annotation %s is %s, which %v, accepted are durations like 1h30m or 2d", DelayAnnotation, shorten(span), spanErr))
+		wrong = append(wrong, fmt.Sprintf("annotation %s is %s, which %v: must be a duration such as 1h30m or 2d", DelayAnnotation, shorten(span), spanErr))
 	}
 	if whereErr != nil {
-		wrong = append(wrong, fmt.Sprintf("annotation %s is %s: it %v, accepted are URLs like http://pod:8080/prepare-downscale", DelayURLAnnotation, shorten(where), whereErr))
+		wrong = append(wrong, fmt.Sprintf("annotation %s is %s, which %v: must be a URL such as http://pod:8080/prepare-downscale", DelayURLAnnotation, shorten(where), whereErr))
 	}
 	if len(wrong) > 0 {
 		return plan.Delay{Invalid: strings.Join(wrong, "; ")}

@@ -79,27 +79,27 @@ func TestOfAURLOnlySchemePortPathAndQueryAreTaken(t *testing.T) {
 func TestAURLThatCannotBeCalledIsInvalid(t *testing.T) {
 	const said = "annotation grafana.com/rollout-prepare-delayed-downscale-url is "
 	for url, want := range map[string]string{
-		"pod:8080/x":               `"pod:8080/x": it begins neither with http:// nor with https://`,
-		"/x":                       `"/x": it begins neither with http:// nor with https://`,
-		"ftp://pod/x":              `"ftp://pod/x": it begins neither with http:// nor with https://`,
-		"http:/pod/x":              `"http:/pod/x": it begins neither with http:// nor with https://`,
-		" http://pod/x":            `" http://pod/x": it begins neither with http:// nor with https://`,
-		"http://pod:0/x":           `"http://pod:0/x": it has no valid port`,
-		"http://pod:http/x":        `"http://pod:http/x": it has no valid port`,
-		"http://pod:65536/x":       `"http://pod:65536/x": it has no valid port`,
-		"http://fd00::1/x":         `"http://fd00::1/x": it has no valid port`,
-		"http://pod:80:81/x":       `"http://pod:80:81/x": it has no valid port`,
-		"http://pod/http://host/x": `"http://pod/http://host/x": it has a path that names a host`,
-		"http://pod/../x":          `"http://pod/../x": it has a path that has a . or .. segment`,
-		"http://pod/x@host":        `"http://pod/x@host": it has a path that has "@" at position 3`,
-		"http://pod/x%0d%0aHost:y": `"http://pod/x%0d%0aHost:y": it has a path that encodes a control character at position 3`,
-		"http://pod/x y":           `"http://pod/x y": it has a path that has " " at position 3`,
-		"http://pod/" + strings.Repeat("x", 1025): `"http://pod/` + strings.Repeat("x", 28) + `...: it has a path that is longer than 1024 characters`,
-		"http://" + strings.Repeat("x", 2000):     `"http://` + strings.Repeat("x", 32) + `...: it is longer than 1536 characters`,
+		"pod:8080/x":               `"pod:8080/x", which begins neither with http:// nor with https://`,
+		"/x":                       `"/x", which begins neither with http:// nor with https://`,
+		"ftp://pod/x":              `"ftp://pod/x", which begins neither with http:// nor with https://`,
+		"http:/pod/x":              `"http:/pod/x", which begins neither with http:// nor with https://`,
+		" http://pod/x":            `" http://pod/x", which begins neither with http:// nor with https://`,
+		"http://pod:0/x":           `"http://pod:0/x", which has no valid port`,
+		"http://pod:http/x":        `"http://pod:http/x", which has no valid port`,
+		"http://pod:65536/x":       `"http://pod:65536/x", which has no valid port`,
+		"http://fd00::1/x":         `"http://fd00::1/x", which has no valid port`,
+		"http://pod:80:81/x":       `"http://pod:80:81/x", which has no valid port`,
+		"http://pod/http://host/x": `"http://pod/http://host/x", which has a path that names a host`,
+		"http://pod/../x":          `"http://pod/../x", which has a path that has a . or .. segment`,
+		"http://pod/x@host":        `"http://pod/x@host", which has a path that has "@" at position 3`,
+		"http://pod/x%0d%0aHost:y": `"http://pod/x%0d%0aHost:y", which has a path that encodes a control character at position 3`,
+		"http://pod/x y":           `"http://pod/x y", which has a path that has " " at position 3`,
+		"http://pod/" + strings.Repeat("x", 1025): `"http://pod/` + strings.Repeat("x", 28) + `..., which has a path that is longer than 1024 characters`,
+		"http://" + strings.Repeat("x", 2000):     `"http://` + strings.Repeat("x", 32) + `..., which is longer than 1536 characters`,
 	} {
 		got := delay("1h", url)
-		if got.For != 0 || got.Invalid != said+want+", accepted are URLs like http://pod:8080/prepare-downscale" {
-			t.Errorf("%s:\n got %s\nwant %s%s, accepted ...", url, got.Invalid, said, want)
+		if got.For != 0 || got.Invalid != said+want+": must be a URL such as http://pod:8080/prepare-downscale" {
+			t.Errorf("%s:\n got %s\nwant %s%s: must be ...", url, got.Invalid, said, want)
 		}
 	}
 	if both := delay("x", "y").Invalid; strings.Count(both, "annotation") != 2 {

@@ -39,7 +39,7 @@ func neitherOnNorOff(kind, key, value string) []string {
 	case "", "true", "false":
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s is %s, and only true has an effect", kind, key, shorten(value))}
+	return []string{fmt.Sprintf("%s %s is %s: only true has an effect", kind, key, shorten(value))}
 }
 
 // halves are annotations that have no effect without another one.
@@ -84,7 +84,7 @@ func halfPreparation(m Metadata) []string {
 		}
 	case asks == "true":
 		for _, key := range absent {
-			found = append(found, fmt.Sprintf("label %s only refuses downscales without annotation %s", PrepareDownscaleLabel, key))
+			found = append(found, fmt.Sprintf("label %s requires annotation %s: lockstep refuses downscales without it", PrepareDownscaleLabel, key))
 		}
 	}
 	return found

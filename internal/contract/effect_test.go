@@ -21,10 +21,10 @@ func TestWhatIsWrittenWithoutEffectIsSaid(t *testing.T) {
 			texts{contract.NoDownscaleLabel: "true", contract.PrepareDownscaleLabel: "true"}, "",
 		},
 		"switches that are off":  {texts{contract.PausedAnnotation: "false", contract.AfterLeaderAnnotation: ""}, texts{contract.NoDownscaleLabel: "false"}, ""},
-		"a pause that is none":   {texts{contract.PausedAnnotation: "True"}, nil, `annotation grafana.com/rollout-paused is "True", and only true has an effect`},
-		"a follower":             {texts{contract.LeaderAnnotation: "zone-a", contract.AfterLeaderAnnotation: "1"}, nil, `annotation grafana.com/rollout-upscale-only-when-leader-ready is "1", and only true has an effect`},
-		"a bar that is none":     {nil, texts{contract.NoDownscaleLabel: "yes"}, `label grafana.com/no-downscale is "yes", and only true has an effect`},
-		"two at once":            {nil, texts{contract.NoDownscaleLabel: "TRUE", contract.PrepareDownscaleLabel: "on"}, `label grafana.com/no-downscale is "TRUE", and only true has an effect; label grafana.com/prepare-downscale is "on", and only true has an effect`},
+		"a pause that is none":   {texts{contract.PausedAnnotation: "True"}, nil, `annotation grafana.com/rollout-paused is "True": only true has an effect`},
+		"a follower":             {texts{contract.LeaderAnnotation: "zone-a", contract.AfterLeaderAnnotation: "1"}, nil, `annotation grafana.com/rollout-upscale-only-when-leader-ready is "1": only true has an effect`},
+		"a bar that is none":     {nil, texts{contract.NoDownscaleLabel: "yes"}, `label grafana.com/no-downscale is "yes": only true has an effect`},
+		"two at once":            {nil, texts{contract.NoDownscaleLabel: "TRUE", contract.PrepareDownscaleLabel: "on"}, `label grafana.com/no-downscale is "TRUE": only true has an effect; label grafana.com/prepare-downscale is "on": only true has an effect`},
 		"both halves of a delay": {texts{contract.DelayAnnotation: "1h", contract.DelayURLAnnotation: "http://pod/leave"}, nil, ""},
 		"a delay without an URL": {texts{contract.DelayAnnotation: "1h"}, nil, "annotation grafana.com/rollout-delayed-downscale has no effect without grafana.com/rollout-prepare-delayed-downscale-url"},
 		"an URL without a delay": {texts{contract.DelayURLAnnotation: "http://pod/leave"}, nil, "annotation grafana.com/rollout-prepare-delayed-downscale-url has no effect without grafana.com/rollout-delayed-downscale"},
@@ -35,7 +35,7 @@ func TestWhatIsWrittenWithoutEffectIsSaid(t *testing.T) {
 		"a call that is off": {texts{contract.PreparePortAnnotation: "80", contract.PreparePathAnnotation: "leave"}, texts{contract.PrepareDownscaleLabel: "false"}, ""},
 		"a call without a path": {
 			texts{contract.PreparePortAnnotation: "80"}, texts{contract.PrepareDownscaleLabel: "true"},
-			"label grafana.com/prepare-downscale only refuses downscales without annotation grafana.com/prepare-downscale-http-path",
+			"label grafana.com/prepare-downscale requires annotation grafana.com/prepare-downscale-http-path: lockstep refuses downscales without it",
 		},
 		"a follower of nobody":       {texts{contract.AfterLeaderAnnotation: "true"}, nil, "annotation grafana.com/rollout-upscale-only-when-leader-ready has no effect without grafana.com/rollout-downscale-leader"},
 		"the end of no pause":        {texts{contract.PausedUntilAnnotation: "2026-01-05T12:00:00Z"}, nil, "annotation lockstep.dev/paused-until has no effect without grafana.com/rollout-paused"},
@@ -43,14 +43,14 @@ func TestWhatIsWrittenWithoutEffectIsSaid(t *testing.T) {
 		"a report about no resource": {texts{contract.MirrorWriteBackAnnotation: "true"}, nil, "annotation grafana.com/rollout-mirror-replicas-from-resource-write-back has no effect without grafana.com/rollout-mirror-replicas-from-resource-name"},
 		"the switch of a call is none": {
 			texts{contract.PrepareDownscaleLabel: "true", contract.PreparePathAnnotation: "leave"}, nil,
-			"annotation grafana.com/prepare-downscale-http-path has no effect without label grafana.com/prepare-downscale; annotation grafana.com/prepare-downscale has no effect: it counts as label on StatefulSet",
+			"annotation grafana.com/prepare-downscale-http-path has no effect without label grafana.com/prepare-downscale; annotation grafana.com/prepare-downscale has no effect: it has an effect only as label on StatefulSet",
 		},
 		"a path under another name": {
 			texts{contract.PreparePortAnnotation: "80", "grafana.com/prepare-downscale-http-url": "leave"}, texts{contract.PrepareDownscaleLabel: "true"},
-			"label grafana.com/prepare-downscale only refuses downscales without annotation grafana.com/prepare-downscale-http-path; annotation grafana.com/prepare-downscale-http-url has no effect: did you mean annotation grafana.com/prepare-downscale-http-path?",
+			"label grafana.com/prepare-downscale requires annotation grafana.com/prepare-downscale-http-path: lockstep refuses downscales without it; annotation grafana.com/prepare-downscale-http-url has no effect: did you mean annotation grafana.com/prepare-downscale-http-path?",
 		},
 		"a delay that is off":     {texts{contract.DelayAnnotation: "0"}, nil, ""},
-		"a text that is too long": {texts{contract.PausedAnnotation: "a pause of which somebody has written a whole story"}, nil, `annotation grafana.com/rollout-paused is "a pause of which somebody has written a..., and only true has an effect`},
+		"a text that is too long": {texts{contract.PausedAnnotation: "a pause of which somebody has written a whole story"}, nil, `annotation grafana.com/rollout-paused is "a pause of which somebody has written a...: only true has an effect`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := contract.WithoutEffect(contract.Metadata{Annotations: tc.annotations, Labels: tc.labels}); got != tc.want {

@@ -75,7 +75,7 @@ func TestAnIgnoredObjectHasNoLabelsForLockstep(t *testing.T) {
 func TestAnIgnoreAnnotationWithAnotherValueIsSaidToHaveNoEffect(t *testing.T) {
 	for value, want := range map[string]string{
 		"true": "", "false": "", "": "",
-		"yes": `annotation lockstep.dev/ignore is "yes", and only true has an effect`,
+		"yes": `annotation lockstep.dev/ignore is "yes": only true has an effect`,
 	} {
 		if got := contract.WithoutEffect(contract.Metadata{Annotations: map[string]string{contract.IgnoreAnnotation: value}}); got != want {
 			t.Errorf("%q: got %q, want %q", value, got, want)

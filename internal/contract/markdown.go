@@ -9,7 +9,7 @@ import (
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# The contract: labels and annotations\n\n")
-	b.WriteString("Generated from `internal/contract`; `make generate` writes it anew.\n\n")
+	b.WriteString("Generated from `internal/contract`; `make generate` updates it.\n\n")
 	for _, part := range []struct{ writer, title string }{
 		{you, "What you set"},
 		{us, "What lockstep writes"},
@@ -18,13 +18,13 @@ func Markdown() string {
 		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, table(part.writer))
 	}
 	b.WriteString("## Names of Leases\n\n| Lease of | name |\n|---|---|\n")
-	b.WriteString("| a group | `lockstep-group-<group>`, or `lockstep-group.<hash>` where the group's name cannot be part of an object name |\n")
-	b.WriteString("| a StatefulSet without a group, whose pods are prepared | `lockstep-statefulset-<name>` |\n")
-	b.WriteString("| StatefulSets without a group, whose pods a ZoneAwarePodDisruptionBudget covers | `lockstep-budget-<name>` |\n")
+	b.WriteString("| a group | `lockstep-group-<group>`, or `lockstep-group.<hash>` if the group's name cannot be part of an object name |\n")
+	b.WriteString("| a StatefulSet without a group whose pods are prepared for downscales | `lockstep-statefulset-<name>` |\n")
+	b.WriteString("| StatefulSets without a group whose pods a ZoneAwarePodDisruptionBudget covers | `lockstep-budget-<name>` |\n")
 	return b.String()
 }
 
-// table has the words that one of them writes.
+// table returns the rows of the words that writer writes.
 func table(writer string) string {
 	var b strings.Builder
 	b.WriteString("| name | where | value | absent | invalid |\n|---|---|---|---|---|\n")

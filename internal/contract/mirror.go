@@ -27,12 +27,12 @@ func Mirror(annotations map[string]string) plan.Mirror {
 		err        error
 		accepted   string
 	}{
-		{MirrorNameAnnotation, wrongName(name), "names of objects like web"},
-		{MirrorKindAnnotation, wrongKind(kind), "kinds like ReplicaTemplate"},
-		{MirrorAPIVersionAnnotation, wrongGroup, "versions like rollout-operator.grafana.com/v1"},
+		{MirrorNameAnnotation, wrongName(name), "the name of an object, such as web"},
+		{MirrorKindAnnotation, wrongKind(kind), "a kind, such as ReplicaTemplate"},
+		{MirrorAPIVersionAnnotation, wrongGroup, "an API version, such as rollout-operator.grafana.com/v1"},
 	} {
 		if one.err != nil {
-			wrong = append(wrong, fmt.Sprintf("annotation %s %v, accepted are %s", one.annotation, one.err, one.accepted))
+			wrong = append(wrong, fmt.Sprintf("annotation %s %v: must be %s", one.annotation, one.err, one.accepted))
 		}
 	}
 	if len(wrong) > 0 {

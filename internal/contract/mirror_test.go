@@ -57,9 +57,9 @@ func TestMirror(t *testing.T) {
 func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	const (
 		annotation = "annotation grafana.com/rollout-mirror-replicas-from-resource-"
-		ofName     = ", accepted are names of objects like web"
-		ofKind     = ", accepted are kinds like ReplicaTemplate"
-		ofVersion  = ", accepted are versions like rollout-operator.grafana.com/v1"
+		ofName     = ": must be the name of an object, such as web"
+		ofKind     = ": must be a kind, such as ReplicaTemplate"
+		ofVersion  = ": must be an API version, such as rollout-operator.grafana.com/v1"
 	)
 	for name, tc := range map[string]struct {
 		more map[string]string

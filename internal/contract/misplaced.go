@@ -54,7 +54,7 @@ func misplaced(m Metadata) []string {
 			if !is || w.Writer != you || p.counts(w) || off(p.entries[key]) || m.hasEffect(w, p.entries[key]) {
 				continue
 			}
-			found = append(found, fmt.Sprintf("%s %s%s has no effect: it counts as %s on %s", p.as, key, p.where, w.As, w.On))
+			found = append(found, fmt.Sprintf("%s %s%s has no effect: it has an effect only as %s on %s", p.as, key, p.where, w.As, w.On))
 		}
 	}
 	return found

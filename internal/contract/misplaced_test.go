@@ -37,7 +37,7 @@ func forUsers(onStatefulSets bool) []contract.Word {
 // misplaced is what is said of a word in the wrong place.
 func misplaced(place string, w contract.Word) string {
 	kind, template, _ := strings.Cut(place, " ")
-	return strings.TrimSpace(kind+" "+w.Name+" "+template) + " has no effect: it counts as " + w.As + " on " + w.On
+	return strings.TrimSpace(kind+" "+w.Name+" "+template) + " has no effect: it has an effect only as " + w.As + " on " + w.On
 }
 
 func TestEveryWordInTheWrongPlaceIsSaid(t *testing.T) {
@@ -45,7 +45,7 @@ func TestEveryWordInTheWrongPlaceIsSaid(t *testing.T) {
 		for _, place := range places {
 			got := contract.WithoutEffect(written(place, w.Name, "true"))
 			right := !strings.Contains(place, " ") && strings.Contains(w.As, place)
-			if want := misplaced(place, w); strings.Contains(got, want) == right || right && strings.Contains(got, "it counts as") {
+			if want := misplaced(place, w); strings.Contains(got, want) == right || right && strings.Contains(got, "it has an effect only as") {
 				t.Errorf("%s as %s, which is right: %t: got %q", w.Name, place, right, got)
 			}
 		}

@@ -23,7 +23,7 @@ const (
 // matches, it matches there too.
 func wholeName(text string) (*regexp.Regexp, error) {
 	if len(text) > longestRegex {
-		return nil, fmt.Errorf("has %d characters, more than %d", len(text), longestRegex)
+		return nil, fmt.Errorf("has %d characters: at most %d are allowed", len(text), longestRegex)
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -34,7 +34,7 @@ func wholeName(text string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("is not a regular expression: %s", why(err))
 	}
 	if n := len(program.Inst); n > mostInstructions {
-		return nil, fmt.Errorf("is too costly: it has %d instructions, more than %d", n, mostInstructions)
+		return nil, fmt.Errorf("is too complex: it has %d instructions, and at most %d are allowed", n, mostInstructions)
 	}
 	compiled, err := regexp.Compile("^(?:" + text + ")$")
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-var errValues = errors.New("values go with the operators In and NotIn, and these need some")
+var errValues = errors.New("values must be set with the operators In and NotIn, and only with these")
 
 // requirement reads one entry of a selector's matchExpressions.
 func requirement(entry any) (plan.Requirement, error) {
 	expression, is := entry.(map[string]any)
 	if !is {
-		return plan.Requirement{}, errors.New("is not an object")
+		return plan.Requirement{}, errors.New("must be an object")
 	}
 	key, _ := expression["key"].(string)
 	if key == "" {
-		return plan.Requirement{}, errors.New("has no key")
+		return plan.Requirement{}, errors.New("key is missing")
 	}
 	operator, _ := expression["operator"].(string)
 	values, err := texts(expression["values"])
@@ -35,7 +35,7 @@ func requirement(entry any) (plan.Requirement, error) {
 			return plan.Requirement{}, errValues
 		}
 	default:
-		return plan.Requirement{}, fmt.Errorf("operator is %s, accepted are In, NotIn, Exists and DoesNotExist", shorten(operator))
+		return plan.Requirement{}, fmt.Errorf("operator is %s: must be In, NotIn, Exists or DoesNotExist", shorten(operator))
 	}
 	return plan.Requirement{Key: key, Demand: demand, Values: values}, nil
 }
@@ -47,13 +47,13 @@ func texts(value any) ([]string, error) {
 	}
 	list, is := value.([]any)
 	if !is {
-		return nil, errors.New("values is not a list")
+		return nil, errors.New("values must be a list")
 	}
 	var all []string
 	for _, entry := range list {
 		text, is := entry.(string)
 		if !is {
-			return nil, errors.New("values is not a list of texts")
+			return nil, errors.New("values must be a list of strings")
 		}
 		all = append(all, text)
 	}

@@ -17,7 +17,7 @@ func MinBetween(annotations, labels map[string]string) plan.Span {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return plan.Span{Invalid: MinBetweenName + " is " + shorten(text) + ", accepted are durations like 12h, 90m or 1h30m"}
+		return plan.Span{Invalid: MinBetweenName + " is " + shorten(text) + ": must be a duration such as 12h, 90m or 1h30m"}
 	}
 	return plan.Span{Duration: d}
 }
@@ -51,7 +51,7 @@ func moment(annotations map[string]string, name string) plan.Moment {
 }
 
 func noMoment(name, text string) plan.Moment {
-	return plan.Moment{Invalid: name + " is " + shorten(text) + ", accepted are times like 2026-01-05T12:00:00Z"}
+	return plan.Moment{Invalid: name + " is " + shorten(text) + ": must be a time such as 2026-01-05T12:00:00Z"}
 }
 
 // FormatPausedUntil returns the value that PausedUntil reads.

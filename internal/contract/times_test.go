@@ -35,7 +35,7 @@ func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
 			if !got.Time.Equal(want) {
 				t.Errorf("%s %q: got %s, want %s", name, text, got.Time, want)
 			}
-			if says := strings.Contains(got.Invalid, "accepted are times like 2026-01-05T12:00:00Z"); says != want.IsZero() {
+			if says := strings.Contains(got.Invalid, "must be a time such as 2026-01-05T12:00:00Z"); says != want.IsZero() {
 				t.Errorf("%s %q: what is wrong is %q", name, text, got.Invalid)
 			}
 			if _, err := json.Marshal(got); err != nil {

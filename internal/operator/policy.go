@@ -33,9 +33,9 @@ func AdmissionPolicy(c config.Config) (string, error) {
 
 // policyTemplate has CEL expressions. Selectors are of letters, digits and
 // punctuation that need no escape in YAML's block scalars and CEL's strings.
-const policyTemplate = `# Denies lockstep every write to a namespace that did not opt in, its own apart.
-# Generated for -namespaces.selector="SELECTOR" and the namespace HOME; where yours differ,
-# lockstep -print-admission-policy with the same flags writes the one that fits.
+const policyTemplate = `# Denies every write of lockstep to a namespace that did not opt in, except lockstep's own namespace.
+# Generated for -namespaces.selector="SELECTOR" and the namespace HOME. If yours differ,
+# generate the policy with lockstep -print-admission-policy and the same flags.
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:

@@ -30,12 +30,12 @@ type manifest struct {
 }
 
 var manifests = []manifest{
-	{"rbac/cluster.yaml", "What lockstep may do in the whole cluster. Which namespaces it uses this in is decided by their labels.", "ClusterRole", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed, permission.Cluster}},
+	{"rbac/cluster.yaml", "What lockstep may do in the whole cluster. The labels of a namespace decide whether lockstep works there.", "ClusterRole", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed, permission.Cluster}},
 	{"rbac/home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", operator.Permissions(), []permission.Scope{permission.Home}},
 	{"rbac/namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed}},
-	{"overlays/rollout-operator-role/role.yaml", "What lockstep may do under the service account of rollout-operator, where the two share a namespace: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret)), []permission.Scope{permission.Managed, permission.Home}},
+	{"overlays/rollout-operator-role/role.yaml", "What lockstep may do under the service account of rollout-operator, if both run in one namespace: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret)), []permission.Scope{permission.Managed, permission.Home}},
 	{"webhooks/certificate/role.yaml", "What lockstep may do with Secrets: keep the certificate of its webhooks in one.", "Role", "lockstep-certificate", "lockstep-system", operator.CertificatePermissions(theSecret), []permission.Scope{permission.Home}},
-	{"webhooks/inject.yaml", "What lockstep may do with webhook configurations. Which ones it changes is decided by their labels.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(nil), []permission.Scope{permission.Everywhere}},
+	{"webhooks/inject.yaml", "What lockstep may do with webhook configurations. The labels of a configuration decide whether lockstep changes it.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(nil), []permission.Scope{permission.Everywhere}},
 	{"webhooks/named/inject.yaml", "What lockstep may do with webhook configurations: change its own.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(theConfigurations), []permission.Scope{permission.Everywhere}},
 }
 
@@ -80,7 +80,7 @@ func TestEveryPermissionStandsInSomeManifest(t *testing.T) {
 
 func (m manifest) yaml() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n# Generated from what the code declares; make generate writes it anew.\n", m.what)
+	fmt.Fprintf(&b, "# %s\n# Generated from the permissions that the code declares; make generate updates it.\n", m.what)
 	fmt.Fprintf(&b, "apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n%srules:\n", m.kind, m.metadata())
 	for _, need := range m.granted() {
 		b.WriteString(rule(need))
@@ -108,9 +108,9 @@ func (m manifest) binding() string {
 func TestTheRoleForReferencesSumsUpOthers(t *testing.T) {
 	const file = "../../manifests/rbac/references.yaml"
 	m := manifest{kind: "ClusterRole", name: "lockstep-references"}
-	text := "# What lockstep may do with resources whose replicas zones take over, beside ReplicaTemplates: what every\n" +
+	text := "# What lockstep may do with resources that zones mirror, besides ReplicaTemplates: what every\n" +
 		"# ClusterRole grants that has this label (docs/scaling.md).\n" +
-		"# Generated from what the code declares; make generate writes it anew.\n" +
+		"# Generated from the permissions that the code declares; make generate updates it.\n" +
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n" + m.metadata() +
 		"aggregationRule:\n  clusterRoleSelectors:\n    - matchLabels:\n        " + contract.ReferencesLabel + ": \"true\"\n" + m.binding()
 	if *update {

@@ -131,8 +131,8 @@ func TestAnInvalidBudgetIsKeptWithWhatItSelects(t *testing.T) {
 	atDesk(t, "", s, func(d *desk) {
 		d.want("a? b?", true)
 		want := []plan.DisruptionBudget{
-			{Name: "a", Invalid: "invalid value: maxUnavailable is -1, less than 0", Selector: plan.Selector{{Key: "name", Demand: plan.LabelIn, Values: []string{"a"}}}},
-			{Name: "b", Invalid: "invalid value: there is no spec"},
+			{Name: "a", Invalid: "invalid value: maxUnavailable is -1: must be at least 0", Selector: plan.Selector{{Key: "name", Demand: plan.LabelIn, Values: []string{"a"}}}},
+			{Name: "b", Invalid: "invalid value: spec is missing"},
 		}
 		if diff := cmp.Diff(want, d.Budgets("team")); diff != "" {
 			d.t.Errorf("-want +got:\n%s", diff)

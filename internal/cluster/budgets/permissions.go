@@ -6,6 +6,6 @@ import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 // reference watches, too.
 func Permissions() []permission.Need {
 	return []permission.Need{
-		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: []string{"list", "watch"}, Why: "know how many pods evictions may take down"},
+		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: []string{"list", "watch"}, Why: "know how many pods may be evicted"},
 	}
 }

@@ -293,5 +293,5 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 
 // preparesNothingWithout is the remark about half of what a call to prepare needs.
 func preparesNothingWithout(annotation string) string {
-	return "label " + contract.PrepareDownscaleLabel + " only refuses downscales without annotation " + annotation
+	return "label " + contract.PrepareDownscaleLabel + " requires annotation " + annotation + ": lockstep refuses downscales without it"
 }

@@ -8,6 +8,6 @@ import (
 // Permissions are what the writes of this package need.
 func Permissions() []permission.Need {
 	return []permission.Need{
-		{APIGroup: budgets.Resource.Group, Resource: budgets.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "tell how many evictions a budget allows"},
+		{APIGroup: budgets.Resource.Group, Resource: budgets.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "report how many evictions a budget allows"},
 	}
 }

@@ -33,7 +33,7 @@ func (t *table) fitPropagation(s *ServerTLS) []Warning {
 	if !said || !s.Enabled || s.OwnFiles() || own.Expiration >= shortLife {
 		return nil
 	}
-	return []Warning{{from.name, fmt.Sprintf("%v is short: API servers get %v to see a new CA (-%s); outside of tests give it %v or more",
+	return []Warning{{from.name, fmt.Sprintf("%v is short: API servers have %v to read a new CA (-%s); except in tests, set %v or more",
 		own.Expiration, own.Propagation, propagation.name, shortLife)}}
 }
 
@@ -58,5 +58,5 @@ func (t *table) fitPodTimeout(c *Config) []Warning {
 	if asked == 0 {
 		what = "no limit"
 	}
-	return []Warning{{from.name, fmt.Sprintf("%s becomes %v, 90%% of -server-tls.request-timeout: no webhook waits longer for a pod", what, most)}}
+	return []Warning{{from.name, fmt.Sprintf("%s is shortened to %v, 90%% of -server-tls.request-timeout: no webhook waits longer for a pod", what, most)}}
 }

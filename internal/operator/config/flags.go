@@ -6,84 +6,84 @@ import "time"
 func (c *Config) register(t *table) {
 	t.section("Cluster")
 	t.add(text(&c.Kubernetes.ConfigFile), "kubernetes.config-file", "", "FILE",
-		"Kubeconfig with the cluster to work on. Without one, the service account of the pod is used.").
+		"Kubeconfig of the cluster. Without a kubeconfig, lockstep uses the service account of its pod.").
 		or("KUBECONFIG", "`$KUBECONFIG`, else in-cluster")
 	t.add(address(&c.Kubernetes.APIURL), "kubernetes.api-url", "", "URL",
-		"Address of the API server, instead of the one in the kubeconfig.")
+		"Address of the API server. It replaces the address in the kubeconfig.")
 	t.add(namespace(&c.Kubernetes.Namespace), "kubernetes.namespace", "", "NAME",
-		"Manage exactly this namespace; it needs no opt-in label, and a Role is enough.")
+		"Manage only this namespace. The namespace needs no opt-in label, and lockstep needs only a Role.")
 	t.add(selector(&c.Namespaces.Selector), "namespaces.selector", "lockstep.dev/enabled=true", "SELECTOR",
-		"Label selector over Namespace objects: who opted in. Label changes take effect at once, both ways. Ignored with -kubernetes.namespace.")
+		"Label selector for the namespaces that opt in. If a label is added or removed, the change takes effect at once. Ignored with -kubernetes.namespace.")
 	t.add(namespace(&c.Operator.Namespace), "operator.namespace", "", "NAME",
-		"Home of the operator's own objects: the leader Lease, and the Secret with the webhooks' certificate.").
+		"Namespace of lockstep's own objects: the leader Lease and the Secret with the certificate of the webhooks.").
 		or("POD_NAMESPACE", "`$POD_NAMESPACE`, else the service account's, else `"+fallbackNamespace+"`")
 	t.add(boolean(&c.PrintAdmissionPolicy), "print-admission-policy", "false", "",
-		"Print the ValidatingAdmissionPolicy that fits -namespaces.selector and -operator.namespace, for kubectl apply, and exit. Not beside -kubernetes.namespace, where a Role is the limit.")
+		"Print the ValidatingAdmissionPolicy for -namespaces.selector and -operator.namespace, for kubectl apply, and exit. Not allowed with -kubernetes.namespace: there, a Role limits lockstep.")
 
 	t.section("Work")
 	t.add(count(&c.Workers, 1, 1024), "workers", "32", "N",
-		"How many groups are worked on at the same time. Waiting occupies no worker.")
+		"Number of groups that lockstep reconciles at the same time. A group that waits occupies no worker.")
 	t.add(boolean(&c.DryRun), "dry-run", "false", "",
-		"Decide, log, measure and trace, but change nothing in the cluster.")
+		"Plan, log, measure and trace, but change nothing in the cluster.")
 
 	t.section("Webhooks")
 	t.add(boolean(&c.ServerTLS.Enabled), "server-tls.enabled", "false", "",
 		"Serve admission webhooks over TLS.")
 	t.add(count(&c.ServerTLS.Port, 0, 65535), "server-tls.port", "8443", "PORT",
-		"Port for them; 0 picks a free port and logs it.")
+		"Port of the webhooks. 0 chooses a free port and logs it.")
 	t.add(duration(&c.ServerTLS.RequestTimeout, time.Millisecond), "server-tls.request-timeout", "10s", "DURATION",
-		"How long one request may take; `timeoutSeconds` of the webhook configurations should be the same. Decisions are made within 90% of it. With more than 20s the Deployment needs a longer `terminationGracePeriodSeconds`.")
+		"Time limit for one request. Set `timeoutSeconds` of the webhook configurations to the same time. lockstep answers within 90% of it. If it is more than 20s, the Deployment needs a longer `terminationGracePeriodSeconds`.")
 	t.add(text(&c.ServerTLS.CertFile), "server-tls.cert-file", "", "FILE",
-		"Serve this certificate, as PEM with its chain, instead of a generated one. Its content is followed.")
+		"Certificate to serve instead of a generated one, in PEM format with its chain. lockstep reloads the file when it changes.")
 	t.add(text(&c.ServerTLS.KeyFile), "server-tls.key-file", "", "FILE",
-		"Key of -server-tls.cert-file.")
+		"Private key of -server-tls.cert-file.")
 	t.add(text(&c.ServerTLS.CAFile), "server-tls.ca-file", "", "FILE",
-		"CA of -server-tls.cert-file, for webhook configurations. Without it they are left alone, as with cert-manager.")
+		"CA of -server-tls.cert-file. lockstep writes it into the webhook configurations. Without this flag lockstep does not change them, for instance because cert-manager does.")
 	t.add(boolean(&c.ServerTLS.SelfSigned.Enabled), "server-tls.self-signed-cert.enabled", "true", "",
-		"Generate a certificate, share it among replicas in a Secret, and renew it. Ignored with -server-tls.cert-file.")
+		"Generate a certificate, share it between replicas in a Secret, and renew it. Ignored with -server-tls.cert-file.")
 	t.add(object(&c.ServerTLS.SelfSigned.SecretName), "server-tls.self-signed-cert.secret-name", "lockstep-webhook-certificate", "NAME",
-		"That Secret, in the namespace -operator.namespace.")
+		"Name of the Secret with the generated certificate, in the namespace -operator.namespace.")
 	t.add(hosts(&c.ServerTLS.SelfSigned.Names), "server-tls.self-signed-cert.dns-name", "", "NAMES",
-		"DNS names and IP addresses, comma-separated, that the certificate is valid for beside those of the Services.").
-		or("", "the Service `lockstep` and those that webhook configurations with the CA name")
+		"Additional DNS names and IP addresses of the certificate, comma-separated.").
+		or("", "the names of the Service `lockstep` and of the Services in webhook configurations with the CA")
 	t.add(text(&c.ServerTLS.SelfSigned.Organisation), "server-tls.self-signed-cert.org", "lockstep", "NAME",
-		"Organisation that the certificate names.")
+		"Organisation in the certificate.")
 	t.add(life(&c.ServerTLS.SelfSigned.Expiration, 10*time.Second), "server-tls.self-signed-cert.expiration", "365d", "DURATION",
-		"How long a certificate is valid; it is renewed after two thirds of that. Less than 1h is for tests.")
+		"How long a certificate is valid. lockstep renews it after two thirds of this time. Less than 1h is only for tests.")
 	t.add(duration(&c.ServerTLS.SelfSigned.Propagation, time.Millisecond), "server-tls.self-signed-cert.propagation", "2m", "DURATION",
-		"How long it takes API servers to see a new CA. A renewal waits so long before the new certificate is served, and three times as long before the old CA goes. At most a fifteenth of -server-tls.self-signed-cert.expiration, and shortened to that where it is not set.")
+		"How long API servers take to read a new CA. A renewal waits this time before lockstep serves the new certificate, and three times as long before it removes the old CA. At most a fifteenth of -server-tls.self-signed-cert.expiration; if the flag is not set, lockstep shortens the default to that.")
 	t.add(boolean(&c.Webhooks.UpdateCABundle), "webhooks.update-ca-bundle", "true", "",
-		"Write the CA into webhook configurations that are labelled `lockstep.dev/inject-ca=true`, or `grafana.com/inject-rollout-operator-ca=true` with `grafana.com/namespace` naming a managed namespace.")
+		"Write the CA into webhook configurations with the label `lockstep.dev/inject-ca=true`, or with the label `grafana.com/inject-rollout-operator-ca=true` and a managed namespace in the label `grafana.com/namespace`.")
 	t.add(objects(&c.Webhooks.CABundleNames), "webhooks.ca-bundle-names", "", "NAMES",
-		"Write the CA into the webhook configurations with these names, comma-separated, and into no others. RBAC can then be limited to them.")
+		"Write the CA only into the webhook configurations with these names, comma-separated. RBAC can then grant access to these alone.")
 	t.add(choice(&c.Webhooks.NoDownscaleOnError, "allow", "deny"), "webhooks.no-downscale.on-error", "allow", "ANSWER",
-		"What the webhook no-downscale answers when it cannot know whether a decrease is allowed: `allow`, with a warning, or `deny`.")
+		"Answer of the webhook no-downscale if it cannot find out whether a downscale is allowed: `allow`, with a warning, or `deny`.")
 
 	t.section("Calls to pods")
 	t.add(domain(&c.Pods.ClusterDomain), "kubernetes.cluster-domain", "cluster.local.", "DOMAIN",
-		"Domain of the cluster, in the names by which pods are called. They are dialled at their addresses.")
+		"DNS domain of the cluster, for the host names in calls to pods. lockstep connects to the pods' addresses without DNS.")
 	t.add(limit(&c.Pods.Timeout), "pods.client-timeout", "5s", "DURATION",
-		"How long a pod may take to answer one call. Where webhooks are served it is less than -server-tls.request-timeout, and shortened to 90% of that otherwise; so is 0.")
+		"Time limit for one call to a pod. If lockstep serves webhooks, it must be less than -server-tls.request-timeout; otherwise lockstep shortens it to 90% of that. 0 means 90% of that.")
 	t.add(duration(&c.Pods.StayEvery, time.Second), "delayed-downscale.cancel-interval", "10m", "DURATION",
-		"How often pods of zones with a delayed downscale are told again that they stay.")
+		"How often lockstep notifies pods again that they stay, in zones with delayed downscales.")
 
 	t.section("Leader election")
 	t.add(boolean(&c.LeaderElection.Enabled), "leader-election.enabled", "true", "",
-		"Let replicas agree by the Lease `lockstep-leader` which of them works.")
+		"Elect one leader among the replicas, by the Lease `lockstep-leader`. Only the leader works on groups.")
 	t.add(seconds(&c.LeaderElection.LeaseDuration), "leader-election.lease-duration", "10s", "DURATION",
-		"How long the others wait for a leader that has stopped renewing; whole seconds.")
+		"How long the other replicas wait after the leader has stopped renewing its Lease, in whole seconds.")
 	t.add(duration(&c.LeaderElection.RenewDeadline, time.Millisecond), "leader-election.renew-deadline", "6s", "DURATION",
-		"How long a leader tries to renew before it stops working; less than the lease duration.")
+		"How long the leader tries to renew its Lease before it stops its work. Less than the lease duration.")
 	t.add(duration(&c.LeaderElection.RetryPeriod, time.Millisecond), "leader-election.retry-period", "1s", "DURATION",
-		"Pause between two attempts to take or renew; 1.2 times this is less than the renew deadline.")
+		"Pause between two attempts to acquire or renew the Lease. 1.2 times this pause must be less than the renew deadline.")
 
 	t.section("Observation")
 	t.add(count(&c.Server.Port, 0, 65535), "server.port", "8001", "PORT",
-		"Plain HTTP for `/metrics`, `/ready`, `/healthz` and `/debug/...`; 0 picks a free port and logs it.")
+		"Port for `/metrics`, `/ready`, `/healthz` and `/debug/...`, over plain HTTP. 0 chooses a free port and logs it.")
 	t.add(choice(&c.Log.Format, "logfmt", "json"), "log.format", "logfmt", "FORMAT",
-		"How a log line is written: `logfmt` or `json`.")
+		"Format of the log: `logfmt` or `json`.")
 	t.add(choice(&c.Log.Level, "debug", "info", "warn", "error"), "log.level", "info", "LEVEL",
-		"Lowest level that is logged: `debug`, `info`, `warn` or `error`.")
+		"Lowest level of the log: `debug`, `info`, `warn` or `error`.")
 	t.add(boolean(&c.Version), "version", "false", "",
 		"Print the version and exit.")
 }
@@ -97,13 +97,13 @@ type ignored struct {
 }
 
 const (
-	noTick      = "there is no tick: every change is acted on when it is seen"
-	noLimit     = "requests are not limited by the client; API priority and fairness protects the API server"
-	noLabels    = "there is no cluster validation"
-	noTracker   = "when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other"
-	ownLease    = "the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace"
-	noLeaderPod = "every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves"
-	ownTimeouts = "every request has a limit of its own, and watches have none"
+	noTick      = "lockstep reconciles a group when an event arrives, not at an interval"
+	noLimit     = "lockstep does not limit its rate of requests; API Priority and Fairness protects the API server"
+	noLabels    = "lockstep has no cluster validation"
+	noTracker   = "the times of downscales are in the Lease of the group; lockstep imports them only from the ConfigMap rollout-operator-zone-tracker"
+	ownLease    = "the leader Lease is always lockstep-leader, in the namespace -operator.namespace"
+	noLeaderPod = "every replica serves webhooks, so no traffic is routed to the leader, and each replica chooses its own identity"
+	ownTimeouts = "every request has its own timeout, and watches have none"
 )
 
 var ignoredFlags = []ignored{
@@ -119,5 +119,5 @@ var ignoredFlags = []ignored{
 	{"server.cluster-validation.http.excluded-user-agents", false, noLabels},
 	{"use-zone-tracker", true, noTracker},
 	{"zone-tracker.config-map-name", false, noTracker},
-	{"zpdb.pod-ready-annotation-patch-timeout", false, "readiness is read off the conditions of pods, which get no annotation"},
+	{"zpdb.pod-ready-annotation-patch-timeout", false, "lockstep reads readiness from the conditions of pods and does not annotate them"},
 }

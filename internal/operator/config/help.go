@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	purpose = "lockstep rolls groups of StatefulSets zone by zone, one zone at a time, in every namespace that opted in."
+	purpose = "lockstep rolls out groups of StatefulSets, one zone at a time, in every namespace that opts in."
 
 	helpWidth = 96
 )
@@ -31,8 +31,8 @@ func Help() string {
 	}
 	fmt.Fprintf(&b, "\n%s", strings.Join(wrap(
 		"Every flag can also be set by an environment variable: "+example+"; the flag wins. "+
-			"Flags of rollout-operator that mean nothing here are accepted, each with a warning. "+
-			"Traces follow the standard OTEL_* variables.", helpWidth), "\n"))
+			"Flags of rollout-operator that have no effect in lockstep are accepted, each with a warning. "+
+			"The standard OTEL_* variables configure tracing.", helpWidth), "\n"))
 	b.WriteString("\n\nExit codes: 0 after a clean exit, 2 for unusable flags, 1 otherwise.\n")
 	return b.String()
 }
@@ -62,9 +62,9 @@ func (o *option) defaultText() string {
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by `go test ./internal/operator/config -update`; do not edit. -->\n\n# Configuration\n\n")
-	b.WriteString("Flags follow Go's syntax: `-name=value`, `-name value` (not for switches), one dash or two.\n" +
-		"Every flag can also be set by the environment variable beside it; the flag wins, and an empty variable counts as\n" +
-		"unset. All problems are reported at once, with exit code 2.\n")
+	b.WriteString("Flags have Go's syntax: `-name=value` or, except for switches, `-name value`, with one dash or two.\n" +
+		"Every flag can also be set by the environment variable beside it. The flag wins, and an empty variable counts as\n" +
+		"unset. If flags are unusable, lockstep reports all problems at once and exits with code 2.\n")
 	area := ""
 	for _, o := range newTable(&Config{}).options {
 		if o.area != area {
@@ -74,12 +74,11 @@ func Markdown() string {
 		fmt.Fprintf(&b, "| `-%s` | `%s` | %s | %s |\n", o.name, variable(o.name), o.defaultText(), o.help)
 	}
 	b.WriteString("\n## Tracing\n\n" +
-		"Traces are exported when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or\n" +
-		"`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, and cost nothing otherwise. The other standard `OTEL_*`\n" +
-		"variables mean what OpenTelemetry says, `OTEL_PROPAGATORS` apart; `OTEL_SDK_DISABLED=true` turns tracing off. What is traced: [Traces](tracing.md).\n")
+		"lockstep exports traces if `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or\n" +
+		"`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. Otherwise tracing costs nothing. The other standard `OTEL_*`\n" +
+		"variables work as OpenTelemetry specifies, except `OTEL_PROPAGATORS`. `OTEL_SDK_DISABLED=true` disables tracing. [Traces](tracing.md) describes the traces.\n")
 	b.WriteString("\n## Accepted and ignored\n\n" +
-		"Flags of rollout-operator that have no effect here. Any value is accepted; each is answered with one\n" +
-		"warning.\n\n| flag | why it has no effect |\n|---|---|\n")
+		"lockstep accepts these flags of rollout-operator with any value and ignores them. Each causes one warning.\n\n| flag | why it has no effect |\n|---|---|\n")
 	for _, i := range ignoredFlags {
 		fmt.Fprintf(&b, "| `-%s` | %s |\n", i.name, i.why)
 	}

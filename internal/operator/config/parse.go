@@ -51,7 +51,7 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 	problems = append(problems, c.LeaderElection.problems()...)
 	problems = append(problems, c.ServerTLS.problems()...)
 	if c.PrintAdmissionPolicy && c.Kubernetes.Single() {
-		problems = append(problems, errors.New("-print-admission-policy: there is none beside -kubernetes.namespace, where a Role is the limit"))
+		problems = append(problems, errors.New("-print-admission-policy: must not be set with -kubernetes.namespace: there, a Role limits lockstep"))
 	}
 	c.Operator.Namespace = cmp.Or(c.Operator.Namespace, strings.TrimSpace(env.ServiceAccountNamespace), fallbackNamespace)
 
@@ -92,7 +92,7 @@ func (t *table) read(args []string) []error {
 				rest = rest[1:] // most likely its value
 			}
 		case len(rest) > 0:
-			problems = append(problems, fmt.Errorf("unexpected argument %q: flags begin with a dash, and switches take their value behind an equals sign", rest[0]))
+			problems = append(problems, fmt.Errorf("unexpected argument %q: flags begin with a dash, and the value of a switch follows an equals sign", rest[0]))
 			rest = rest[1:]
 		}
 		if len(rest) == 0 {
@@ -204,13 +204,13 @@ func (t *table) withoutEffect(c Config) []Warning {
 		}
 	}
 	if from, said := t.found[t.option("namespaces.selector")]; said && c.Kubernetes.Single() {
-		warnings = append(warnings, Warning{from.name, "has no effect beside -kubernetes.namespace"})
+		warnings = append(warnings, Warning{from.name, "has no effect with -kubernetes.namespace"})
 	}
 	if from, said := t.found[t.option("webhooks.ca-bundle-names")]; said && c.ServerTLS.Enabled && !c.InjectsCA() {
-		warnings = append(warnings, Warning{from.name, "has no effect where the CA is not injected"})
+		warnings = append(warnings, Warning{from.name, "has no effect because lockstep does not write the CA into webhook configurations"})
 	}
 	if from, said := t.found[t.option("webhooks.update-ca-bundle")]; said && c.Webhooks.UpdateCABundle && c.ServerTLS.OwnFiles() && !c.InjectsCA() {
-		warnings = append(warnings, Warning{from.name, "has no effect beside -server-tls.cert-file without -server-tls.ca-file"})
+		warnings = append(warnings, Warning{from.name, "has no effect with -server-tls.cert-file and without -server-tls.ca-file"})
 	}
 	return warnings
 }
@@ -224,10 +224,10 @@ func (l LeaderElection) problems() []error {
 	}
 	var problems []error
 	if l.LeaseDuration > 0 && l.LeaseDuration <= l.RenewDeadline {
-		problems = append(problems, fmt.Errorf("-leader-election.lease-duration=%v: want more than -leader-election.renew-deadline, which is %v", l.LeaseDuration, l.RenewDeadline))
+		problems = append(problems, fmt.Errorf("-leader-election.lease-duration=%v: must be more than -leader-election.renew-deadline, which is %v", l.LeaseDuration, l.RenewDeadline))
 	}
 	if jittered := l.RetryPeriod * 6 / 5; l.RenewDeadline > 0 && l.RenewDeadline <= jittered {
-		problems = append(problems, fmt.Errorf("-leader-election.renew-deadline=%v: want more than 1.2 times -leader-election.retry-period, which makes %v", l.RenewDeadline, jittered))
+		problems = append(problems, fmt.Errorf("-leader-election.renew-deadline=%v: must be more than 1.2 times -leader-election.retry-period, which is %v", l.RenewDeadline, jittered))
 	}
 	return problems
 }
@@ -240,16 +240,16 @@ func (s ServerTLS) problems() []error {
 	}
 	var problems []error
 	if (s.CertFile == "") != (s.KeyFile == "") {
-		problems = append(problems, errors.New("-server-tls.cert-file and -server-tls.key-file: want both, or neither"))
+		problems = append(problems, errors.New("-server-tls.cert-file and -server-tls.key-file: must be set together"))
 	}
 	if s.CAFile != "" && s.CertFile == "" {
-		problems = append(problems, errors.New("-server-tls.ca-file: want -server-tls.cert-file beside it; a generated certificate has its own CA"))
+		problems = append(problems, errors.New("-server-tls.ca-file: must be set with -server-tls.cert-file; a generated certificate has its own CA"))
 	}
 	if !s.SelfSigned.Enabled && s.CertFile == "" {
-		problems = append(problems, errors.New("-server-tls.self-signed-cert.enabled=false: want -server-tls.cert-file and -server-tls.key-file, or there is nothing to serve"))
+		problems = append(problems, errors.New("-server-tls.self-signed-cert.enabled=false: requires -server-tls.cert-file and -server-tls.key-file"))
 	}
 	if most := s.SelfSigned.mostPropagation(); s.SelfSigned.Expiration > 0 && s.SelfSigned.Propagation > most {
-		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: want at most a fifteenth of -server-tls.self-signed-cert.expiration, which makes %v", s.SelfSigned.Propagation, most))
+		problems = append(problems, fmt.Errorf("-server-tls.self-signed-cert.propagation=%v: must be at most a fifteenth of -server-tls.self-signed-cert.expiration, which is %v", s.SelfSigned.Propagation, most))
 	}
 	return problems
 }

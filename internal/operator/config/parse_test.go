@@ -96,18 +96,18 @@ func TestParse(t *testing.T) {
 			env:  []string{"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT=5s"},
 			want: defaults(func(c *config.Config) { c.Workers = 2 }),
 			warnings: []string{
-				"-reconcile.interval: accepted and ignored: there is no tick: every change is acted on when it is seen",
-				"-kubernetes.client-qps: accepted and ignored: requests are not limited by the client; API priority and fairness protects the API server",
-				"-use-zone-tracker: accepted and ignored: when zones shrank is kept in the Lease of their group, which takes it over from the ConfigMap rollout-operator-zone-tracker and from no other",
-				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: readiness is read off the conditions of pods, which get no annotation",
+				"-reconcile.interval: accepted and ignored: lockstep reconciles a group when an event arrives, not at an interval",
+				"-kubernetes.client-qps: accepted and ignored: lockstep does not limit its rate of requests; API Priority and Fairness protects the API server",
+				"-use-zone-tracker: accepted and ignored: the times of downscales are in the Lease of the group; lockstep imports them only from the ConfigMap rollout-operator-zone-tracker",
+				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: lockstep reads readiness from the conditions of pods and does not annotate them",
 			},
 		},
 		"flags of newer versions of the predecessor are accepted as well": {
 			args: []string{"-kubernetes.pod-name=rollout-operator-0", "-leader-election.lease-name", "rollout-operator", "-leader-election.lease-duration=15500ms"},
 			want: defaults(func(c *config.Config) { c.LeaderElection.LeaseDuration = 15 * time.Second }),
 			warnings: []string{
-				"-kubernetes.pod-name: accepted and ignored: every replica serves webhooks, so no traffic is led to the leader, and replicas identify themselves",
-				"-leader-election.lease-name: accepted and ignored: the Lease of the leader is always lockstep-leader, in the namespace -operator.namespace",
+				"-kubernetes.pod-name: accepted and ignored: every replica serves webhooks, so no traffic is routed to the leader, and each replica chooses its own identity",
+				"-leader-election.lease-name: accepted and ignored: the leader Lease is always lockstep-leader, in the namespace -operator.namespace",
 			},
 		},
 		"the predecessor's short certificates are renewed in shorter steps": {
@@ -116,7 +116,7 @@ func TestParse(t *testing.T) {
 				c.ServerTLS.Enabled, c.ServerTLS.SelfSigned.Expiration, c.ServerTLS.SelfSigned.Propagation = true, 45*time.Second, 3*time.Second
 			}),
 			warnings: []string{
-				"-server-tls.self-signed-cert.expiration: 45s is short: API servers get 3s to see a new CA (-server-tls.self-signed-cert.propagation); outside of tests give it 1h0m0s or more",
+				"-server-tls.self-signed-cert.expiration: 45s is short: API servers have 3s to read a new CA (-server-tls.self-signed-cert.propagation); except in tests, set 1h0m0s or more",
 			},
 		},
 		"a certificate of an hour needs no warning": {
@@ -128,12 +128,12 @@ func TestParse(t *testing.T) {
 			want: defaults(func(c *config.Config) {
 				c.ServerTLS.Enabled, c.ServerTLS.RequestTimeout, c.Pods.Timeout = true, 5*time.Second, 4500*time.Millisecond
 			}),
-			warnings: []string{"-pods.client-timeout: 5s becomes 4.5s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
+			warnings: []string{"-pods.client-timeout: 5s is shortened to 4.5s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
 		},
 		"a call to a pod always has a limit": {
 			env:      []string{"LOCKSTEP_PODS_CLIENT_TIMEOUT=0"},
 			want:     defaults(func(c *config.Config) { c.Pods.Timeout = 9 * time.Second }),
-			warnings: []string{"LOCKSTEP_PODS_CLIENT_TIMEOUT: no limit becomes 9s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
+			warnings: []string{"LOCKSTEP_PODS_CLIENT_TIMEOUT: no limit is shortened to 9s, 90% of -server-tls.request-timeout: no webhook waits longer for a pod"},
 		},
 		"a long call to a pod is fine without webhooks": {
 			args: []string{"-pods.client-timeout=1m"},
@@ -195,14 +195,14 @@ func TestParse(t *testing.T) {
 				c.ServerTLS.Enabled, c.ServerTLS.CertFile, c.ServerTLS.KeyFile, c.Webhooks.CABundleNames = true, "c", "k", []string{"x"}
 			}),
 			warnings: []string{
-				"-webhooks.ca-bundle-names: has no effect where the CA is not injected",
-				"-webhooks.update-ca-bundle: has no effect beside -server-tls.cert-file without -server-tls.ca-file",
+				"-webhooks.ca-bundle-names: has no effect because lockstep does not write the CA into webhook configurations",
+				"-webhooks.update-ca-bundle: has no effect with -server-tls.cert-file and without -server-tls.ca-file",
 			},
 		},
 		"a selector beside a single namespace has no effect": {
 			args:     []string{"-kubernetes.namespace=mimir", "-namespaces.selector=a=b"},
 			want:     defaults(func(c *config.Config) { c.Kubernetes.Namespace, c.Namespaces.Selector = "mimir", "a=b" }),
-			warnings: []string{"-namespaces.selector: has no effect beside -kubernetes.namespace"},
+			warnings: []string{"-namespaces.selector: has no effect with -kubernetes.namespace"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,51 +228,51 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		"a port that is none": {
 			args: []string{"-server.port=65536"},
-			want: []string{`-server.port="65536": want a whole number from 0 to 65535`},
+			want: []string{`-server.port="65536": must be a whole number from 0 to 65535`},
 		},
 		"a value in a variable, by the variable's name": {
 			env:  []string{"LOCKSTEP_WORKERS=0"},
-			want: []string{`LOCKSTEP_WORKERS="0": want a whole number from 1 to 1024`},
+			want: []string{`LOCKSTEP_WORKERS="0": must be a whole number from 1 to 1024`},
 		},
 		"a default of another variable, by that variable's name": {
 			env:  []string{"POD_NAMESPACE=Kube_System"},
-			want: []string{`POD_NAMESPACE="Kube_System": want the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends`},
+			want: []string{`POD_NAMESPACE="Kube_System": must be the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends`},
 		},
 		"a word that is no level": {
 			args: []string{"-log.level=loud"},
-			want: []string{`-log.level="loud": want debug, info, warn or error`},
+			want: []string{`-log.level="loud": must be debug, info, warn or error`},
 		},
 		"an empty selector, which would select every namespace": {
 			args: []string{"-namespaces.selector="},
-			want: []string{`-namespaces.selector="": want a label selector such as "team=a,stage in (test,prod)"; for all namespaces say "kubernetes.io/metadata.name"`},
+			want: []string{`-namespaces.selector="": must be a label selector such as "team=a,stage in (test,prod)"; to select all namespaces, set "kubernetes.io/metadata.name"`},
 		},
 		"an address of another protocol": {
 			args: []string{"-kubernetes.api-url=ftp://10.0.0.1:6443"},
-			want: []string{`-kubernetes.api-url="ftp://10.0.0.1:6443": want a URL such as https://10.0.0.1:6443, or a host and a port`},
+			want: []string{`-kubernetes.api-url="ftp://10.0.0.1:6443": must be a URL such as https://10.0.0.1:6443, or a host and a port`},
 		},
 		"an address without a host": {
 			args: []string{"-kubernetes.api-url=:6443"},
-			want: []string{`-kubernetes.api-url=":6443": want a URL such as https://10.0.0.1:6443, or a host and a port`},
+			want: []string{`-kubernetes.api-url=":6443": must be a URL such as https://10.0.0.1:6443, or a host and a port`},
 		},
 		"a call to a pod that ends before it begins": {
 			args: []string{"-pods.client-timeout=-1s"},
-			want: []string{`-pods.client-timeout="-1s": want a duration such as 10s or 1m30s, in steps of 1ms, at least 1ms`},
+			want: []string{`-pods.client-timeout="-1s": must be a duration such as 10s or 1m30s, in steps of 1ms, at least 1ms`},
 		},
 		"a lease that ends before its renewal": {
 			args: []string{"-leader-election.lease-duration=6s"},
-			want: []string{`-leader-election.lease-duration=6s: want more than -leader-election.renew-deadline, which is 6s`},
+			want: []string{`-leader-election.lease-duration=6s: must be more than -leader-election.renew-deadline, which is 6s`},
 		},
 		"a renewal that leaves no time for a retry": {
 			args: []string{"-leader-election.retry-period=5s"},
-			want: []string{`-leader-election.renew-deadline=6s: want more than 1.2 times -leader-election.retry-period, which makes 6s`},
+			want: []string{`-leader-election.renew-deadline=6s: must be more than 1.2 times -leader-election.retry-period, which is 6s`},
 		},
 		"a lease of a fraction of a second": {
 			args: []string{"-leader-election.lease-duration=999ms", "-leader-election.renew-deadline=500ms", "-leader-election.retry-period=100ms"},
-			want: []string{`-leader-election.lease-duration="999ms": want a duration such as 10s or 1m30s, at least 1s`},
+			want: []string{`-leader-election.lease-duration="999ms": must be a duration such as 10s or 1m30s, at least 1s`},
 		},
 		"a lease that ends before its renewal, fractions of a second cut off": {
 			args: []string{"-leader-election.lease-duration=6900ms"},
-			want: []string{`-leader-election.lease-duration=6s: want more than -leader-election.renew-deadline, which is 6s`},
+			want: []string{`-leader-election.lease-duration=6s: must be more than -leader-election.renew-deadline, which is 6s`},
 		},
 		"an unknown flag, and skips its value": {
 			args: []string{"-servr.port", "9000", "-workers=4"},
@@ -280,7 +280,7 @@ func TestParseRefuses(t *testing.T) {
 		},
 		"an argument that is no flag": {
 			args: []string{"-dry-run", "false"},
-			want: []string{`unexpected argument "false": flags begin with a dash, and switches take their value behind an equals sign`},
+			want: []string{`unexpected argument "false": flags begin with a dash, and the value of a switch follows an equals sign`},
 		},
 		"a flag without its value": {
 			args: []string{"-server.port"},
@@ -291,54 +291,54 @@ func TestParseRefuses(t *testing.T) {
 			want: []string{
 				`argument "---x": bad flag syntax: ---x`,
 				`argument "-=": bad flag syntax: -=`,
-				`-workers="0": want a whole number from 1 to 1024`,
+				`-workers="0": must be a whole number from 1 to 1024`,
 			},
 		},
 		"a certificate without its key": {
 			args: []string{"-server-tls.enabled", "-server-tls.cert-file=c"},
-			want: []string{`-server-tls.cert-file and -server-tls.key-file: want both, or neither`},
+			want: []string{`-server-tls.cert-file and -server-tls.key-file: must be set together`},
 		},
 		"a CA without a certificate": {
 			args: []string{"-server-tls.enabled", "-server-tls.ca-file=c"},
-			want: []string{`-server-tls.ca-file: want -server-tls.cert-file beside it; a generated certificate has its own CA`},
+			want: []string{`-server-tls.ca-file: must be set with -server-tls.cert-file; a generated certificate has its own CA`},
 		},
 		"no certificate at all": {
 			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.enabled=false"},
-			want: []string{`-server-tls.self-signed-cert.enabled=false: want -server-tls.cert-file and -server-tls.key-file, or there is nothing to serve`},
+			want: []string{`-server-tls.self-signed-cert.enabled=false: requires -server-tls.cert-file and -server-tls.key-file`},
 		},
 		"a name that no certificate can have": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=a.example,B_c", "-server-tls.self-signed-cert.secret-name=X"},
 			want: []string{
-				`-server-tls.self-signed-cert.dns-name="a.example,B_c": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "B_c" is not one`,
-				`-server-tls.self-signed-cert.secret-name="X": want the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends`,
+				`-server-tls.self-signed-cert.dns-name="a.example,B_c": must be comma-separated DNS names and IP addresses, such as lockstep.example.com,10.0.0.1; "B_c" is not one`,
+				`-server-tls.self-signed-cert.secret-name="X": must be the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends`,
 			},
 		},
 		"an address that is valid on one machine alone": {
 			args: []string{"-server-tls.self-signed-cert.dns-name=fe80::1%eth0"},
-			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is not one`},
+			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": must be comma-separated DNS names and IP addresses, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is not one`},
 		},
 		"a life that is too short, too long or none": {
 			args: []string{"-server-tls.self-signed-cert.expiration=9s"},
 			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=x"},
 			want: []string{
-				`-server-tls.self-signed-cert.expiration="9s": want a duration such as 365d, 4w or 36h, from 10s to 100y`,
-				`LOCKSTEP_SERVER_TLS_PORT="x": want a whole number from 0 to 65535`,
+				`-server-tls.self-signed-cert.expiration="9s": must be a duration such as 365d, 4w or 36h, from 10s to 100y`,
+				`LOCKSTEP_SERVER_TLS_PORT="x": must be a whole number from 0 to 65535`,
 			},
 		},
 		"a rotation that takes up the life of a certificate": {
 			args: []string{"-server-tls.enabled", "-server-tls.self-signed-cert.expiration=3h", "-server-tls.self-signed-cert.propagation=13m"},
-			want: []string{`-server-tls.self-signed-cert.propagation=13m0s: want at most a fifteenth of -server-tls.self-signed-cert.expiration, which makes 12m0s`},
+			want: []string{`-server-tls.self-signed-cert.propagation=13m0s: must be at most a fifteenth of -server-tls.self-signed-cert.expiration, which is 12m0s`},
 		},
 		"all problems at once": {
 			args: []string{"-nonsense", "-workers=x", "stray", "-server.port=y", "-leader-election.lease-duration=2s"},
 			env:  []string{"LOCKSTEP_LOG_FORMAT=xml"},
 			want: []string{
 				`unknown flag -nonsense (-h lists all)`,
-				`unexpected argument "stray": flags begin with a dash, and switches take their value behind an equals sign`,
-				`-workers="x": want a whole number from 1 to 1024`,
-				`-server.port="y": want a whole number from 0 to 65535`,
-				`LOCKSTEP_LOG_FORMAT="xml": want logfmt or json`,
-				`-leader-election.lease-duration=2s: want more than -leader-election.renew-deadline, which is 6s`,
+				`unexpected argument "stray": flags begin with a dash, and the value of a switch follows an equals sign`,
+				`-workers="x": must be a whole number from 1 to 1024`,
+				`-server.port="y": must be a whole number from 0 to 65535`,
+				`LOCKSTEP_LOG_FORMAT="xml": must be logfmt or json`,
+				`-leader-election.lease-duration=2s: must be more than -leader-election.renew-deadline, which is 6s`,
 			},
 		},
 	} {
@@ -357,7 +357,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestParseRefusesASelectorAsTheAPIServerWould(t *testing.T) {
 	_, _, err := config.Parse([]string{"-namespaces.selector=a in b"}, config.Environment{})
-	if err == nil || !strings.HasPrefix(err.Error(), `-namespaces.selector="a in b": want a label selector`) {
+	if err == nil || !strings.HasPrefix(err.Error(), `-namespaces.selector="a in b": must be a label selector`) {
 		t.Errorf("got %v, want an objection to the selector", err)
 	}
 }

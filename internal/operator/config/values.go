@@ -43,7 +43,7 @@ func choice(to *string, words ...string) value {
 			return nil
 		}
 		last := len(words) - 1
-		return fmt.Errorf("want %s or %s", strings.Join(words[:last], ", "), words[last])
+		return fmt.Errorf("must be %s or %s", strings.Join(words[:last], ", "), words[last])
 	})
 }
 
@@ -54,7 +54,7 @@ func namespace(to *string) value {
 			return nil
 		}
 		if problems := validation.IsDNS1123Label(text); len(problems) > 0 {
-			return errors.New("want the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends")
+			return errors.New("must be the name of a namespace: at most 63 lower case letters, digits and dashes, with a letter or digit at both ends")
 		}
 		return nil
 	})
@@ -64,7 +64,7 @@ func namespace(to *string) value {
 func object(to *string) value {
 	return checked(to, func(text string) error {
 		if !isObjectName(text) {
-			return errors.New("want the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends")
+			return errors.New("must be the name of an object: at most 253 lower case letters, digits, dashes and dots, with a letter or digit at both ends")
 		}
 		return nil
 	})
@@ -72,7 +72,7 @@ func object(to *string) value {
 
 // objects accepts names of objects, or nothing.
 func objects(to *[]string) value {
-	return list(to, isObjectName, "want names of objects, with commas between them, such as no-downscale,prepare-downscale")
+	return list(to, isObjectName, "must be comma-separated names of objects, such as no-downscale,prepare-downscale")
 }
 
 func isObjectName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
@@ -84,7 +84,7 @@ func hosts(to *[]string) value {
 		text = strings.ToLower(text)
 		return err == nil && ip.Zone() == "" || isObjectName(text) || len(validation.IsWildcardDNS1123Subdomain(text)) == 0
 	}
-	return list(to, isHost, "want DNS names and IP addresses, with commas between them, such as lockstep.example.com,10.0.0.1")
+	return list(to, isHost, "must be comma-separated DNS names and IP addresses, such as lockstep.example.com,10.0.0.1")
 }
 
 // list accepts texts with commas between them, each of which is what it should be.
@@ -113,7 +113,7 @@ func list(to *[]string, is func(string) bool, want string) value {
 func domain(to *string) value {
 	return checked(to, func(text string) error {
 		if !isObjectName(strings.ToLower(strings.TrimSuffix(text, "."))) {
-			return errors.New("want a domain such as cluster.local")
+			return errors.New("must be a domain such as cluster.local")
 		}
 		return nil
 	})
@@ -123,10 +123,10 @@ func domain(to *string) value {
 func selector(to *string) value {
 	return checked(to, func(text string) error {
 		if strings.TrimSpace(text) == "" {
-			return errors.New(`want a label selector such as "team=a,stage in (test,prod)"; for all namespaces say "kubernetes.io/metadata.name"`)
+			return errors.New(`must be a label selector such as "team=a,stage in (test,prod)"; to select all namespaces, set "kubernetes.io/metadata.name"`)
 		}
 		if _, err := labels.Parse(text); err != nil {
-			return fmt.Errorf(`want a label selector such as "team=a,stage in (test,prod)": %w`, err)
+			return fmt.Errorf(`must be a label selector such as "team=a,stage in (test,prod)": %w`, err)
 		}
 		return nil
 	})
@@ -144,7 +144,7 @@ func address(to *string) value {
 		}
 		u, err := url.Parse(whole)
 		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return errors.New("want a URL such as https://10.0.0.1:6443, or a host and a port")
+			return errors.New("must be a URL such as https://10.0.0.1:6443, or a host and a port")
 		}
 		return nil
 	})
@@ -156,7 +156,7 @@ func count(to *int, least, most int) value {
 		store: func(text string) error {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < least || n > most {
-				return fmt.Errorf("want a whole number from %d to %d", least, most)
+				return fmt.Errorf("must be a whole number from %d to %d", least, most)
 			}
 			*to = n
 			return nil
@@ -171,7 +171,7 @@ func duration(to *time.Duration, unit time.Duration) value {
 		store: func(text string) error {
 			d, err := time.ParseDuration(text)
 			if err != nil || d < unit || d%unit != 0 {
-				return fmt.Errorf("want a duration such as 10s or 1m30s, in steps of %v, at least %v", unit, unit)
+				return fmt.Errorf("must be a duration such as 10s or 1m30s, in steps of %v, at least %v", unit, unit)
 			}
 			*to = d
 			return nil
@@ -201,7 +201,7 @@ func seconds(to *time.Duration) value {
 	v.store = func(text string) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < time.Second {
-			return errors.New("want a duration such as 10s or 1m30s, at least 1s")
+			return errors.New("must be a duration such as 10s or 1m30s, at least 1s")
 		}
 		*to = d.Truncate(time.Second)
 		return nil
@@ -216,7 +216,7 @@ func life(to *time.Duration, least time.Duration) value {
 		store: func(text string) error {
 			d, err := parseLife(text)
 			if err != nil || d < least || d > 100*365*day {
-				return fmt.Errorf("want a duration such as 365d, 4w or 36h, from %v to 100y", least)
+				return fmt.Errorf("must be a duration such as 365d, 4w or 36h, from %v to 100y", least)
 			}
 			*to = d
 			return nil
@@ -261,7 +261,7 @@ func boolean(to *bool) value {
 		store: func(text string) error {
 			b, err := strconv.ParseBool(text)
 			if err != nil {
-				return errors.New("want true or false")
+				return errors.New("must be true or false")
 			}
 			*to = b
 			return nil

@@ -34,7 +34,7 @@ func Permissions() []permission.Need {
 	for _, resource := range scaledResources {
 		needs = append(needs, permission.Need{
 			APIGroup: "apps", Resource: resource, Verbs: []string{"get"},
-			Why: "look at the labels of what is scaled through /scale",
+			Why: "read the labels of an object that is scaled through /scale",
 		})
 	}
 	return needs

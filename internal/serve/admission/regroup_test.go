@@ -36,7 +36,7 @@ func TestAnAnnotationThatDoesNotCountIsWarnedAbout(t *testing.T) {
 	}{
 		"it names a group":             {set(2, in("store"), annotatedInto("store")), nil},
 		"it names what is no group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: annotation lockstep.dev/rollout-group is "a b", which is no name of a group; the label rollout-group counts`}},
-		"it is neither true nor false": {set(2, in("store"), annotated("lockstep.dev/ignore", "yes")), []string{`lockstep: annotation lockstep.dev/ignore is "yes", and only true has an effect`}},
+		"it is neither true nor false": {set(2, in("store"), annotated("lockstep.dev/ignore", "yes")), []string{`lockstep: annotation lockstep.dev/ignore is "yes": only true has an effect`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			response := answerTo(t, post(t, preparing(atRest()), preparePath, update(t, set(3, in("store")), tc.after))).Response

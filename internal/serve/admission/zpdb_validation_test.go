@@ -78,10 +78,10 @@ func TestABudgetThatCannotBeUsedIsRefusedWithAllThatIsWrong(t *testing.T) {
 	spec := `{"maxUnavailable":1,"maxUnavailablePercentage":10,"podNamePartitionRegex":"x-[0-9]+"}`
 	want := &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
-		Message: "invalid value: maxUnavailable and maxUnavailablePercentage exclude each other, set one of them; " +
-			"invalid value: podNamePartitionRegex has no capture group, so it says no partition; " +
-			"invalid value: selector needs matchLabels, which may be empty, or matchExpressions; " +
-			"invalid value: maxUnavailablePercentage is about zones and cannot be used with podNamePartitionRegex",
+		Message: "invalid value: maxUnavailable and maxUnavailablePercentage are mutually exclusive: set one of them; " +
+			"invalid value: podNamePartitionRegex has no capture group: one must match the partition; " +
+			"invalid value: selector must have matchLabels, which may be empty, or matchExpressions; " +
+			"invalid value: maxUnavailablePercentage counts pods of a zone: it cannot be used with podNamePartitionRegex",
 	}
 	for sentence, change := range map[string]func(*admissionv1.AdmissionRequest){
 		"created": func(*admissionv1.AdmissionRequest) {}, "updated": updating, "in a dry run": dry,

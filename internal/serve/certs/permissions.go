@@ -9,7 +9,7 @@ const SecretName = "lockstep-webhook-certificate"
 // limit by name what may be created.
 func Permissions(secret string) []permission.Need {
 	return []permission.Need{
-		{Scope: permission.Home, Resource: "secrets", Verbs: []string{"create"}, Why: "make the Secret with the webhooks' certificate"},
-		{Scope: permission.Home, Resource: "secrets", Name: secret, Verbs: []string{"get", "list", "watch", "update"}, Why: "serve that certificate, and renew it"},
+		{Scope: permission.Home, Resource: "secrets", Verbs: []string{"create"}, Why: "create the Secret with the certificate of the webhooks"},
+		{Scope: permission.Home, Resource: "secrets", Name: secret, Verbs: []string{"get", "list", "watch", "update"}, Why: "serve the certificate, and renew it"},
 	}
 }

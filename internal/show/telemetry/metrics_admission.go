@@ -21,24 +21,24 @@ func newAdmissionMetrics() admissionMetrics {
 	return admissionMetrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_admission_reviews_total",
-			Help: "Reviews of API servers by managed namespace, webhook, verdict (allowed, denied, malformed, busy, broken) and reason.",
+			Help: "Admission reviews by managed namespace, webhook, verdict (allowed, denied, malformed, busy, broken) and reason.",
 		}, []string{"namespace", "webhook", "verdict", "reason"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_admission_duration_seconds",
-			Help:    "Time from reading a review to answering it, by managed namespace, webhook and verdict; calls to pods are part of it.",
+			Help:    "Time from reading a review to answering it, including calls to pods, by managed namespace, webhook and verdict.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10},
 		}, []string{"namespace", "webhook", "verdict"}),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_admission_inflight_reviews",
-			Help: "Reviews that are read and not answered yet, by managed namespace and webhook.",
+			Help: "Reviews in progress by managed namespace and webhook.",
 		}, []string{"namespace", "webhook"}),
 		unpinned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lockstep_evictions_unpinned_total",
-			Help: "Evictions that were bound to no pod or, where it is down, to no version of it, so that the pod known by that name was judged; the webhook pod-eviction-pin binds them.",
+			Help: "Evictions whose preconditions named no UID or, for a pod that is down, no resourceVersion; lockstep judged the pod that it knew by that name. The webhook pod-eviction-pin adds these preconditions.",
 		}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_pod_call_duration_seconds",
-			Help:    "Time that pods took to answer, by managed namespace, purpose (prepare, undo, leave, stay), outcome, why it was no answer, and class of the HTTP status.",
+			Help:    "Duration of calls to pods by managed namespace, purpose (prepare, undo, leave, stay), outcome, why a call had no valid answer, and class of the HTTP status.",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 5},
 		}, []string{"namespace", "purpose", "outcome", "why", "code"}),
 	}

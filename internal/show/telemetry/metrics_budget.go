@@ -34,13 +34,13 @@ type namespaceBudgets struct {
 func newBudgetMetrics() *budgetMetrics {
 	return &budgetMetrics{
 		invalid: prometheus.NewDesc("lockstep_budget_invalid",
-			"1 for a ZoneAwarePodDisruptionBudget that cannot be used as it is written; its pods are not evicted.",
+			"1 for an invalid ZoneAwarePodDisruptionBudget; lockstep refuses evictions of the pods that it covers.",
 			[]string{"namespace", "budget"}, nil),
 		seconds: prometheus.NewDesc("lockstep_budget_invalid_seconds_total",
-			"Seconds for which ZoneAwarePodDisruptionBudgets of the namespace could not be used, in sum over budgets.",
+			"Seconds for which ZoneAwarePodDisruptionBudgets of the namespace were invalid, summed over budgets.",
 			[]string{"namespace"}, nil),
 		changes: prometheus.NewDesc("lockstep_budget_changes_total",
-			"Changes of ZoneAwarePodDisruptionBudgets that this process has read: updated, which includes new ones; deleted; or invalid.",
+			"Changes of ZoneAwarePodDisruptionBudgets that this process has read: updated (also created), deleted or invalid.",
 			[]string{"namespace", "change"}, nil),
 		known: map[string]*namespaceBudgets{},
 	}

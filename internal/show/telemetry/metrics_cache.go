@@ -16,7 +16,7 @@ type cacheMetrics struct{ *cacheAges }
 func newCacheMetrics() cacheMetrics {
 	return cacheMetrics{&cacheAges{
 		advanced: prometheus.NewDesc("lockstep_cache_advanced_timestamp_seconds",
-			"Unix time at which a scrape saw the cache at another version of the cluster than the scrape before; watches tell a new one about every minute, in a quiet cluster at least every ten.",
+			"Unix time of the last scrape that found the cache at a new resourceVersion. A working watch delivers one about every minute, in a quiet cluster at least every ten minutes.",
 			[]string{"cache"}, nil),
 		now: time.Now, seen: map[string]cacheAge{},
 	}}

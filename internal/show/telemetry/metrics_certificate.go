@@ -14,12 +14,12 @@ func newCertificateMetrics() certificateMetrics {
 	return certificateMetrics{
 		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_webhook_certificate_expiry_timestamp_seconds",
-			Help: "Until when the certificate is valid that this process serves to webhook clients, in seconds since 1970.",
+			Help: "Unix time at which the certificate expires that this process serves for webhooks.",
 		}, nil),
 		faults: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_webhook_configuration_faults",
-			Help: "Webhooks for lockstep that API servers may get no answer to, or go on without, by what is wrong: bundle, service, port or " +
-				"path in their configuration; ignored, where the failurePolicy of a guard is Ignore; missing, where no configuration calls one; or unheard, where calls do not arrive. The log says which and what to do.",
+			Help: "Webhooks of lockstep that API servers cannot call, or whose failure they ignore, by fault: bundle, service, port or " +
+				"path (wrong in the configuration); ignored (a webhook that refuses requests has the failurePolicy Ignore); missing (no configuration has the webhook); unheard (no calls arrive). The log names the webhooks and says what to do.",
 		}, []string{"fault"}),
 	}
 }

@@ -28,17 +28,17 @@ func newClientMetrics() clientMetrics {
 	return clientMetrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_kubernetes_request_duration_seconds",
-			Help:    "Time until the API server answered, by verb and resource; for a watch, until it began.",
+			Help:    "Time until the API server answered, by verb and resource; for a watch, until the watch began.",
 			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10, 30},
 		}, []string{"verb", "resource"}),
 		throttle: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lockstep_kubernetes_throttle_duration_seconds",
-			Help:    "Time that requests waited for a rate limit of ours before they were sent.",
+			Help:    "Time that requests waited for the client's rate limit before they were sent.",
 			Buckets: []float64{0.001, 0.01, 0.1, 1, 10},
 		}, []string{"verb"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_kubernetes_requests_total",
-			Help: "Answers of the API server by verb and HTTP status; \"error\" when there was none.",
+			Help: "Answers of the API server by verb and HTTP status; \"error\" if there was no answer.",
 		}, []string{"verb", "code"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_kubernetes_request_retries_total",
@@ -46,8 +46,8 @@ func newClientMetrics() clientMetrics {
 		}, []string{"verb", "code"}),
 		ofNamespaces: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lockstep_namespace_request_duration_seconds",
-			Help: "Time until the API server began to answer a request about objects of a managed namespace, by verb, resource and HTTP status; \"error\" when there was none. " +
-				"An empty namespace stands for all other requests.",
+			Help: "Time until the API server began to answer a request for objects of a managed namespace, by verb, resource and HTTP status; \"error\" if there was no answer. " +
+				"All other requests have an empty namespace.",
 			Buckets: []float64{0.01, 0.1, 1},
 		}, []string{"namespace", "verb", "resource", "code"}),
 	}

@@ -8,8 +8,8 @@ type eventMetrics struct{ writes *prometheus.CounterVec }
 func newEventMetrics() eventMetrics {
 	return eventMetrics{writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lockstep_event_writes_total",
-		Help: "Attempts to write an Event: written; dropped, since the API server refused it; unanswered, which is tried twelve times within two minutes " +
-			"and then dropped; excess, beyond what lockstep writes at most; or withheld from a namespace that is not managed.",
+		Help: "Attempts to write an Event: written; dropped (the API server refused it); unanswered (lockstep tries twelve times within two minutes " +
+			"and then drops it); excess (above lockstep's limit of Events); withheld (the namespace is not managed).",
 	}, []string{"result"})}
 }
 

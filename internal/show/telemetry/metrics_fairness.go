@@ -19,7 +19,7 @@ func newNamespaceWaits() *namespaceWaits {
 	return &namespaceWaits{
 		took: prometheus.NewSummaryVec(prometheus.SummaryOpts{
 			Name: "lockstep_namespace_queue_duration_seconds",
-			Help: "How long groups of the namespace waited for a worker; those of namespaces beyond the first 500 have an empty namespace.",
+			Help: "Time that groups of the namespace waited for a worker. All namespaces after the first 500 have an empty label.",
 		}, []string{"namespace"}),
 		known: map[string]bool{},
 	}

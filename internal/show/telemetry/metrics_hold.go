@@ -14,11 +14,11 @@ func newHoldDescs() holdDescs {
 		held: groupDesc("lockstep_group_hold_held",
 			"1 while this operation in this zone holds the group.", "operation", "zone"),
 		acquired: groupDesc("lockstep_group_hold_acquired_timestamp_seconds",
-			"Unix time at which whoever holds the group took it."),
+			"Unix time at which the current holder took the hold of the group."),
 		expiry: groupDesc("lockstep_group_hold_expiry_timestamp_seconds",
-			"Unix time until which the hold counts as fresh unless it is renewed."),
+			"Unix time at which the hold expires if the holder does not renew it."),
 		changes: groupDesc("lockstep_group_hold_transitions_total",
-			"How often the hold went to another holder, as its Lease counts it: who takes it and who is handed it over both count, whatever replica wrote it."),
+			"Changes of the holder, from leaseTransitions of the Lease; takeovers and hand-overs by all replicas count."),
 	}
 }
 

@@ -30,7 +30,7 @@ type managedNamespaces struct {
 func newManagedNamespaces(metrics ...deletable) *managedNamespaces {
 	shown := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lockstep_namespace_managed",
-		Help: "1 for a namespace that opted in; the first 500 of them are shown.",
+		Help: "1 for a namespace that opted in; only the first 500 namespaces have a series.",
 	}, []string{"namespace"})
 	return &managedNamespaces{shown: shown, metrics: append(metrics, shown), names: map[string]bool{}}
 }

@@ -24,8 +24,8 @@ type WebhookPolicy struct {
 
 func newPolicyMetrics() *policyMetrics {
 	return &policyMetrics{policy: prometheus.NewDesc("lockstep_webhook_failure_policy",
-		"1 for the failurePolicy that a webhook has, and 0 for the other one; of configurations that are labelled for lockstep or for a managed namespace. "+
-			"There is no series where lockstep does not watch them.",
+		"1 for the failurePolicy of a webhook and 0 for the other policy, for configurations with a label for lockstep or for a managed namespace. "+
+			"There is no series if lockstep does not watch configurations.",
 		[]string{"namespace", "type", "webhook", "policy"}, nil)}
 }
 

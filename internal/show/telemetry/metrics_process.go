@@ -19,15 +19,15 @@ func newProcessMetrics() processMetrics {
 	p := processMetrics{
 		buildInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_build_info",
-			Help: "Always 1; the labels say which version runs.",
+			Help: "Always 1; the labels name the version of lockstep and of Go.",
 		}, []string{"version", "goversion"}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lockstep_leader",
-			Help: "Whether this process is the one that works: 1, or 0 for those that stand by and in a dry run, which works beside the one that leads.",
+			Help: "1 if this process is the leader, else 0; 0 also in a dry run, which plans without leadership.",
 		}),
 		leaderSeen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lockstep_leader_seen_timestamp_seconds",
-			Help: "Unix time at which this process last saw that somebody leads, itself or another one, by the Lease that whoever leads renews; before, when it began to look.",
+			Help: "Unix time at which this process last saw a renewal of the leader Lease, by itself or another process; until the first renewal, the time at which it began to watch the Lease.",
 		}, nil),
 		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lockstep_namespaces_managed",
@@ -35,23 +35,23 @@ func newProcessMetrics() processMetrics {
 		}),
 		optOuts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lockstep_opt_outs_total",
-			Help: "Namespaces that were managed and withdrew their opt-in.",
+			Help: "Namespaces that opted out after they had been managed.",
 		}),
 		permissions: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lockstep_permissions_missing",
-			Help: "Permissions that lockstep needs and the API server does not grant; /ready and the log name them.",
+			Help: "Permissions that lockstep needs and does not have; /ready and the log name them.",
 		}),
 		traceFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "lockstep_trace_export_failures_total",
-			Help: "Batches of spans that could not be sent to the collector.",
+			Help: "Batches of spans that lockstep could not send to the collector.",
 		}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_panics_total",
-			Help: "Panics that were caught, each of which is a bug in lockstep.",
+			Help: "Panics that lockstep caught; each is a bug in lockstep.",
 		}, []string{"loop"}),
 		restores: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lockstep_restores_seen_total",
-			Help: "Restores from a backup that this process has noticed: of the whole cluster, after which it ends to start anew, or of what the hold of one group notes.",
+			Help: "Restores from a backup that this process detected: of the cluster (the process then exits and starts again), or of the hold of a group.",
 		}, []string{"of"}),
 	}
 	for _, of := range []Restored{OfCluster, OfHold} {

@@ -28,12 +28,12 @@ func newQueueMetrics() queueMetrics {
 	}
 	return queueMetrics{
 		depth:      gauge("depth", "Keys that wait for a worker."),
-		unfinished: gauge("unfinished_work_seconds", "How long the work in progress has taken so far, in sum."),
-		longest:    gauge("longest_running_processor_seconds", "How long the oldest work in progress has taken so far."),
-		adds:       counter("adds_total", "Keys that were added."),
-		retries:    counter("retries_total", "Keys that were added again after an error."),
-		latency:    histogram("queue_duration_seconds", "How long a key waited for a worker."),
-		work:       histogram("work_duration_seconds", "How long a worker was busy with a key."),
+		unfinished: gauge("unfinished_work_seconds", "Sum of the durations so far of all keys that workers process now."),
+		longest:    gauge("longest_running_processor_seconds", "Duration so far of the key that a worker has processed longest."),
+		adds:       counter("adds_total", "Keys added to the queue."),
+		retries:    counter("retries_total", "Keys added again after an error."),
+		latency:    histogram("queue_duration_seconds", "Time that a key waited for a worker."),
+		work:       histogram("work_duration_seconds", "Time that a worker needed for a key."),
 		waits:      newNamespaceWaits(),
 	}
 }

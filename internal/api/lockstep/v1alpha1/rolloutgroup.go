@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RolloutGroup shows how a group of StatefulSets stands. lockstep makes, writes and
-// removes it; changing it changes nothing.
+// RolloutGroup shows the state of a group of StatefulSets. lockstep creates, updates and
+// deletes it. It is read-only: a change of it has no effect on the group.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=rolloutgroups,singular=rolloutgroup,scope=Namespaced,shortName=rg
@@ -27,78 +27,80 @@ type RolloutGroup struct {
 
 	Spec RolloutGroupSpec `json:"spec"`
 
-	// Status says from the beginning that it is not yet about this generation: without
-	// one, kstatus takes an object for what it should be.
+	// Status is the state of the group. A new object has the observedGeneration -1, because
+	// kstatus treats an object without status as current.
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RolloutGroupStatus `json:"status,omitempty"`
 }
 
-// RolloutGroupSpec says which group it is about.
+// RolloutGroupSpec names the group.
 type RolloutGroupSpec struct {
-	// Group is the name of the group, by the label rollout-group or the annotation
-	// lockstep.dev/rollout-group. Not every object can be named after it.
+	// Group is the name of the group: the value of the label rollout-group or of the
+	// annotation lockstep.dev/rollout-group. The name of this object may differ, because
+	// not every name of a group is a valid name of an object.
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a RolloutGroup stays with its group"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.group is immutable"
 	Group string `json:"group"`
 }
 
-// RolloutGroupStatus is how the group stood when lockstep planned for it last.
+// RolloutGroupStatus is the state of the group when lockstep last planned for it.
 type RolloutGroupStatus struct {
-	// ObservedGeneration is the generation of this object that the rest is about.
+	// ObservedGeneration is the generation of this object that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Activity is what goes on: Settled, Rolling, Shrinking, Evicting, Held, Recovering
-	// or Blocked.
+	// Activity is what the group is doing: Settled, Rolling, Shrinking, Evicting, Held,
+	// Recovering or Blocked.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	Activity string `json:"activity,omitempty"`
 
-	// Progress is how many pods are Ready at the wanted revision, of how many: 17/30.
+	// Progress is the number of pods that are Ready at the update revision, and the number
+	// of all desired pods: 17/30.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	Progress string `json:"progress,omitempty"`
 
-	// Percent is the same as a percentage, rounded down.
+	// Percent is the progress as a percentage, rounded down.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Percent *int32 `json:"percent,omitempty"`
 
-	// Holder is the operation that holds the group and its zone: rollout/zone-a.
+	// Holder is the operation that holds the group, with its zone: rollout/zone-a.
 	// +kubebuilder:validation:MaxLength=320
 	// +optional
 	Holder string `json:"holder,omitempty"`
 
-	// HoldSince is when the holder took the hold.
+	// HoldSince is the time at which the holder took the hold.
 	// +optional
 	HoldSince *metav1.Time `json:"holdSince,omitempty"`
 
-	// Waiting is what is waited for: of several waits the one that others come from.
+	// Waiting is what the group waits for. If there are several waits, it is the one that
+	// causes the others.
 	// +optional
 	Waiting *RolloutGroupWait `json:"waiting,omitempty"`
 
-	// Rollout is the rollout that is under way.
+	// Rollout is the rollout in progress.
 	// +optional
 	Rollout *RolloutGroupRollout `json:"rollout,omitempty"`
 
-	// Zones are the StatefulSets of the group. Where there are more than fit in, those
-	// that are settled are left out first.
+	// Zones are the StatefulSets of the group. If there are more than 32, lockstep omits
+	// settled zones first.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Zones []RolloutGroupZone `json:"zones,omitempty"`
 
-	// ZonesOmitted is how many zones did not fit in.
+	// ZonesOmitted is the number of zones that are not listed.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ZonesOmitted int32 `json:"zonesOmitted,omitempty"`
 
-	// Conditions: Ready says whether every pod is up at the wanted revision,
-	// Reconciling whether lockstep works on it or waits for what passes by itself,
-	// Stalled whether a person has to step in, GroupHeld whether an operation holds
-	// the group.
+	// Conditions of the group. Ready: every pod is Ready at the update revision.
+	// Reconciling: lockstep works on the group, or waits for something that ends by
+	// itself. Stalled: a person must act. GroupHeld: an operation holds the group.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=type
@@ -106,47 +108,48 @@ type RolloutGroupStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// RolloutGroupWait is something that is waited for.
+// RolloutGroupWait is what a group waits for.
 type RolloutGroupWait struct {
 	// Reason is a code of docs/reasons.md.
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
 
-	// Zone that waits.
+	// Zone is the zone that waits.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Zone string `json:"zone,omitempty"`
 
-	// Pod that stands in the way.
+	// Pod is the pod that causes the wait.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Pod string `json:"pod,omitempty"`
 
-	// On is the pod that stands in the way or, without one, the zone.
+	// On is the pod that causes the wait or, if no pod causes it, the zone.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	On string `json:"on,omitempty"`
 
-	// Message spells it as a sentence.
+	// Message is the reason as a sentence.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// Until is when it ends by time alone.
+	// Until is the time at which the wait ends, if it ends at a known time.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
-// RolloutGroupRollout is a rollout.
+// RolloutGroupRollout is a rollout in progress.
 type RolloutGroupRollout struct {
-	// Since is when it took its first pod down.
+	// Since is the time at which the rollout deleted its first pod.
 	Since metav1.Time `json:"since"`
 
-	// EstimatedEnd is when it ends if it goes on as it did, to the minute.
+	// EstimatedEnd is the time, to the minute, at which the rollout ends if it continues at
+	// the same speed.
 	// +optional
 	EstimatedEnd *metav1.Time `json:"estimatedEnd,omitempty"`
 
-	// TraceID finds it in traces and logs.
+	// TraceID is the ID of the rollout in traces and logs.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	TraceID string `json:"traceID,omitempty"`
@@ -154,47 +157,48 @@ type RolloutGroupRollout struct {
 
 // RolloutGroupZone is the state of one zone.
 type RolloutGroupZone struct {
-	// Name of the StatefulSet.
+	// Name is the name of the StatefulSet.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// ObservedGeneration is the generation of the StatefulSet that the rest is about.
+	// ObservedGeneration is the generation of the StatefulSet that the other fields describe.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Revision that every pod should have.
+	// Revision is the update revision, which every pod should have.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// Replicas are the pods that the spec asks for.
+	// Replicas is the number of pods that the spec asks for.
 	Replicas int32 `json:"replicas"`
 
-	// Updated are those of them at the revision.
+	// Updated is the number of these pods at the update revision.
 	Updated int32 `json:"updated"`
 
-	// Ready are those of them that are Ready.
+	// Ready is the number of these pods that are Ready.
 	Ready int32 `json:"ready"`
 
-	// Done are those of them that are both.
+	// Done is the number of these pods that are Ready at the update revision.
 	Done int32 `json:"done"`
 
-	// Down are those of them that are missing, not available or about to be taken down.
+	// Down is the number of these pods that are missing, not available, or have an intent
+	// in the group's Lease.
 	Down int32 `json:"down"`
 
-	// Budget is how many may be down for a rollout.
+	// Budget is the number of these pods that may be down during a rollout.
 	Budget int32 `json:"budget"`
 
-	// Activity is what goes on in the zone, as of the group.
+	// Activity is what the zone is doing, in the words of the group's activity.
 	// +kubebuilder:validation:MaxLength=32
 	Activity string `json:"activity"`
 
-	// Reason why the zone waits, a code of docs/reasons.md.
+	// Reason is why the zone waits: a code of docs/reasons.md.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Message spells it as a sentence.
+	// Message is the reason as a sentence.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

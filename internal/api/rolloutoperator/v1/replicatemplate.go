@@ -2,8 +2,8 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ReplicaTemplate holds a number of replicas for the StatefulSets that mirror it.
-// A HorizontalPodAutoscaler can scale it like anything that has pods.
+// ReplicaTemplate is a number of replicas for the StatefulSets that mirror it. A
+// HorizontalPodAutoscaler can scale it like a workload.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=replicatemplates,singular=replicatemplate,scope=Namespaced,categories=all
@@ -19,12 +19,12 @@ type ReplicaTemplate struct {
 	Status ReplicaTemplateStatus `json:"status,omitempty"`
 }
 
-// ReplicaTemplateSpec is what is asked for.
+// ReplicaTemplateSpec is the desired number of replicas.
 type ReplicaTemplateSpec struct {
-	// Replicas that every StatefulSet which mirrors this object shall have.
+	// Replicas is the number of replicas of every StatefulSet that mirrors this object.
 	//
-	// What does not fit into 32 bits would be cut short in its scale: to nothing, for
-	// some.
+	// Larger numbers than 32 bits are refused, because the scale subresource would truncate
+	// them, some of them to 0.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Format=int32
 	// +kubebuilder:validation:Minimum=0
@@ -32,15 +32,16 @@ type ReplicaTemplateSpec struct {
 	// +optional
 	Replicas *int `json:"replicas,omitempty"`
 
-	// LabelSelector selects the pods of these StatefulSets, in the form of a query. A
-	// HorizontalPodAutoscaler needs it.
+	// LabelSelector selects the pods of these StatefulSets, in the string form of a label
+	// selector. A HorizontalPodAutoscaler needs it.
 	// +optional
 	LabelSelector string `json:"labelSelector,omitempty"`
 }
 
-// ReplicaTemplateStatus is what is there.
+// ReplicaTemplateStatus is the observed number of replicas.
 type ReplicaTemplateStatus struct {
-	// Replicas of the smallest StatefulSet that mirrors this object.
+	// Replicas is the number of replicas of the smallest StatefulSet that mirrors this
+	// object.
 	// +optional
 	Replicas int `json:"replicas,omitempty"`
 }
