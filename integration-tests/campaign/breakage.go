@@ -65,7 +65,7 @@ func (t *trial) serving(ctx context.Context, which uint64) (*corev1.Pod, error) 
 	}
 	for i := range pods.Items {
 		p := &pods.Items[(which+uint64(i))%uint64(len(pods.Items))]
-		if judge.PodOf(p).Up() {
+		if judge.PodOf(p).Serving() {
 			return p, nil
 		}
 	}

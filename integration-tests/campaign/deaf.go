@@ -46,12 +46,12 @@ var judged = []string{"pods", "statefulsets"}
 func (r *replica) windows() []judge.Window {
 	var all []judge.Window
 	for _, resource := range judged {
-		w := judge.Window{From: r.trial.began, To: time.Now(), Late: r.late(resource), Agent: r.agent(), Resource: resource}
-		if w.Late > 0 {
+		w := judge.Window{From: r.trial.began, To: time.Now(), Delay: r.late(resource), Agent: r.agent(), Resource: resource}
+		if w.Delay > 0 {
 			all = append(all, w)
 		}
 		if since := r.lagsSince(); !since.IsZero() {
-			w.From, w.Late = since.Add(-lag), lag+w.Late
+			w.From, w.Delay = since.Add(-lag), lag+w.Delay
 			all = append(all, w)
 		}
 	}
@@ -92,8 +92,8 @@ func (t *trial) delays() []judge.Delay {
 	for _, r := range t.replicas {
 		for _, d := range r.proxy.Delays() {
 			all = append(all, judge.Delay{
-				Of:    judge.Request{Agent: "(" + d.Agent + ")", Verb: verbOf(d.Request), Resource: d.Resource, Name: d.Name},
-				Group: t.plan.groupOf(d.Request), From: d.From, To: d.To, GivenUp: d.From.Add(r.patience()),
+				Request: judge.Request{Agent: "(" + d.Agent + ")", Verb: verbOf(d.Request), Resource: d.Resource, Name: d.Name},
+				Group:   t.plan.groupOf(d.Request), From: d.From, To: d.To, AbandonedAt: d.From.Add(r.patience()),
 			})
 		}
 	}

@@ -14,19 +14,19 @@ import (
 
 func TestTheGraceOfAPlanIsTold(t *testing.T) {
 	t.Parallel()
-	took := func(seconds float64, wasUp bool) judge.Takedown {
-		return judge.Takedown{WasUp: wasUp, Grace: time.Duration(seconds * float64(time.Second))}
+	took := func(seconds float64, wasUp bool) judge.Disruption {
+		return judge.Disruption{WasServing: wasUp, Grace: time.Duration(seconds * float64(time.Second))}
 	}
 	for name, test := range map[string]struct {
-		takedowns []judge.Takedown
+		takedowns []judge.Disruption
 		objected  []judge.Violation
 		want      grace
 	}{
 		"nobody was taken down":          {nil, nil, grace{Longest: 1}},
-		"as always":                      {[]judge.Takedown{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
-		"some at more":                   {[]judge.Takedown{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
-		"who was down already":           {[]judge.Takedown{took(9, false)}, nil, grace{Longest: 1}},
-		"what only an excuse has spared": {[]judge.Takedown{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
+		"as always":                      {[]judge.Disruption{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
+		"some at more":                   {[]judge.Disruption{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
+		"who was down already":           {[]judge.Disruption{took(9, false)}, nil, grace{Longest: 1}},
+		"what only an excuse has spared": {[]judge.Disruption{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
 	} {
 		if got := graceOf(test.takedowns, test.objected); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
@@ -53,15 +53,15 @@ func TestAnOperatorIsExcusedByWhatBefellItAlone(t *testing.T) {
 	late := fault{replica: -1, late: map[string]time.Duration{"pods": 2 * time.Second, "leases": 9 * time.Second}}
 	ofTheOther := fault{replica: 1, late: map[string]time.Duration{"pods": 5 * time.Second}}
 	trial, r := onTrial(t, late, ofTheOther)
-	if got := trial.windows(); len(got) != 1 || got[0].Late != 2*time.Second || got[0].Agent != "(first " || got[0].Resource != "pods" {
+	if got := trial.windows(); len(got) != 1 || got[0].Delay != 2*time.Second || got[0].Agent != "(first " || got[0].Resource != "pods" {
 		t.Fatalf("late watches excuse by %+v", got)
 	}
 	r.lags()
 	got := trial.windows()
-	if len(got) != 3 || got[1].Late != lag+2*time.Second || got[1].Resource != "pods" || got[1].From.Before(trial.began) {
+	if len(got) != 3 || got[1].Delay != lag+2*time.Second || got[1].Resource != "pods" || got[1].From.Before(trial.began) {
 		t.Fatalf("and an API server that lags by %+v", got)
 	}
-	if got[2].Late != lag || got[2].Resource != "statefulsets" {
+	if got[2].Delay != lag || got[2].Resource != "statefulsets" {
 		t.Fatalf("pods that are late excuse what StatefulSets show by %+v", got[2])
 	}
 }

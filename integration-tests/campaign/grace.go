@@ -19,11 +19,11 @@ type grace struct {
 // much is the grace from which on pods are counted apart.
 const much = 3 * time.Second
 
-func graceOf(takedowns []judge.Takedown, atOneSecond []judge.Violation) grace {
+func graceOf(takedowns []judge.Disruption, atOneSecond []judge.Violation) grace {
 	g := grace{Needed: len(atOneSecond)}
 	longest := judge.DefaultGrace
 	for _, d := range takedowns {
-		if !d.WasUp {
+		if !d.WasServing {
 			continue
 		}
 		longest = max(longest, d.Grace)

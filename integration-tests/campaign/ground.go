@@ -208,7 +208,7 @@ func (g *ground) absencesSince(from time.Time) []absence {
 func (g *ground) endByRestarts(requests []judge.Request) {
 	for _, a := range g.absencesSince(time.Time{}) {
 		if a.kind == restarted && !a.to.IsZero() {
-			judge.KilledBefore(requests, a.from, a.to)
+			judge.MarkKilled(requests, a.from, a.to)
 		}
 	}
 }

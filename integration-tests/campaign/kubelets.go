@@ -43,7 +43,7 @@ func (g *ground) touchAll(ctx context.Context) {
 		return // away again; whoever does that reminds as well
 	}
 	for _, p := range pods.Items {
-		if !judge.PodOf(&p).Up() {
+		if !judge.PodOf(&p).Serving() {
 			g.touch(ctx, &p)
 		}
 	}

@@ -224,7 +224,7 @@ func (p *present) serves(zone string) bool {
 		return false
 	}
 	for _, name := range judge.ZoneOf(set).Pods() {
-		if pod := p.pods[name]; pod == nil || !judge.PodOf(pod).Up() {
+		if pod := p.pods[name]; pod == nil || !judge.PodOf(pod).Serving() {
 			return false
 		}
 	}
@@ -251,13 +251,13 @@ func (p *present) settledIn(g group, zone string) error {
 		return nil
 	}
 	hold := judge.HoldOf(lease)
-	for _, note := range hold.Notes {
+	for _, note := range hold.Intents {
 		pod := p.pods[note.Pod]
 		if strings.HasPrefix(note.Pod, zone+"-") && pod != nil && string(pod.UID) == note.UID && pod.DeletionTimestamp == nil {
 			return fmt.Errorf("pod %s is about to leave", note.Pod)
 		}
 	}
-	if hold.Shrinks.Zone == zone {
+	if hold.Downscale.Zone == zone {
 		return errors.New("it is about to shrink")
 	}
 	return nil

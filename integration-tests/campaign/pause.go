@@ -134,7 +134,7 @@ func (t *trial) pauses(ctx context.Context, s stopped, long time.Duration) error
 	err := s.continues()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stopped = append(t.stopped, judge.Delay{Of: judge.Request{Agent: s.agent}, From: s.from, To: time.Now()})
+	t.stopped = append(t.stopped, judge.Delay{Request: judge.Request{Agent: s.agent}, From: s.from, To: time.Now()})
 	return err
 }
 

@@ -84,8 +84,8 @@ func (p *present) whole(plan plan, end bool) error {
 		return nil
 	}
 	for name, l := range p.leases {
-		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 || hold.Shrinks.Zone != "" {
-			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Notes))
+		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Intents) > 0 || hold.Downscale.Zone != "" {
+			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Intents))
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 	for _, name := range judge.ZoneOf(set).Pods() {
 		pod := p.pods[name]
 		switch {
-		case pod == nil || !judge.PodOf(pod).Up():
+		case pod == nil || !judge.PodOf(pod).Serving():
 			return fmt.Errorf("pod %s is not up", name)
 		case newest && pod.Labels[appsv1.ControllerRevisionHashLabelKey] != status.UpdateRevision:
 			return fmt.Errorf("pod %s has revision %s, %s wanted", name, pod.Labels[appsv1.ControllerRevisionHashLabelKey], status.UpdateRevision)

@@ -121,5 +121,5 @@ func evictsOnceUp(pod, added, kind string, at time.Duration) step {
 func (p *present) up(pod string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pods[pod] != nil && judge.PodOf(p.pods[pod]).Up()
+	return p.pods[pod] != nil && judge.PodOf(p.pods[pod]).Serving()
 }

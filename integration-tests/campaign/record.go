@@ -82,11 +82,11 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 			r.Steps[s.kind]++
 		}
 	}
-	for _, d := range verdict.Takedowns {
-		if d.WasUp {
+	for _, d := range verdict.Disruptions {
+		if d.WasServing {
 			r.Takedowns++
 		}
-		if d.WasUp && d.Evicted {
+		if d.WasServing && d.Evicted {
 			r.Evicted++
 		}
 	}

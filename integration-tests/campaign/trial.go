@@ -23,7 +23,7 @@ type trial struct {
 	client    kubernetes.Interface
 	service   *service
 	replicas  []*replica
-	witness   *judge.Witness
+	witness   *judge.Observer
 	present   *present
 	began     time.Time
 	working   sync.WaitGroup // operators

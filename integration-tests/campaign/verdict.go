@@ -28,7 +28,7 @@ func (t *trial) ownRules() []string {
 // judge asks the judge: by watches, audit logs, and what the plan itself did to whom, which
 // says who could not know of what.
 func (t *trial) judge() (record, error) {
-	facts, err := t.witness.Facts()
+	facts, err := t.witness.Events()
 	if err != nil {
 		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
@@ -37,12 +37,12 @@ func (t *trial) judge() (record, error) {
 		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	rules := t.rules()
-	verdict := judge.Try(facts, requests, rules)
+	verdict := judge.Verify(facts, requests, rules)
 	r := t.record(verdict, requests)
 	strict := rules
-	strict.Deaf, strict.Delays, strict.Strict = nil, nil, true
-	r.Grace = graceOf(verdict.Takedowns, judge.Try(facts, requests, strict).Violations)
-	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
+	strict.StaleCaches, strict.Delays, strict.Strict = nil, nil, true
+	r.Grace = graceOf(verdict.Disruptions, judge.Verify(facts, requests, strict).Violations)
+	r.Violations = append(r.Violations, judge.ForbiddenRequests(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
 		r.story = t.story(facts, requests)
 	}
@@ -77,8 +77,8 @@ func granted(requests []judge.Request) int {
 // rules are those of the plan: what was injected may not be known to operators.
 func (t *trial) rules() judge.Rules {
 	rules := judge.Rules{
-		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
-		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true, Pinned: true,
+		Operators:   []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, LeadershipNamespace: t.namespace}},
+		StaleCaches: t.windows(), Delays: t.delays(), DownscaleWebhook: true, EvictionWebhook: true, PinnedEvictions: true,
 	}
 	for _, g := range t.plan.groups {
 		rules.Budgets = append(rules.Budgets, g.budget(), g.elsewhere().budget())
@@ -131,18 +131,18 @@ func (t *trial) felt() map[string]int {
 }
 
 // story tells everything that helps to understand what came of a plan.
-func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
+func (t *trial) story(facts []judge.Event, requests []judge.Request) string {
 	var told []string
 	told = append(told, t.plan.String())
 	told = append(told, t.remarks...)
 	told = append(told, t.failures...)
 	for _, w := range t.windows() {
-		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late))
+		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Delay))
 	}
 	for _, d := range t.delays() {
-		told = append(told, fmt.Sprintf("on its way %s to %s %s %s %s %s", d.From.Format("05.000"), d.To.Format("05.000"), d.Of.Agent, d.Of.Verb, d.Of.Resource, d.Of.Name))
+		told = append(told, fmt.Sprintf("on its way %s to %s %s %s %s %s", d.From.Format("05.000"), d.To.Format("05.000"), d.Request.Agent, d.Request.Verb, d.Request.Resource, d.Request.Name))
 	}
-	slices.SortFunc(facts, func(a, b judge.Fact) int { return int(a.Version) - int(b.Version) })
+	slices.SortFunc(facts, func(a, b judge.Event) int { return int(a.Version) - int(b.Version) })
 	for _, f := range facts {
 		told = append(told, f.String())
 	}

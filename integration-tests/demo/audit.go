@@ -16,7 +16,7 @@ const operatorUser = "system:serviceaccount:" + operatorNamespace + ":" + operat
 // record is what the API server told and what it was asked: all that the judge
 // goes by.
 type record struct {
-	witness *judge.Witness
+	witness *judge.Observer
 	audit   *judge.AuditLog
 }
 
@@ -39,7 +39,7 @@ func (r *record) violations() ([]judge.Violation, error) {
 	if r == nil {
 		return nil, nil
 	}
-	facts, err := r.witness.Facts()
+	facts, err := r.witness.Events()
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
@@ -48,7 +48,7 @@ func (r *record) violations() ([]judge.Violation, error) {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	operator := judge.Operator{
-		User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optInLabel: "true"}), Home: operatorNamespace,
+		User: operatorUser, Selector: labels.SelectorFromSet(labels.Set{optInLabel: "true"}), LeadershipNamespace: operatorNamespace,
 	}
-	return judge.Try(facts, requests, judge.Rules{Operators: []judge.Operator{operator}}).Violations, nil
+	return judge.Verify(facts, requests, judge.Rules{Operators: []judge.Operator{operator}}).Violations, nil
 }
