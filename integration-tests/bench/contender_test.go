@@ -2,10 +2,10 @@ package main
 
 import "testing"
 
-func TestOnlyTheLeadersLeaseIsNoWrite(t *testing.T) {
-	r := &racer{user: "lockstep", home: "home"}
+func TestWritesExcludesLeaderLease(t *testing.T) {
+	c := &contender{user: "lockstep", home: "home"}
 	leads := request{user: "lockstep", verb: "update", resource: "leases", namespace: "home", name: "lockstep-leader", code: 200}
-	if r.writes(leads) {
+	if c.writes(leads) {
 		t.Error("the leader's Lease counts")
 	}
 	for sentence, change := range map[string]func(*request){
@@ -16,11 +16,11 @@ func TestOnlyTheLeadersLeaseIsNoWrite(t *testing.T) {
 		"an object of its name":                  func(q *request) { q.resource = "configmaps" },
 	} {
 		q := leads
-		if change(&q); !r.writes(q) {
+		if change(&q); !c.writes(q) {
 			t.Errorf("%s does not count", sentence)
 		}
 	}
-	if leads.user, leads.resource = "admin", "pods"; r.writes(leads) {
+	if leads.user, leads.resource = "admin", "pods"; c.writes(leads) {
 		t.Error("what others write counts")
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-func TestTheLargestSampleOfDailyUseIsJudged(t *testing.T) {
+func TestTypicalUseRowChecksLargestSample(t *testing.T) {
 	// 40 MB, 3 KB for each of 1024 pods and 0.5 KB for each of 2048 others are 44 MB.
 	for largest, want := range map[int]verdict{44 << 10: met, 44<<10 + 1: missed} {
-		d := daily{every: 15 * time.Second, scrapes: 4, samples: []int{41 << 10, largest, 42 << 10}}
+		d := typicalUse{every: 15 * time.Second, scrapes: 4, samples: []int{41 << 10, largest, 42 << 10}}
 		rows := memoryRows(map[string]footprint{
-			lockstepName: {managed: []point{{1024, 41 << 10}}, others: point{2048, 42 << 10}, daily: d},
+			lockstepName: {managed: []point{{1024, 41 << 10}}, others: point{2048, 42 << 10}, typical: d},
 		})
 		r := rows[len(rows)-1]
 		if r.cells[lockstepName] != "42.0 MB, 44.0 MB" || r.goal != "≤ 44.0 MB" || r.met != want || !strings.Contains(r.what, "1024 managed pods and 2048 others") {
@@ -26,7 +26,7 @@ func TestTheLargestSampleOfDailyUseIsJudged(t *testing.T) {
 	}
 }
 
-func TestMetricsAreScrapedAsPrometheusDoesUntilTheEnd(t *testing.T) {
+func TestScrapeRepeatsUntilEnd(t *testing.T) {
 	var asked atomic.Int64
 	code := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestMetricsAreScrapedAsPrometheusDoesUntilTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, fail := context.WithCancelCause(t.Context())
-	a := &arena{fail: fail}
+	a := &testbed{abort: fail}
 	s := a.scrape(ctx, p, time.Millisecond)
 	for s.answered.Load() < 3 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
@@ -59,11 +59,11 @@ func TestMetricsAreScrapedAsPrometheusDoesUntilTheEnd(t *testing.T) {
 	}
 }
 
-func TestWebhooksOfAnotherOperatorAreNotStartedAloud(t *testing.T) {
-	var told strings.Builder
-	a := &arena{bench: &bench{progress: &told, settings: settings{operator: "bin/other"}}}
-	d, err := a.dailyUse(t.Context(), nil, nil)
-	if err != nil || len(d.samples) != 0 || !strings.Contains(told.String(), "NOT MEASURED") {
-		t.Errorf("got %v, %v, told %q", d, err, told.String())
+func TestTypicalUseOfOtherOperatorIsReportedAsNotMeasured(t *testing.T) {
+	var output strings.Builder
+	a := &testbed{bench: &bench{progress: &output, settings: settings{operator: "bin/other"}}}
+	d, err := a.measureTypicalUse(t.Context(), nil, nil)
+	if err != nil || len(d.samples) != 0 || !strings.Contains(output.String(), "NOT MEASURED") {
+		t.Errorf("got %v, %v, output %q", d, err, output.String())
 	}
 }

@@ -12,31 +12,31 @@ import (
 	"time"
 )
 
-// podPort is where the pods of delayed zones answer.
+// podPort is the port of the pods of delayed zones.
 const podPort = "8080"
 
-// podCall is a request that a pod got.
+// podCall is a request to a pod.
 type podCall struct {
 	at          time.Time // when it was answered
 	method, pod string
 }
 
-// residents answer for all pods, each at its own address: a POST with the time
-// from which the pod is ready to leave, a DELETE with OK.
-type residents struct {
+// podServer answers for all pods, each at its own address. It answers POST with the time since which
+// the pod is ready to be removed, and DELETE with OK.
+type podServer struct {
 	mu    sync.Mutex
 	calls []podCall
 	ready map[string]time.Time // by pod, since the first POST after a DELETE
 }
 
-// settleIn lets pods answer until the returned function is called.
-func settleIn(ctx context.Context) (*residents, func() error, error) {
+// startPodServer answers for pods until the returned function is called.
+func startPodServer(ctx context.Context) (*podServer, func() error, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+podPort)
 	if err != nil {
 		return nil, nil, fmt.Errorf("answer for pods: %w", err)
 	}
-	r := &residents{ready: map[string]time.Time{}}
-	server := &http.Server{Handler: r, ReadHeaderTimeout: patience}
+	r := &podServer{ready: map[string]time.Time{}}
+	server := &http.Server{Handler: r, ReadHeaderTimeout: stallTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	return r, func() error {
@@ -48,8 +48,8 @@ func settleIn(ctx context.Context) (*residents, func() error, error) {
 	}, nil
 }
 
-// ServeHTTP answers for the pod that the Host header names.
-func (r *residents) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+// ServeHTTP answers for the pod in the Host header.
+func (r *podServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	pod, _, _ := strings.Cut(q.Host, ".")
 	now := time.Now()
 	r.mu.Lock()
@@ -66,46 +66,45 @@ func (r *residents) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 // since returns the calls after so many earlier ones.
-func (r *residents) since(earlier int) []podCall {
+func (r *podServer) since(earlier int) []podCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.calls[earlier:])
 }
 
-// transition is a change of what becomes of some pods, of which each has to hear
-// once.
+// transition is a change of the delayed downscale that every affected pod must receive once.
 type transition struct {
 	what   string
 	method string
-	due    []string // the pods
+	pods   []string // the affected pods
 	began  time.Time
 
 	calls  []podCall // of the whole group, until the next transition
-	leases int       // writes of the group's Lease meanwhile
+	leases int       // writes of the group's Lease during the transition
 }
 
-// perPod is how many calls a pod's change cost.
-func (t transition) perPod() float64 { return float64(len(t.calls)) / float64(max(len(t.due), 1)) }
+// perPod returns the mean number of calls for each affected pod.
+func (t transition) perPod() float64 { return float64(len(t.calls)) / float64(max(len(t.pods), 1)) }
 
-// exact reports whether every pod heard of it once and nobody anything else.
-func (t transition) exact() bool {
-	heard := map[string]int{}
+// isExact reports whether every affected pod was called once, and no other pod.
+func (t transition) isExact() bool {
+	calls := map[string]int{}
 	for _, c := range t.calls {
 		if c.method != t.method {
 			return false
 		}
-		heard[c.pod]++
+		calls[c.pod]++
 	}
-	for _, pod := range t.due {
-		if heard[pod] != 1 {
+	for _, pod := range t.pods {
+		if calls[pod] != 1 {
 			return false
 		}
 	}
-	return len(heard) == len(t.due)
+	return len(calls) == len(t.pods)
 }
 
-// told is how long it took until the last pod had heard of it.
-func (t transition) told() time.Duration {
+// lastCall returns the time until the last pod was called.
+func (t transition) lastCall() time.Duration {
 	if len(t.calls) == 0 {
 		return 0
 	}

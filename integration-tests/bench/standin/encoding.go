@@ -22,18 +22,18 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 )
 
-// kinds are those of Kubernetes, and what is nothing but metadata.
-var kinds = func() *runtime.Scheme {
+// objectTypes are the types of Kubernetes and of plain object metadata.
+var objectTypes = func() *runtime.Scheme {
 	all := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(all))
 	utilruntime.Must(metav1.AddMetaToScheme(all))
 	return all
 }()
 
-var codecs = serializer.NewCodecFactory(kinds)
+var codecs = serializer.NewCodecFactory(objectTypes)
 
-// runtimeObject returns the thing as it is encoded.
-func (t thing) runtimeObject() runtime.Object {
+// runtimeObject returns the object for encoding.
+func (t storedObject) runtimeObject() runtime.Object {
 	object, ok := t.object().(runtime.Object)
 	if !ok {
 		panic(fmt.Sprintf("%T is not an object of an API", t.record))
@@ -41,7 +41,7 @@ func (t thing) runtimeObject() runtime.Object {
 	return object
 }
 
-// format returns the first one that a request accepts and is spoken here.
+// format returns the first format of a request that the server supports.
 func format(r *http.Request) (runtime.SerializerInfo, error) {
 	for part := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		name, _, err := mime.ParseMediaType(part)
@@ -55,12 +55,12 @@ func format(r *http.Request) (runtime.SerializerInfo, error) {
 			return info, nil
 		}
 	}
-	return runtime.SerializerInfo{}, errors.New("none of the formats that are accepted is spoken here")
+	return runtime.SerializerInfo{}, errors.New("none of the accepted formats is supported")
 }
 
 // versionOf returns the group and version of an object by its Go type.
 func versionOf(object runtime.Object) (schema.GroupVersion, error) {
-	all, _, err := kinds.ObjectKinds(object)
+	all, _, err := objectTypes.ObjectKinds(object)
 	if err != nil {
 		return schema.GroupVersion{}, err
 	}
@@ -85,20 +85,20 @@ func reply(w http.ResponseWriter, r *http.Request, code int, object runtime.Obje
 	}
 	w.Header().Set("Content-Type", info.MediaType)
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// refuse answers with the reason, as API servers do.
-func refuse(w http.ResponseWriter, r *http.Request, err error) {
-	known, ok := errors.AsType[*apierrors.StatusError](err)
+// replyError answers with the Status of an error, as API servers do.
+func replyError(w http.ResponseWriter, r *http.Request, err error) {
+	statusErr, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
-		known = apierrors.NewInternalError(err)
+		statusErr = apierrors.NewInternalError(err)
 	}
-	status := known.Status()
+	status := statusErr.Status()
 	reply(w, r, int(status.Code), &status)
 }
 
-// decode reads the object in the body of a request.
+// decode decodes the object in the body of a request.
 func decode(r *http.Request) (runtime.Object, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -117,14 +117,14 @@ func decodeAs[T runtime.Object](r *http.Request) (T, error) {
 		var none T
 		return none, err
 	}
-	it, ok := object.(T)
+	typed, ok := object.(T)
 	if !ok {
-		return it, apierrors.NewBadRequest(fmt.Sprintf("%T is not what is asked for here", object))
+		return typed, apierrors.NewBadRequest(fmt.Sprintf("unexpected object %T", object))
 	}
-	return it, nil
+	return typed, nil
 }
 
-// deleteOptions reads those of a request, which may have none.
+// deleteOptions decodes the delete options of a request, which may have none.
 func deleteOptions(r *http.Request) (*metav1.DeleteOptions, error) {
 	if r.ContentLength == 0 {
 		return &metav1.DeleteOptions{}, nil
@@ -137,10 +137,10 @@ type stream struct {
 	encoder *restwatch.Encoder
 	buffer  *bufio.Writer
 	flusher http.Flusher
-	failed  error
+	err     error
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, k kind) (*stream, error) {
+func newStream(w http.ResponseWriter, r *http.Request, resource resource) (*stream, error) {
 	info, err := format(r)
 	if err != nil {
 		return nil, err
@@ -161,24 +161,24 @@ func newStream(w http.ResponseWriter, r *http.Request, k kind) (*stream, error) 
 	return &stream{
 		encoder: restwatch.NewEncoder(
 			streaming.NewEncoder(frames, codecs.EncoderForVersion(info.StreamSerializer.Serializer, corev1.SchemeGroupVersion)), // what is around an object has no version
-			codecs.EncoderForVersion(info.Serializer, k.version)),
+			codecs.EncoderForVersion(info.Serializer, resource.version)),
 		buffer: buffer, flusher: flusher,
 	}, nil
 }
 
-func (s *stream) send(what watch.EventType, object runtime.Object) {
-	if s.failed == nil {
-		s.failed = s.encoder.Encode(&watch.Event{Type: what, Object: object})
+func (s *stream) send(eventType watch.EventType, object runtime.Object) {
+	if s.err == nil {
+		s.err = s.encoder.Encode(&watch.Event{Type: eventType, Object: object})
 	}
 }
 
-// flush sends what is buffered, and returns whether the client is still there.
+// flush sends the buffered events and reports whether the client is still connected.
 func (s *stream) flush() bool {
-	if s.failed == nil {
-		s.failed = s.buffer.Flush()
+	if s.err == nil {
+		s.err = s.buffer.Flush()
 	}
-	if s.failed == nil {
+	if s.err == nil {
 		s.flusher.Flush()
 	}
-	return s.failed == nil
+	return s.err == nil
 }
