@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// shows lets a trial see an object.
-func (t *trial) shows(kind watch.EventType, o runtime.Object) {
-	t.present.take(watch.Event{Type: kind, Object: o})
+// observe passes an object to the state of a trial.
+func (t *trial) observe(kind watch.EventType, o runtime.Object) {
+	t.state.observe(watch.Event{Type: kind, Object: o})
 }
 
 func leaseWith(annotations map[string]string) *coordinationv1.Lease {
@@ -24,49 +24,49 @@ func leaseWith(annotations map[string]string) *coordinationv1.Lease {
 	}}
 }
 
-func TestAZoneLeavesOnceItIsRememberedAndItsPodsStay(t *testing.T) {
+func TestZoneLeavesAfterItIsRecorded(t *testing.T) {
 	t.Parallel()
 	g := group{name: "store", replicas: [3]int32{2, 2, 2}}
-	trial := &trial{present: newPresent()}
+	trial := &trial{state: newClusterState()}
 	set := g.statefulSet(0)
 	set.UID = "uid-1"
-	trial.shows(watch.Added, set)
-	trial.shows(watch.Added, leaseWith(map[string]string{}))
-	if trial.present.remembered(g, set.Name) == nil {
+	trial.observe(watch.Added, set)
+	trial.observe(watch.Added, leaseWith(map[string]string{}))
+	if trial.state.checkRecorded(g, set.Name) == nil {
 		t.Error("a zone counts as remembered that the Lease does not name")
 	}
-	trial.shows(watch.Modified, leaseWith(map[string]string{zonesAnnotation: `[{"uid":"uid-1"}]`}))
-	if err := trial.present.remembered(g, set.Name); err != nil {
+	trial.observe(watch.Modified, leaseWith(map[string]string{zonesAnnotation: `[{"uid":"uid-1"}]`}))
+	if err := trial.state.checkRecorded(g, set.Name); err != nil {
 		t.Error(err)
 	}
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: set.Name + "-0", UID: "pod-1"}}
-	trial.shows(watch.Added, pod)
-	trial.shows(watch.Modified, leaseWith(map[string]string{"lockstep.dev/intents": `{"pods":[{"pod":"store-zone-a-0","uid":"pod-1"}]}`}))
-	if trial.present.settledIn(g, set.Name) == nil || trial.present.settledIn(g, g.zone(1)) != nil {
+	trial.observe(watch.Added, pod)
+	trial.observe(watch.Modified, leaseWith(map[string]string{"lockstep.dev/intents": `{"pods":[{"pod":"store-zone-a-0","uid":"pod-1"}]}`}))
+	if trial.state.checkNoIntents(g, set.Name) == nil || trial.state.checkNoIntents(g, g.zone(1)) != nil {
 		t.Error("a zone moves while a pod of it is about to leave, or does not while one of another is")
 	}
 	leaving := pod.DeepCopy()
 	leaving.DeletionTimestamp = new(metav1.Now())
-	trial.shows(watch.Modified, leaving)
-	if err := trial.present.settledIn(g, set.Name); err != nil {
+	trial.observe(watch.Modified, leaving)
+	if err := trial.state.checkNoIntents(g, set.Name); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAZoneIsAppliedAsItWasWhenItWasGone(t *testing.T) {
+func TestZoneIsRecreatedAsDeleted(t *testing.T) {
 	t.Parallel()
 	g := group{name: "store", replicas: [3]int32{2, 2, 2}}
-	trial := &trial{present: newPresent(), client: fake.NewClientset(), namespace: "plan-1"}
+	trial := &trial{state: newClusterState(), client: fake.NewClientset(), namespace: "plan-1"}
 	set := g.statefulSet(0)
-	trial.shows(watch.Added, set)
-	if applies(t.Context(), trial, g, set.Name) == nil {
-		t.Fatal("it is applied before it is gone")
+	trial.observe(watch.Added, set)
+	if recreateZone(t.Context(), trial, g, set.Name) == nil {
+		t.Fatal("the zone was recreated before it was deleted")
 	}
 	changed := set.DeepCopy()
 	changed.Spec.Template.Spec.Containers[0].Image = image(2)
-	trial.shows(watch.Deleted, changed)
-	if err := applies(t.Context(), trial, g, set.Name); err != nil {
+	trial.observe(watch.Deleted, changed)
+	if err := recreateZone(t.Context(), trial, g, set.Name); err != nil {
 		t.Fatal(err)
 	}
 	var got *appsv1.StatefulSet
@@ -76,10 +76,10 @@ func TestAZoneIsAppliedAsItWasWhenItWasGone(t *testing.T) {
 	}
 }
 
-func TestAnotherGroupHasTheSameBudget(t *testing.T) {
+func TestOtherGroupHasSameBudget(t *testing.T) {
 	t.Parallel()
-	g := group{name: "store", evictable: 2, partitions: true}
-	one, other := g.budget(), g.elsewhere().budget()
+	g := group{name: "store", maxEvicted: 2, partitions: true}
+	one, other := g.budget(), g.inOtherGroup().budget()
 	if other.Group != "store-elsewhere" || other.Limit != 2 || one.Partition.String() != other.Partition.String() {
 		t.Errorf("one is %+v, the other %+v", one, other)
 	}

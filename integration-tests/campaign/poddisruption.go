@@ -15,15 +15,15 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// podLosesReady lets a pod that serves be not Ready for a while.
-func podLosesReady(random *rand.Rand) fault {
-	which, long := random.Uint64(), between(random, 5*time.Second, 15*time.Second)
+// podUnready makes a ready pod not ready for a while.
+func podUnready(random *rand.Rand) fault {
+	which, duration := random.Uint64(), between(random, 5*time.Second, 15*time.Second)
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
-	f.words = fmt.Sprintf("after %s a pod loses Ready for %s", f.at, long)
-	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
+	f.description = fmt.Sprintf("after %s a pod loses Ready for %s", f.at, duration)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
 		var pod *corev1.Pod
-		if err := insist(ctx, "let a pod lose Ready", func(ctx context.Context) (err error) {
-			if pod, err = t.serving(ctx, which); err != nil {
+		if err := retry(ctx, "let a pod lose Ready", func(ctx context.Context) (err error) {
+			if pod, err = t.readyPod(ctx, which); err != nil {
 				return err
 			}
 			return t.setReady(ctx, pod, corev1.ConditionFalse)
@@ -31,22 +31,22 @@ func podLosesReady(random *rand.Rand) fault {
 			return err
 		}
 		t.count("pod lost Ready")
-		wait(ctx, long)
-		return insist(ctx, "let a pod be Ready again", func(ctx context.Context) error {
-			return unlessGone(t.setReady(ctx, pod, corev1.ConditionTrue))
+		wait(ctx, duration)
+		return retry(ctx, "let a pod be Ready again", func(ctx context.Context) error {
+			return ignoreMissing(t.setReady(ctx, pod, corev1.ConditionTrue))
 		})
 	}
 	return f
 }
 
-// podDeleted lets a pod that serves be deleted by somebody who asks nobody.
+// podDeleted deletes a ready pod without any check.
 func podDeleted(random *rand.Rand) fault {
 	which := random.Uint64()
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
-	f.words = fmt.Sprintf("after %s a pod is deleted by somebody", f.at)
-	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		err := insist(ctx, "delete a pod", func(ctx context.Context) error {
-			pod, err := t.serving(ctx, which)
+	f.description = fmt.Sprintf("after %s a pod is deleted by somebody", f.at)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		err := retry(ctx, "delete a pod", func(ctx context.Context) error {
+			pod, err := t.readyPod(ctx, which)
 			if err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ func podDeleted(random *rand.Rand) fault {
 	return f
 }
 
-// serving returns one of the pods that serve.
-func (t *trial) serving(ctx context.Context, which uint64) (*corev1.Pod, error) {
+// readyPod returns one of the ready pods.
+func (t *trial) readyPod(ctx context.Context, which uint64) (*corev1.Pod, error) {
 	pods, err := t.client.CoreV1().Pods(t.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel})
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (t *trial) serving(ctx context.Context, which uint64) (*corev1.Pod, error) 
 	return nil, errors.New("no pod serves")
 }
 
-// setReady says whether a pod's containers are Ready, as its kubelet does. The
-// simulated one leaves it at that.
+// setReady sets the Ready condition of a pod as its kubelet does. The simulated kubelet does not
+// change it back.
 func (t *trial) setReady(ctx context.Context, p *corev1.Pod, status corev1.ConditionStatus) error {
 	now := time.Now().UTC().Format(time.RFC3339)
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"conditions":[`+
@@ -81,7 +81,7 @@ func (t *trial) setReady(ctx context.Context, p *corev1.Pod, status corev1.Condi
 		p.UID, status, now, status, now)
 	_, err := t.client.CoreV1().Pods(t.namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
-		return apierrors.NewNotFound(corev1.Resource("pods"), p.Name) // another one has its name
+		return apierrors.NewNotFound(corev1.Resource("pods"), p.Name) // the name belongs to another pod
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// prepare makes all that a trial begins with. Operators work until that context ends.
-func (t *trial) prepare(ctx, working context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, preparing, fmt.Errorf("not there after %s", preparing))
+// setUp creates everything that a trial begins with. Operators run until the second context ends.
+func (t *trial) setUp(ctx, working context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, setUpTimeout, fmt.Errorf("not there after %s", setUpTimeout))
 	defer cancel()
 	var err error
 	if t.service, err = newService(); err != nil {
@@ -27,30 +27,30 @@ func (t *trial) prepare(ctx, working context.Context) error {
 	for _, r := range t.replicas {
 		t.working.Go(func() { r.run(working) })
 	}
-	if err := insist(ctx, "wait for all zones", func(context.Context) error { return t.present.whole(t.plan, false) }); err != nil {
+	if err := retry(ctx, "wait for all zones", func(context.Context) error { return t.state.checkZones(t.plan, false) }); err != nil {
 		return err
 	}
-	return t.guard(ctx)
+	return t.registerWebhooks(ctx)
 }
 
-// watch lets the judge's witness see everything from the beginning, until watching ends.
+// watch starts the judge's observer, which runs until the second context ends.
 func (t *trial) watch(ctx, watching context.Context) error {
-	return insist(ctx, "watch namespace", func(context.Context) error {
+	return retry(ctx, "watch namespace", func(context.Context) error {
 		var err error
-		t.witness, err = judge.Watch(watching, t.ground.watcher, t.present.take, t.namespace)
+		t.observer, err = judge.Watch(watching, t.env.watcher, t.state.observe, t.namespace)
 		return err
 	})
 }
 
 func (t *trial) makeNamespace(ctx context.Context) error {
-	err := insist(ctx, "make namespace", func(ctx context.Context) error {
+	err := retry(ctx, "make namespace", func(ctx context.Context) error {
 		_, err := t.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}, metav1.CreateOptions{})
-		return unlessThere(err)
+		return ignoreExisting(err)
 	})
 	if err != nil {
 		return err
 	}
-	return insist(ctx, "wait for the service account of pods", func(ctx context.Context) error {
+	return retry(ctx, "wait for the service account of pods", func(ctx context.Context) error {
 		_, err := t.client.CoreV1().ServiceAccounts(t.namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
@@ -62,16 +62,16 @@ func (t *trial) makeZones(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := insist(ctx, "make disruption budget", func(ctx context.Context) error {
-			_, err := t.ground.dynamic.Resource(budgets).Namespace(t.namespace).Create(ctx, budget, metav1.CreateOptions{})
-			return unlessThere(err)
+		if err := retry(ctx, "make disruption budget", func(ctx context.Context) error {
+			_, err := t.env.dynamic.Resource(budgets).Namespace(t.namespace).Create(ctx, budget, metav1.CreateOptions{})
+			return ignoreExisting(err)
 		}); err != nil {
 			return err
 		}
 		for i := range g.replicas {
-			if err := insist(ctx, "make zone", func(ctx context.Context) error {
+			if err := retry(ctx, "make zone", func(ctx context.Context) error {
 				_, err := t.client.AppsV1().StatefulSets(t.namespace).Create(ctx, g.statefulSet(i), metav1.CreateOptions{})
-				return unlessThere(err)
+				return ignoreExisting(err)
 			}); err != nil {
 				return err
 			}
@@ -80,17 +80,17 @@ func (t *trial) makeZones(ctx context.Context) error {
 	return nil
 }
 
-// makeReplicas makes what operators need: the Role of single-namespace mode, a token,
-// and proxies with the faults that operators begin with.
+// makeReplicas creates what operators need: the Role for a single namespace, a token, and proxies with
+// the faults that apply from the start.
 func (t *trial) makeReplicas(ctx context.Context) error {
 	var token string
-	err := insist(ctx, "give operators their rights", func(ctx context.Context) error {
-		if err := t.ground.cluster.ApplyIn(ctx, t.namespace, manifests+"operator/serviceaccount.yaml",
+	err := retry(ctx, "give operators their rights", func(ctx context.Context) error {
+		if err := t.env.cluster.ApplyIn(ctx, t.namespace, manifests+"operator/serviceaccount.yaml",
 			manifests+"rbac/namespaced/role.yaml", manifests+"rbac/home.yaml", manifests+"webhooks/certificate/role.yaml"); err != nil {
 			return err
 		}
 		var err error
-		token, err = t.ground.cluster.ServiceAccountKubeconfig(ctx, t.namespace, account)
+		token, err = t.env.cluster.ServiceAccountKubeconfig(ctx, t.namespace, account)
 		return err
 	})
 	if err != nil {
@@ -105,37 +105,37 @@ func (t *trial) makeReplicas(ctx context.Context) error {
 		former := false
 		r.proxy.Play(t.scriptOf(r, true))
 		for _, f := range t.plan.faults {
-			if !f.befalls(number) {
+			if !f.affects(number) {
 				continue
 			}
-			for resource, d := range f.late {
+			for resource, d := range f.watchDelays {
 				r.proxy.DelayWatches(resource, d)
 			}
 			former = former || f.former
 		}
 		r.program = r.newest()
 		if former {
-			r.program = t.ground.former
+			r.program = t.env.former
 		}
 	}
-	return insist(ctx, "wait for the operators' rights", t.allowed)
+	return retry(ctx, "wait for the operators' rights", t.checkPermissions)
 }
 
 // scriptOf joins the scripts of a replica's faults, all of them or the early ones.
 func (t *trial) scriptOf(r *replica, early bool) faultproxy.Script {
 	var scripts []faultproxy.Script
 	for _, f := range t.plan.faults {
-		if f.script != nil && f.befalls(r.number) && (f.early || !early) {
+		if f.script != nil && f.affects(r.number) && (f.early || !early) {
 			scripts = append(scripts, f.script(r))
 		}
 	}
 	return faultproxy.FirstOf(scripts...)
 }
 
-// leave gives back what the trial has used.
-func (t *trial) leave(ctx context.Context) {
+// tearDown removes the resources of the trial.
+func (t *trial) tearDown(ctx context.Context) {
 	t.working.Wait()
-	ctx, cancel := context.WithTimeout(ctx, preparing)
+	ctx, cancel := context.WithTimeout(ctx, setUpTimeout)
 	defer cancel()
 	if t.service != nil {
 		t.service.close()
@@ -149,8 +149,8 @@ func (t *trial) leave(ctx context.Context) {
 		"mutating webhooks":   hooks.MutatingWebhookConfigurations().Delete,
 		"namespace":           t.client.CoreV1().Namespaces().Delete,
 	} {
-		_ = insist(ctx, "remove "+what, func(ctx context.Context) error { // what stays goes with the cluster
-			return unlessGone(remove(ctx, t.namespace, metav1.DeleteOptions{}))
+		_ = retry(ctx, "remove "+what, func(ctx context.Context) error { // the cluster is removed later with what remains
+			return ignoreMissing(remove(ctx, t.namespace, metav1.DeleteOptions{}))
 		})
 	}
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-func TestTheGraceOfAPlanIsTold(t *testing.T) {
+func TestGraceOf(t *testing.T) {
 	t.Parallel()
 	took := func(seconds float64, wasUp bool) judge.Disruption {
 		return judge.Disruption{WasServing: wasUp, Grace: time.Duration(seconds * float64(time.Second))}
 	}
 	for name, test := range map[string]struct {
-		takedowns []judge.Disruption
-		objected  []judge.Violation
-		want      grace
+		disruptions []judge.Disruption
+		violations  []judge.Violation
+		want        grace
 	}{
-		"nobody was taken down":          {nil, nil, grace{Longest: 1}},
+		"no disruption":                  {nil, nil, grace{Longest: 1}},
 		"as always":                      {[]judge.Disruption{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
 		"some at more":                   {[]judge.Disruption{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
-		"who was down already":           {[]judge.Disruption{took(9, false)}, nil, grace{Longest: 1}},
+		"a pod that was down":            {[]judge.Disruption{took(9, false)}, nil, grace{Longest: 1}},
 		"what only an excuse has spared": {[]judge.Disruption{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
 	} {
-		if got := graceOf(test.takedowns, test.objected); got != test.want {
+		if got := graceOf(test.disruptions, test.violations); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}
 }
 
-// onTrial is a trial of a plan that has begun, with an operator that talks to nobody.
-func onTrial(t *testing.T, faults ...fault) (*trial, *replica) {
+// newTrialForTest returns a trial of a plan that has begun, and one of its replicas.
+func newTrialForTest(t *testing.T, faults ...fault) (*trial, *replica) {
 	t.Helper()
-	trial := &trial{ground: &ground{}, plan: plan{faults: faults}, began: time.Now().Add(-time.Minute), faults: map[string]int{}}
+	trial := &trial{env: &environment{}, plan: plan{faults: faults}, began: time.Now().Add(-time.Minute), faults: map[string]int{}}
 	r := &replica{trial: trial, number: 0}
 	var err error
 	if r.proxy, err = faultproxy.Start("http://127.0.0.1:1", nil); err != nil {
@@ -48,16 +48,16 @@ func onTrial(t *testing.T, faults ...fault) (*trial, *replica) {
 	return trial, r
 }
 
-func TestAnOperatorIsExcusedByWhatBefellItAlone(t *testing.T) {
+func TestStaleWindowsAreThoseOfAffectedReplica(t *testing.T) {
 	t.Parallel()
-	late := fault{replica: -1, late: map[string]time.Duration{"pods": 2 * time.Second, "leases": 9 * time.Second}}
-	ofTheOther := fault{replica: 1, late: map[string]time.Duration{"pods": 5 * time.Second}}
-	trial, r := onTrial(t, late, ofTheOther)
-	if got := trial.windows(); len(got) != 1 || got[0].Delay != 2*time.Second || got[0].Agent != "(first " || got[0].Resource != "pods" {
+	late := fault{replica: -1, watchDelays: map[string]time.Duration{"pods": 2 * time.Second, "leases": 9 * time.Second}}
+	ofTheOther := fault{replica: 1, watchDelays: map[string]time.Duration{"pods": 5 * time.Second}}
+	trial, r := newTrialForTest(t, late, ofTheOther)
+	if got := trial.staleWindows(); len(got) != 1 || got[0].Delay != 2*time.Second || got[0].Agent != "(first " || got[0].Resource != "pods" {
 		t.Fatalf("late watches excuse by %+v", got)
 	}
-	r.lags()
-	got := trial.windows()
+	r.setLagging()
+	got := trial.staleWindows()
 	if len(got) != 3 || got[1].Delay != lag+2*time.Second || got[1].Resource != "pods" || got[1].From.Before(trial.began) {
 		t.Fatalf("and an API server that lags by %+v", got)
 	}
@@ -66,42 +66,42 @@ func TestAnOperatorIsExcusedByWhatBefellItAlone(t *testing.T) {
 	}
 }
 
-func TestAnAbsenceExcusesUntilCachesHaveHeardAgain(t *testing.T) {
+func TestStaleWindowsLastUntilCachesRecover(t *testing.T) {
 	t.Parallel()
-	trial, r := onTrial(t)
+	trial, r := newTrialForTest(t)
 	from := time.Now().Add(-20 * time.Second)
 	at := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
-	trial.ground.gone = []absence{{from: from, to: at(1), heard: at(2), heardLate: at(8)}}
-	if got := trial.windows(); len(got) != 1 || got[0].From != from || got[0].To != at(2) {
+	trial.env.absences = []absence{{from: from, to: at(1), cachesRecovered: at(2), laggingRecovered: at(8)}}
+	if got := trial.staleWindows(); len(got) != 1 || got[0].From != from || got[0].To != at(2) {
 		t.Errorf("it excuses by %+v", got)
 	}
 	r.stale = at(3)
-	if got := trial.windows(); len(got) != 3 || got[2].To != at(8) {
+	if got := trial.staleWindows(); len(got) != 3 || got[2].To != at(8) {
 		t.Errorf("whose caches are filled by the API server that lags is excused by %+v", got)
 	}
-	trial.ground.gone[0].heardLate = time.Time{}
-	if got := trial.windows(); time.Since(got[2].To) > time.Second {
-		t.Errorf("before it has heard it is excused by %+v", got)
+	trial.env.absences[0].laggingRecovered = time.Time{}
+	if got := trial.staleWindows(); time.Since(got[2].To) > time.Second {
+		t.Errorf("before caches are up to date: got %+v", got)
 	}
 }
 
-func TestAProcessIsExcusedByWhatItDidNotHearItself(t *testing.T) {
+func TestStaleWindowsAreSplitByProcess(t *testing.T) {
 	t.Parallel()
-	_, r := onTrial(t)
+	_, r := newTrialForTest(t)
 	from := time.Now().Add(-time.Minute)
 	at := func(seconds int) time.Time { return from.Add(time.Duration(seconds) * time.Second) }
-	r.lives = []life{{signature: "first 1", from: at(0), to: at(10)}, {signature: "first 2", from: at(11)}}
-	got := r.unheard(judge.Window{From: at(8), To: at(13)})
+	r.processRecords = []processRecord{{signature: "first 1", from: at(0), to: at(10)}, {signature: "first 2", from: at(11)}}
+	got := r.splitByProcess(judge.Window{From: at(8), To: at(13)})
 	want := []judge.Window{{From: at(8), To: at(10), Agent: "(first 1)"}, {From: at(11), To: at(13), Agent: "(first 2)"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("they are excused by %+v, want %+v", got, want)
 	}
-	if got := r.unheard(judge.Window{From: at(20), To: at(21)}); len(got) != 1 || got[0].Agent != "(first 2)" {
+	if got := r.splitByProcess(judge.Window{From: at(20), To: at(21)}); len(got) != 1 || got[0].Agent != "(first 2)" {
 		t.Errorf("what the second did not hear excuses %+v", got)
 	}
 }
 
-func TestARequestIsAboutAGroup(t *testing.T) {
+func TestGroupOfRequest(t *testing.T) {
 	t.Parallel()
 	p := plan{groups: []group{{name: "store"}, {name: "index"}}}
 	for want, q := range map[string]faultproxy.Request{
@@ -111,13 +111,13 @@ func TestARequestIsAboutAGroup(t *testing.T) {
 			t.Errorf("%+v is about %q, want %q", q, got, want)
 		}
 	}
-	p.faults = []fault{{elsewhere: "store"}}
+	p.faults = []fault{{movedGroup: "store"}}
 	if got := p.groupOf(faultproxy.Request{Name: "store-zone-a-0"}); got != "" {
 		t.Errorf("a pod of a zone that is in two groups is about %q", got)
 	}
 }
 
-func TestAPauseCountsIfALeaseDidNotOutlastIt(t *testing.T) {
+func TestPauseCountsIfLeaseWasReplaced(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	lease := func(holder, version string, ago time.Duration) *coordinationv1.Lease {
@@ -136,63 +136,63 @@ func TestAPauseCountsIfALeaseDidNotOutlastIt(t *testing.T) {
 		before, after *coordinationv1.Lease
 		want          bool
 	}{
-		"nobody had it":     {nil, held, false},
-		"it was free":       {lease("", "7", time.Hour), held, false},
-		"it still counts":   {lease("rollout/store-zone-a", "7", 8*time.Second), lease("rollout/store-zone-a", "7", 8*time.Second), false},
-		"it has run out":    {held, held, true},
-		"somebody wrote it": {held, lease("", "8", time.Second), true},
-		"it is gone":        {held, nil, true},
+		"no holder":       {nil, held, false},
+		"it was free":     {lease("", "7", time.Hour), held, false},
+		"it still counts": {lease("rollout/store-zone-a", "7", 8*time.Second), lease("rollout/store-zone-a", "7", 8*time.Second), false},
+		"it has run out":  {held, held, true},
+		"another write":   {held, lease("", "8", time.Second), true},
+		"deleted":         {held, nil, true},
 	} {
-		if got := outlived(test.before, test.after, now); got != test.want {
+		if got := wasReplaced(test.before, test.after, now); got != test.want {
 			t.Errorf("%s: counts %t, want %t", name, got, test.want)
 		}
 	}
 }
 
-func TestAnOperatorThatFailsBreaksThePlanUnlessTheControlPlaneWasAway(t *testing.T) {
+func TestFailedOperatorBreaksPlanUnlessControlPlaneWasAway(t *testing.T) {
 	t.Parallel()
-	trial, _ := onTrial(t)
+	trial, _ := newTrialForTest(t)
 	now := time.Now()
-	trial.ground.gone = []absence{{from: now.Add(-20 * time.Second), to: now.Add(-10 * time.Second)}}
+	trial.env.absences = []absence{{from: now.Add(-20 * time.Second), to: now.Add(-10 * time.Second)}}
 	trial.failed(now.Add(-15*time.Second), "while it was away")
 	if len(trial.failures) != 0 || len(trial.remarks) != 1 {
 		t.Errorf("failures are %q, remarks %q", trial.failures, trial.remarks)
 	}
 	trial.failed(now, "by itself")
-	trial.ground.gone[0].forGood, trial.ground.gone[0].to = true, time.Time{}
+	trial.env.absences[0].permanent, trial.env.absences[0].to = true, time.Time{}
 	trial.failed(now, "it never came back")
 	if len(trial.failures) != 1 || len(trial.remarks) != 2 {
 		t.Errorf("failures are %q, remarks %q", trial.failures, trial.remarks)
 	}
 }
 
-func TestATrapWaitsForTheLeaderAndThenForAnybody(t *testing.T) {
+func TestTrapCatchesLeaderThenAnyReplica(t *testing.T) {
 	t.Parallel()
 	leader, other := &replica{}, &replica{}
 	leader.led.Store(time.Now().UnixNano())
 	trap := trap{}
-	if trap.closes(leader) {
+	if trap.catch(leader) {
 		t.Error("it closes before it is armed")
 	}
 	trap.arm()
-	if trap.closes(other) || !trap.closes(leader) || trap.closes(leader) {
-		t.Error("it is not the leader, once, who is caught")
+	if trap.catch(other) || !trap.catch(leader) || trap.catch(leader) {
+		t.Error("the trap does not catch the leader once")
 	}
 	if trap.disarm() {
-		t.Error("it was armed after somebody was caught")
+		t.Error("the trap is armed after it caught a replica")
 	}
 	trap.arm()
-	trap.armed = time.Now().Add(-leaderOnly)
-	if !trap.closes(other) {
-		t.Error("nobody else is ever caught")
+	trap.armed = time.Now().Add(-leaderOnlyFor)
+	if !trap.catch(other) {
+		t.Error("the trap never catches another replica")
 	}
 	trap.arm()
-	if !trap.disarm() || trap.closes(leader) {
+	if !trap.disarm() || trap.catch(leader) {
 		t.Error("it closes though it is not armed any more")
 	}
 }
 
-func TestEvictionsThatWereGrantedAreCounted(t *testing.T) {
+func TestGrantedCountsEvictions(t *testing.T) {
 	t.Parallel()
 	eviction := judge.Request{Resource: "pods/eviction", Verb: "create", Code: 201}
 	refused, missing, trial := eviction, eviction, eviction

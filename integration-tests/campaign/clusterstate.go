@@ -20,62 +20,62 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// present is everything in a namespace as the witness heard of it last.
-type present struct {
+// clusterState is the last state of all objects in a namespace that the observer received.
+type clusterState struct {
 	mu      sync.Mutex
 	pods    map[string]*corev1.Pod
 	sets    map[string]*appsv1.StatefulSet
-	deleted map[string]*appsv1.StatefulSet   // as they were when they were gone
+	deleted map[string]*appsv1.StatefulSet   // as they were when they were deleted
 	leases  map[string]*coordinationv1.Lease // of groups
-	leads   string                           // who leads, as far as anybody has said
+	holder  string                           // the holder of the leader Lease that was observed last
 }
 
-func newPresent() *present {
-	return &present{
+func newClusterState() *clusterState {
+	return &clusterState{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, deleted: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
 	}
 }
 
-func (p *present) take(event watch.Event) {
-	gone := event.Type == watch.Deleted
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *clusterState) observe(event watch.Event) {
+	deleted := event.Type == watch.Deleted
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch o := event.Object.(type) {
 	case *corev1.Pod:
-		keep(p.pods, o.Name, o, gone)
+		putOrDelete(s.pods, o.Name, o, deleted)
 	case *appsv1.StatefulSet:
-		keep(p.sets, o.Name, o, gone)
-		keep(p.deleted, o.Name, o, !gone)
+		putOrDelete(s.sets, o.Name, o, deleted)
+		putOrDelete(s.deleted, o.Name, o, !deleted)
 	case *coordinationv1.Lease:
 		if judge.HoldOf(o) != nil {
-			keep(p.leases, o.Name, o, gone)
+			putOrDelete(s.leases, o.Name, o, deleted)
 		}
-		if o.Name == judge.LeaderLease && !gone && o.Spec.HolderIdentity != nil {
-			p.leads = *o.Spec.HolderIdentity
+		if o.Name == judge.LeaderLease && !deleted && o.Spec.HolderIdentity != nil {
+			s.holder = *o.Spec.HolderIdentity
 		}
 	}
 }
 
-func keep[T any](all map[string]T, name string, object T, gone bool) {
-	if gone {
+func putOrDelete[T any](all map[string]T, name string, object T, deleted bool) {
+	if deleted {
 		delete(all, name)
 	} else {
 		all[name] = object
 	}
 }
 
-// whole says what is missing until all zones are as they begin, or as they should be
-// at the end: then also on their newest template, with nothing held.
-func (p *present) whole(plan plan, end bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// checkZones returns what is missing until all zones have their initial state, or their final state with
+// the newest template and without a holder.
+func (s *clusterState) checkZones(plan plan, end bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, g := range plan.groups {
 		wanted := g.replicas
 		if end {
-			wanted = g.wanted
+			wanted = g.finalReplicas
 		}
 		for i, replicas := range wanted {
-			if err := p.finished(g.zone(i), replicas, end); err != nil {
+			if err := s.checkZone(g.zone(i), replicas, end); err != nil {
 				return err
 			}
 		}
@@ -83,36 +83,36 @@ func (p *present) whole(plan plan, end bool) error {
 	if !end {
 		return nil
 	}
-	for name, l := range p.leases {
+	for name, l := range s.leases {
 		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Intents) > 0 || hold.Downscale.Zone != "" {
-			return fmt.Errorf("the Lease %s is held by %q, with %d notes", name, hold.Holder, len(hold.Intents))
+			return fmt.Errorf("the Lease %s is held by %q, with %d intents", name, hold.Holder, len(hold.Intents))
 		}
 	}
 	return nil
 }
 
-// lease is the Lease of a group; nil: there is none.
-func (p *present) lease(name string) *coordinationv1.Lease {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.leases[name]
+// lease returns the Lease of a group, or nil if there is none.
+func (s *clusterState) lease(name string) *coordinationv1.Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leases[name]
 }
 
-// leader is who leads, and "" before anybody does.
-func (p *present) leader() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.leads
+// leader returns the leader, or an empty string if there was none yet.
+func (s *clusterState) leader() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holder
 }
 
-// ledByAnother reports whether an operator leads now that did not lead then.
-func (p *present) ledByAnother(then string) bool {
-	now := p.leader()
-	return then != "" && now != "" && now != then && now != stranger
+// leaderChanged reports whether the leader changed to another operator.
+func (s *clusterState) leaderChanged(then string) bool {
+	now := s.leader()
+	return then != "" && now != "" && now != then && now != otherHolder
 }
 
-func (p *present) finished(zone string, replicas int32, newest bool) error {
-	set := p.sets[zone]
+func (s *clusterState) checkZone(zone string, replicas int32, newest bool) error {
+	set := s.sets[zone]
 	if set == nil {
 		return fmt.Errorf("zone %s does not exist", zone)
 	}
@@ -128,7 +128,7 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 		return fmt.Errorf("zone %s: current revision %s, update revision %s", zone, status.CurrentRevision, status.UpdateRevision)
 	}
 	for _, name := range judge.ZoneOf(set).Pods() {
-		pod := p.pods[name]
+		pod := s.pods[name]
 		switch {
 		case pod == nil || !judge.PodOf(pod).Serving():
 			return fmt.Errorf("pod %s is not up", name)
@@ -139,18 +139,17 @@ func (p *present) finished(zone string, replicas int32, newest bool) error {
 	return nil
 }
 
-// allowed reports whether the API servers that the operators will ask have heard of their
-// roles.
-func (t *trial) allowed(ctx context.Context) error {
-	if slices.ContainsFunc(t.plan.faults, func(f fault) bool { return f.lists }) {
-		if err := t.allowedBy(ctx, t.ground.lags); err != nil {
+// checkPermissions returns an error until the API servers that the operators use have observed their roles.
+func (t *trial) checkPermissions(ctx context.Context) error {
+	if slices.ContainsFunc(t.plan.faults, func(f fault) bool { return f.cachedLists }) {
+		if err := t.checkPermissionsAt(ctx, t.env.laggingClient); err != nil {
 			return err
 		}
 	}
-	return t.allowedBy(ctx, t.client)
+	return t.checkPermissionsAt(ctx, t.client)
 }
 
-func (t *trial) allowedBy(ctx context.Context, client kubernetes.Interface) error {
+func (t *trial) checkPermissionsAt(ctx context.Context, client kubernetes.Interface) error {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: t.user(),
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -164,8 +163,8 @@ func (t *trial) allowedBy(ctx context.Context, client kubernetes.Interface) erro
 	return err
 }
 
-// unlessGone lets a removal that is tried again have worked before.
-func unlessGone(err error) error {
+// ignoreMissing ignores errors of a removal that succeeded in an earlier attempt.
+func ignoreMissing(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
@@ -174,8 +173,8 @@ func unlessGone(err error) error {
 
 func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
-// lateKind names watches that tell late as the table does.
-func lateKind(resource string, alone bool) string {
+// delayedWatchKind returns the name of delayed watches in the table.
+func delayedWatchKind(resource string, alone bool) string {
 	kind := strings.NewReplacer("statefulsets", "StatefulSets", "leases", "Leases").Replace(resource)
 	if alone {
 		return kind + " alone seen late by seconds"
