@@ -21,16 +21,15 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// The label by which the demo's namespaces are found again.
+// The demo finds its namespaces by this label.
 const (
 	makerLabel = "lockstep.test/made-by"
 	makerDemo  = "demo"
 	madeByUs   = makerLabel + "=" + makerDemo
 )
 
-// yours is a cluster of the user's. Nothing of it is touched but what the demo makes,
-// and Stop takes that away.
-type yours struct {
+// userCluster is a cluster of the user. The demo changes only its own objects, and Stop removes them.
+type userCluster struct {
 	out        io.Writer
 	kubeconfig string
 	kubectl    string
@@ -40,9 +39,9 @@ type yours struct {
 	applied    []string
 }
 
-// openYours looks at a cluster, in which nothing of lockstep may be.
-func openYours(ctx context.Context, out io.Writer, kubeconfig string) (_ *yours, err error) {
-	y := &yours{out: out}
+// openUserCluster opens a cluster, which must not contain objects of lockstep.
+func openUserCluster(ctx context.Context, out io.Writer, kubeconfig string) (_ *userCluster, err error) {
+	y := &userCluster{out: out}
 	if y.kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
 		return nil, err
 	}
@@ -65,26 +64,26 @@ func openYours(ctx context.Context, out io.Writer, kubeconfig string) (_ *yours,
 	return y, err
 }
 
-func (y *yours) AdminConfig() *rest.Config { return rest.CopyConfig(y.config) }
-func (y *yours) AdminKubeconfig() string   { return y.kubeconfig }
-func (y *yours) AuditLog() string          { return "" }
-func (y *yours) Dir() string               { return y.dir }
+func (c *userCluster) AdminConfig() *rest.Config { return rest.CopyConfig(c.config) }
+func (c *userCluster) AdminKubeconfig() string   { return c.kubeconfig }
+func (c *userCluster) AuditLog() string          { return "" }
+func (c *userCluster) Dir() string               { return c.dir }
 
 // Apply applies manifests as a user does.
-func (y *yours) Apply(ctx context.Context, manifests ...string) error {
-	y.applied = append(y.applied, manifests...)
-	return y.run(ctx, slices.Concat([]string{"apply"}, files(manifests))...)
+func (c *userCluster) Apply(ctx context.Context, manifests ...string) error {
+	c.applied = append(c.applied, manifests...)
+	return c.run(ctx, slices.Concat([]string{"apply"}, files(manifests))...)
 }
 
-// Stop takes everything away that the demo has made.
-func (y *yours) Stop() error {
+// Stop removes everything that the demo has created.
+func (c *userCluster) Stop() error {
 	ctx := context.Background()
-	fmt.Fprintln(y.out, "taking away what the demo made")
-	failures := []error{y.run(ctx, "delete", "namespaces", "--ignore-not-found", "--selector="+madeByUs)}
-	if len(y.applied) > 0 {
-		failures = append(failures, y.run(ctx, slices.Concat([]string{"delete", "--ignore-not-found"}, files(y.applied))...))
+	fmt.Fprintln(c.out, "taking away what the demo made")
+	failures := []error{c.run(ctx, "delete", "namespaces", "--ignore-not-found", "--selector="+madeByUs)}
+	if len(c.applied) > 0 {
+		failures = append(failures, c.run(ctx, slices.Concat([]string{"delete", "--ignore-not-found"}, files(c.applied))...))
 	}
-	return errors.Join(append(failures, os.RemoveAll(y.dir))...)
+	return errors.Join(append(failures, os.RemoveAll(c.dir))...)
 }
 
 func files(paths []string) []string {
@@ -95,23 +94,23 @@ func files(paths []string) []string {
 	return flags
 }
 
-func (y *yours) run(ctx context.Context, args ...string) error {
-	command := exec.CommandContext(ctx, y.kubectl, args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+y.kubeconfig)
+func (c *userCluster) run(ctx context.Context, args ...string) error {
+	command := exec.CommandContext(ctx, c.kubectl, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl %q: %w\n%s", args, err, out)
 	}
 	return nil
 }
 
-// ServiceAccountKubeconfig is the user's kubeconfig with a token of the service account
-// in the place of the user's credentials.
-func (y *yours) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	granted, err := y.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+// ServiceAccountKubeconfig returns the user's kubeconfig with a token of the service account instead
+// of the user's credentials.
+func (c *userCluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	granted, err := c.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("request token of service account %s/%s: %w", namespace, name, err)
 	}
-	config, err := clientcmd.LoadFromFile(y.kubeconfig)
+	config, err := clientcmd.LoadFromFile(c.kubeconfig)
 	if err != nil {
 		return "", err
 	}
@@ -121,13 +120,13 @@ func (y *yours) ServiceAccountKubeconfig(ctx context.Context, namespace, name st
 	current := config.Contexts[config.CurrentContext]
 	current.Namespace = namespace
 	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{current.AuthInfo: {Token: granted.Status.Token}}
-	path := filepath.Join(y.dir, name+".kubeconfig")
+	path := filepath.Join(c.dir, name+".kubeconfig")
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// isFree says what of lockstep a cluster has, or what is called as the demo's own.
-func (y *yours) isFree(ctx context.Context) error {
-	there, err := y.occupants(ctx)
+// isFree returns an error if the cluster contains objects of lockstep or with the demo's names.
+func (c *userCluster) isFree(ctx context.Context) error {
+	there, err := c.existingObjects(ctx)
 	if err != nil || len(there) == 0 {
 		return err
 	}
@@ -139,10 +138,10 @@ these take it away:
   kubectl delete --ignore-not-found -k manifests`, strings.Join(there, "\n  "), madeByUs)
 }
 
-// occupants are lockstep where it is installed, namespaces that opted in, and those
-// that are called as the demo's.
-func (y *yours) occupants(ctx context.Context) (there []string, err error) {
-	namespaces, err := y.client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+// existingObjects returns installed objects of lockstep, opted-in namespaces, and namespaces with the
+// names of the demo's.
+func (c *userCluster) existingObjects(ctx context.Context) (there []string, err error) {
+	namespaces, err := c.client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (y *yours) occupants(ctx context.Context) (there []string, err error) {
 			there = append(there, "namespace "+n.Name)
 		}
 	}
-	roles, err := y.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+	roles, err := c.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +160,7 @@ func (y *yours) occupants(ctx context.Context) (there []string, err error) {
 			there = append(there, "ClusterRole "+role.Name)
 		}
 	}
-	deployments, err := y.client.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=lockstep"})
+	deployments, err := c.client.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=lockstep"})
 	if err != nil {
 		return nil, err
 	}

@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// wait is what a zone waits for, in the operator's own words.
-type wait struct {
-	code string // of docs/reasons.md
-	pod  string // that stands in the way; may be empty, as may be the zone
-	zone string // another one
-	more string // what the operator adds
+// waitReason is why a zone waits, as the operator reports it.
+type waitReason struct {
+	code   string // of docs/reasons.md
+	pod    string // the pod that the zone waits for; pod and zone may be empty
+	zone   string // another zone
+	detail string // additional text of the operator
 }
 
-// waits is what the operator's last plan for one namespace's group waits for.
-type waits struct {
+// groupWaits is what the zones wait for in the operator's last plan of a group.
+type groupWaits struct {
 	namespace string
-	zones     map[string]wait
+	zones     map[string]waitReason
 }
 
-const askInterval = 150 * time.Millisecond
+const pollInterval = 150 * time.Millisecond
 
-// askForWaits asks the operator again and again what the group waits for, until ctx
-// ends. No answer leaves the last one standing.
-func askForWaits(ctx context.Context, operator, namespace, group string, answers chan<- waits) {
-	ticker := time.NewTicker(askInterval)
+// pollWaits polls the operator's last plan of a group until ctx ends. After a failed request, the
+// previous answer remains valid.
+func pollWaits(ctx context.Context, operator, namespace, group string, answers chan<- groupWaits) {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if zones, err := lastPlan(ctx, operator, namespace, group); err == nil {
 			select {
-			case answers <- waits{namespace, zones}:
+			case answers <- groupWaits{namespace, zones}:
 			case <-ctx.Done():
 			}
 		}
@@ -47,7 +47,7 @@ func askForWaits(ctx context.Context, operator, namespace, group string, answers
 	}
 }
 
-func lastPlan(ctx context.Context, operator, namespace, group string) (map[string]wait, error) {
+func lastPlan(ctx context.Context, operator, namespace, group string) (map[string]waitReason, error) {
 	address := operator + "/debug/groups/" + url.PathEscape(namespace) + "/" + url.PathEscape(group)
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -69,13 +69,12 @@ func lastPlan(ctx context.Context, operator, namespace, group string) (map[strin
 	if err := json.NewDecoder(response.Body).Decode(&record); err != nil {
 		return nil, fmt.Errorf("read answer of %s: %w", address, err)
 	}
-	return waitsOf(record.Plan), nil
+	return parseWaits(record.Plan), nil
 }
 
-// waitsOf reads the lines of a plan that wait: "wait zone-b because
-// NotItsTurn zone-a".
-func waitsOf(plan []string) map[string]wait {
-	zones := map[string]wait{}
+// parseWaits parses the waits of a plan: "wait zone-b because NotItsTurn zone-a".
+func parseWaits(plan []string) map[string]waitReason {
+	zones := map[string]waitReason{}
 	for _, line := range plan {
 		rest, ok := strings.CutPrefix(line, "wait ")
 		if !ok {
@@ -85,27 +84,27 @@ func waitsOf(plan []string) map[string]wait {
 		if !ok {
 			continue
 		}
-		zones[zone] = waitOf(because)
+		zones[zone] = parseWait(because)
 	}
 	return zones
 }
 
-// waitOf reads "GroupHeld zone-a-3 of zone-a (rollout/zone-a)", of which all but the
-// code may be missing. A single name is a pod's if the code is about one.
-func waitOf(because string) wait {
-	var w wait
-	because, w.more, _ = strings.Cut(because, " (")
-	w.more = strings.TrimSuffix(w.more, ")")
+// parseWait parses "GroupHeld zone-a-3 of zone-a (rollout/zone-a)". All but the code may be missing. A
+// single name is a pod if the code is about a pod.
+func parseWait(because string) waitReason {
+	var w waitReason
+	because, w.detail, _ = strings.Cut(because, " (")
+	w.detail = strings.TrimSuffix(w.detail, ")")
 	w.code, because, _ = strings.Cut(because, " ")
 	var both bool
-	if w.pod, w.zone, both = strings.Cut(because, " of "); !both && w.onOthers() {
+	if w.pod, w.zone, both = strings.Cut(because, " of "); !both && w.isOtherZone() {
 		w.pod, w.zone = "", because
 	}
 	return w
 }
 
-// sentences say the reasons that a rollout without trouble gives. %s is the zone
-// that stands in the way, else the pod; where there is none, the zone itself waits.
+// sentences are texts for the reasons of an undisturbed rollout. %s is the zone, or else the pod, that
+// the zone waits for.
 var sentences = map[string]string{
 	"PodMissing":           "%s is missing",
 	"PodStarting":          "%s is starting",
@@ -118,8 +117,8 @@ var sentences = map[string]string{
 	"StatusBehind":         "its status is behind",
 }
 
-// String is a short sentence where there is one, else the operator's words.
-func (w wait) String() string {
+// String returns a short sentence if there is one, or else the operator's words.
+func (w waitReason) String() string {
 	sentence, known := sentences[w.code]
 	subject := cmp.Or(w.zone, w.pod)
 	switch {
@@ -128,9 +127,8 @@ func (w wait) String() string {
 	case known && subject != "":
 		return fmt.Sprintf(sentence, subject)
 	}
-	return strings.Join(strings.Fields(w.code+" "+w.pod+" "+w.zone+" "+w.more), " ")
+	return strings.Join(strings.Fields(w.code+" "+w.pod+" "+w.zone+" "+w.detail), " ")
 }
 
-// onOthers reports whether another zone is waited for, rather than an own pod on its
-// way.
-func (w wait) onOthers() bool { return !strings.HasPrefix(w.code, "Pod") }
+// isOtherZone reports whether the zone waits for another zone, and not for its own pod.
+func (w waitReason) isOtherZone() bool { return !strings.HasPrefix(w.code, "Pod") }

@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// What is on the stage.
+// These are the names and sizes of the groups.
 const (
 	groupName    = "ingester"
 	podsPerZone  = 4
@@ -37,9 +37,9 @@ var (
 	zoneNames  = []string{groupName + "-zone-a", groupName + "-zone-b", groupName + "-zone-c"}
 )
 
-// newWorld is the world before anything was seen.
-func newWorld() *world {
-	w := &world{}
+// newClusterState returns the state before any event.
+func newClusterState() *clusterState {
+	w := &clusterState{}
 	for _, names := range []struct {
 		optedIn bool
 		names   []string
@@ -59,21 +59,20 @@ func newNamespace(name string, optedIn bool) *namespace {
 	return n
 }
 
-// stage is where the demo takes place.
-type stage struct {
-	place
+// environment is the cluster, the operator and the receivers of traces.
+type environment struct {
+	target
 	client   kubernetes.Interface
 	operator *operator
 	traces   *collector
-	jaeger   *localcluster.Jaeger // nil: nobody asked for it
+	jaeger   *localcluster.Jaeger // nil unless DEMO_JAEGER=1
 	keep     bool
 }
 
-// setUp opens the place and starts the operator. The caller calls strike, whatever
-// happens.
-func setUp(ctx context.Context, out io.Writer, keep bool) (_ *stage, err error) {
-	s := &stage{keep: keep}
-	if s.place, err = openPlace(ctx, out, keep); err != nil {
+// setUp opens the target and starts the operator. The caller must call tearDown, even after an error.
+func setUp(ctx context.Context, out io.Writer, keep bool) (_ *environment, err error) {
+	s := &environment{keep: keep}
+	if s.target, err = openTarget(ctx, out, keep); err != nil {
 		return s, err
 	}
 	config := s.AdminConfig()
@@ -97,65 +96,65 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (_ *stage, err error) 
 	if err != nil {
 		return s, err
 	}
-	if err := s.collectTraces(ctx, out); err != nil {
+	if err := s.startTraces(ctx, out); err != nil {
 		return s, err
 	}
-	s.operator, err = startOperator(ctx, out, s.Dir(), kubeconfig, s.traces.environment(), keep)
+	s.operator, err = startOperator(ctx, out, s.Dir(), kubeconfig, s.traces.variables(), keep)
 	return s, err
 }
 
-// collectTraces starts what takes the operator's spans.
-func (s *stage) collectTraces(ctx context.Context, out io.Writer) (err error) {
-	onward := ""
+// startTraces starts the receivers of the operator's spans.
+func (e *environment) startTraces(ctx context.Context, out io.Writer) (err error) {
+	forwardURL := ""
 	if os.Getenv("DEMO_JAEGER") == "1" {
-		if s.jaeger, err = localcluster.StartJaeger(ctx, out); err != nil {
+		if e.jaeger, err = localcluster.StartJaeger(ctx, out); err != nil {
 			return err
 		}
-		onward = s.jaeger.OTLP()
+		forwardURL = e.jaeger.OTLP()
 	}
-	s.traces, err = startCollector(onward)
+	e.traces, err = startCollector(forwardURL)
 	return err
 }
 
-// strike ends everything that was started, also after ctx has ended.
-func (s *stage) strike(ctx context.Context) error {
+// tearDown stops everything that was started, even after ctx has ended.
+func (e *environment) tearDown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	var failures []error
-	if s.operator != nil {
-		failures = append(failures, s.operator.stop(ctx))
+	if e.operator != nil {
+		failures = append(failures, e.operator.stop(ctx))
 	}
-	failures = append(failures, s.endTraces())
-	if s.cluster != nil {
-		failures = append(failures, s.Stop())
+	failures = append(failures, e.stopTraces())
+	if e.cluster != nil {
+		failures = append(failures, e.Stop())
 	}
 	return errors.Join(failures...)
 }
 
-// endTraces ends what takes the operator's spans.
-func (s *stage) endTraces() error {
+// stopTraces stops the receivers of the operator's spans.
+func (e *environment) stopTraces() error {
 	var failures []error
-	if s.traces != nil {
-		failures = append(failures, s.traces.end())
+	if e.traces != nil {
+		failures = append(failures, e.traces.close())
 	}
-	if s.jaeger != nil {
-		failures = append(failures, s.jaeger.End())
+	if e.jaeger != nil {
+		failures = append(failures, e.jaeger.End())
 	}
 	return errors.Join(failures...)
 }
 
-// createGroups creates the namespaces and the zones of a group in each.
-func (s *stage) createGroups(ctx context.Context, w *world) error {
+// createGroups creates the namespaces and a group of zones in each.
+func (e *environment) createGroups(ctx context.Context, w *clusterState) error {
 	for _, n := range w.namespaces {
 		created := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{makerLabel: makerDemo}}}
 		if n.optedIn {
 			created.Labels[optInLabel] = "true"
 		}
-		if _, err := s.client.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{}); err != nil {
+		if _, err := e.client.CoreV1().Namespaces().Create(ctx, created, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create namespace: %w", err)
 		}
 		for _, z := range n.zones {
-			if _, err := s.client.AppsV1().StatefulSets(n.name).Create(ctx, statefulSet(z.name, s.before), metav1.CreateOptions{}); err != nil {
+			if _, err := e.client.AppsV1().StatefulSets(n.name).Create(ctx, statefulSet(z.name, e.template), metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create StatefulSet in %s: %w", n.name, err)
 			}
 		}
@@ -163,11 +162,11 @@ func (s *stage) createGroups(ctx context.Context, w *world) error {
 	return nil
 }
 
-// changeTemplates changes the pods of all zones of all namespaces.
-func (s *stage) changeTemplates(ctx context.Context, w *world) error {
+// changeTemplates changes the pod templates of all zones in all namespaces.
+func (e *environment) changeTemplates(ctx context.Context, w *clusterState) error {
 	for _, n := range w.namespaces {
 		for _, z := range n.zones {
-			_, err := s.client.AppsV1().StatefulSets(n.name).Patch(ctx, z.name, types.StrategicMergePatchType, s.change, metav1.PatchOptions{})
+			_, err := e.client.AppsV1().StatefulSets(n.name).Patch(ctx, z.name, types.StrategicMergePatchType, e.change, metav1.PatchOptions{})
 			if err != nil {
 				return fmt.Errorf("change template in %s: %w", n.name, err)
 			}
@@ -192,7 +191,7 @@ func statefulSet(name string, pods corev1.PodTemplateSpec) *appsv1.StatefulSet {
 	}
 }
 
-// manifestsFolder finds manifests in this source tree.
+// manifestsFolder finds the folder manifests in this source tree.
 func manifestsFolder() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
