@@ -112,13 +112,15 @@ func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
 func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%q served before %s grew", pods, zone), func(present) error {
-		history, err := s.witness.Facts()
+		history, err := s.witness.Events()
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		grew := grownAt(history, zone)
 		for _, pod := range pods {
-			served := func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == pod && f.Pod.Up() && f.Version < grew }
+			served := func(f judge.Event) bool {
+				return f.Pod != nil && f.Pod.Name == pod && f.Pod.Serving() && f.Version < grew
+			}
 			if !slices.ContainsFunc(history, served) {
 				return fmt.Errorf("%s had not", pod)
 			}
@@ -129,7 +131,7 @@ func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
 
 // grownAt returns the version of the first state of a zone with more replicas than it had
 // at first.
-func grownAt(history []judge.Fact, zone string) uint64 {
+func grownAt(history []judge.Event, zone string) uint64 {
 	first := -1
 	for _, f := range history {
 		switch {

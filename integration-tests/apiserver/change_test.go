@@ -122,7 +122,7 @@ func TestAZoneDeletedAndMadeAnewMidRolloutIsWaitedFor(t *testing.T) {
 	// so its first pods may be replaced before they serve. Those that serve stay.
 	var served []string
 	for _, d := range s.takedowns() {
-		if d.WasUp {
+		if d.WasServing {
 			served = append(served, d.Pod)
 		}
 	}

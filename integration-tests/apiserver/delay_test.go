@@ -71,7 +71,7 @@ func (s *scene) leftAfter(pod string, delay time.Duration) {
 // left returns when a pod began to leave last.
 func (s *scene) left(pod string) time.Time {
 	s.t.Helper()
-	history, _ := s.witness.Facts()
+	history, _ := s.witness.Events()
 	var left time.Time
 	was := false
 	for _, f := range history {
@@ -88,7 +88,7 @@ func (s *scene) left(pod string) time.Time {
 	return left
 }
 
-func leaves(p *judge.Pod) bool { return p.Leaving || p.Gone }
+func leaves(p *judge.Pod) bool { return p.Terminating || p.Deleted }
 
 func TestWhoLeavesWaitsForTheDelay(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func TestAMissingPodBlocksOnlyItsOwnPartition(t *testing.T) {
 	}
 	e.eventually("all pods are up but one", func(now present) error {
 		for _, pod := range e.allPods() {
-			if p := now.pods[pod]; pod != missing && (p == nil || !judge.PodOf(p).Up()) {
+			if p := now.pods[pod]; pod != missing && (p == nil || !judge.PodOf(p).Serving()) {
 				return fmt.Errorf("%s is not", pod)
 			}
 		}
@@ -81,7 +81,7 @@ func (e *drainable) gives(name string) {
 	e.t.Helper()
 	e.deletePod(name)
 	e.eventually(name+" is there", func(now present) error {
-		if p := now.pods[name]; p == nil || metav1.GetControllerOf(p) == nil || !judge.PodOf(p).Up() {
+		if p := now.pods[name]; p == nil || metav1.GetControllerOf(p) == nil || !judge.PodOf(p).Serving() {
 			return errors.New("it is not")
 		}
 		return nil

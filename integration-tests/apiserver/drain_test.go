@@ -82,7 +82,7 @@ func (e *drainable) wantAlternation(zone string, evictions int) {
 	var order []string
 	for _, d := range e.departures() {
 		switch {
-		case d.Evicted && d.WasUp:
+		case d.Evicted && d.WasServing:
 			order = append(order, "evicted")
 		case d.Zone == zone:
 			order = append(order, "rolled")

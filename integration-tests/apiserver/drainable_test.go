@@ -193,7 +193,7 @@ func (e *drainable) evicted() []string {
 	e.t.Helper()
 	var names []string
 	for _, d := range e.departures() {
-		if d.Evicted && d.WasUp {
+		if d.Evicted && d.WasServing {
 			names = append(names, d.Pod)
 		}
 	}

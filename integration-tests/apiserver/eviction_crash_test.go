@@ -259,13 +259,13 @@ func (e *drainable) asksUntil(pod string, answered func(error) bool) error {
 // wantHolders asks that the Lease of the group noted pods for exactly these holders.
 func (s *scene) wantHolders(holders ...string) {
 	s.t.Helper()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var got []string
 	for _, f := range history {
-		if f.Hold != nil && len(f.Hold.Notes) > 0 && !slices.Contains(got, f.Hold.Holder) {
+		if f.Hold != nil && len(f.Hold.Intents) > 0 && !slices.Contains(got, f.Hold.Holder) {
 			got = append(got, f.Hold.Holder)
 		}
 	}

@@ -240,7 +240,7 @@ func (e *evictor) comesBack(formerly *corev1.Pod) {
 	e.t.Helper()
 	e.eventually("another "+formerly.Name+" serves", func(now present) error {
 		pod := now.pods[formerly.Name]
-		if pod == nil || pod.UID == formerly.UID || !judge.PodOf(pod).Up() {
+		if pod == nil || pod.UID == formerly.UID || !judge.PodOf(pod).Serving() {
 			return errors.New("not yet")
 		}
 		return nil

@@ -23,16 +23,16 @@ func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 	}
 	e.comesBack(before)
 	e.settled()
-	history, err := e.witness.Facts()
+	history, err := e.witness.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
 	noted := false
 	for _, f := range history {
-		if f.Hold != nil && f.Hold.Holder == "eviction/zone-a" && len(f.Hold.Notes) == 1 && f.Hold.Notes[0].UID == string(before.UID) {
+		if f.Hold != nil && f.Hold.Holder == "eviction/zone-a" && len(f.Hold.Intents) == 1 && f.Hold.Intents[0].UID == string(before.UID) {
 			noted = true
 		}
-		if f.Pod != nil && f.Pod.UID == string(before.UID) && (f.Pod.Leaving || f.Pod.Gone) && !noted {
+		if f.Pod != nil && f.Pod.UID == string(before.UID) && (f.Pod.Terminating || f.Pod.Deleted) && !noted {
 			t.Fatalf("%s leaves before its eviction is noted", before.Name)
 		}
 	}

@@ -215,7 +215,7 @@ const ownLabel = "lockstep.test/scene"
 func (s *scene) managesByLabel() {
 	s.t.Helper()
 	s.withRole()
-	s.own = judge.Operator{User: user(s.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), Home: s.name}
+	s.own = judge.Operator{User: user(s.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), LeadershipNamespace: s.name}
 	s.mayEverywhere(account)
 	s.eventually("the API server has heard of the binding", func(present) error {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{

@@ -211,7 +211,7 @@ func (s *scene) replacedIn(zone string, since time.Time) (first, last time.Time)
 // freed returns when the witness heard that the hold of the group was given back last.
 func (s *scene) freed() (at time.Time) {
 	s.t.Helper()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 	s.changeAll(version(2))
 	s.settledSoon()
 
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 		if h := f.Hold.Holder; h != "" && (len(holders) == 0 || last(holders) != h) {
 			holders = append(holders, h) // from zone to zone it may be given back or handed over
 		}
-		noted = max(noted, len(f.Hold.Notes))
+		noted = max(noted, len(f.Hold.Intents))
 	}
 	want := []string{"rollout/zone-a", "rollout/zone-b", "rollout/zone-c"}
 	if !slices.Equal(holders, want) {

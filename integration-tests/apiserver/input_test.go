@@ -131,7 +131,7 @@ func (s *scene) opensGatesAsTheyClose() {
 			p := now.pods[name]
 			if p == nil || p.DeletionTimestamp != nil || p.Status.PodIP == "" || len(p.Spec.ReadinessGates) == 0 {
 				waiting = fmt.Errorf("%s is not replaced yet", name)
-			} else if !judge.PodOf(p).Up() {
+			} else if !judge.PodOf(p).Serving() {
 				s.gate(name, corev1.ConditionTrue)
 				waiting = fmt.Errorf("%s does not serve yet", name)
 			}

@@ -37,7 +37,7 @@ func byOperator(user string) bool { return strings.HasSuffix(user, ":"+account) 
 // operators are all that may be at work in the scene: the shared one and its own.
 func (s *scene) operators() []judge.Operator {
 	return []judge.Operator{
-		{User: user(home), Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), Home: home},
+		{User: user(home), Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), LeadershipNamespace: home},
 		s.own,
 	}
 }
@@ -55,20 +55,20 @@ func (s *scene) judge() {
 	}
 }
 
-func (s *scene) objections(history []judge.Fact, requests []judge.Request) []string {
+func (s *scene) objections(history []judge.Event, requests []judge.Request) []string {
 	verdict := s.try(history, requests)
 	var wrong []string
 	for _, v := range verdict.Violations {
 		wrong = append(wrong, v.String())
 	}
 	if !s.rules.unordered {
-		wrong = append(wrong, judge.Order(verdict.Takedowns)...)
+		wrong = append(wrong, judge.OrderViolations(verdict.Disruptions)...)
 	}
 	if !s.rules.unasked {
 		wrong = append(wrong, verdict.Unexplained...)
 	}
 	if !s.rules.contested {
-		wrong = append(wrong, unattributed(history, verdict.Takedowns)...)
+		wrong = append(wrong, unattributed(history, verdict.Disruptions)...)
 	}
 	return wrong
 }
@@ -76,22 +76,22 @@ func (s *scene) objections(history []judge.Fact, requests []judge.Request) []str
 // unattributed names the pods that left while the Lease of a rollout noted them and
 // that no operator has taken down, as the judge has it: it does not know then who
 // takes down what, and finds nothing wrong with any of it.
-func unattributed(history []judge.Fact, takedowns []judge.Takedown) []string {
-	byVersion := func(a, b judge.Fact) int { return cmp.Compare(a.Version, b.Version) }
-	notes, left := map[string][]judge.Note{}, map[string]bool{} // by group, by UID
+func unattributed(history []judge.Event, takedowns []judge.Disruption) []string {
+	byVersion := func(a, b judge.Event) int { return cmp.Compare(a.Version, b.Version) }
+	notes, left := map[string][]judge.PodIntent{}, map[string]bool{} // by group, by UID
 	for _, d := range takedowns {
 		left[d.UID] = true
 	}
 	var wrong []string
 	for _, f := range slices.SortedStableFunc(slices.Values(history), byVersion) {
 		switch p := f.Pod; {
-		case f.Hold != nil && !f.Hold.Gone && strings.HasPrefix(f.Hold.Holder, "rollout/"):
-			notes[f.Hold.Group] = f.Hold.Notes
+		case f.Hold != nil && !f.Hold.Deleted && strings.HasPrefix(f.Hold.Holder, "rollout/"):
+			notes[f.Hold.Group] = f.Hold.Intents
 		case f.Hold != nil:
 			delete(notes, f.Hold.Group)
-		case p != nil && (p.Leaving || p.Gone) && !left[p.UID]:
+		case p != nil && (p.Terminating || p.Deleted) && !left[p.UID]:
 			left[p.UID] = true
-			if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(notes))...), func(n judge.Note) bool { return n.UID == p.UID }) {
+			if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(notes))...), func(n judge.PodIntent) bool { return n.UID == p.UID }) {
 				wrong = append(wrong, fmt.Sprintf("%s: %s left as an operator had noted, and no operator took it down", f.Namespace, p.Name))
 			}
 		}
@@ -120,36 +120,36 @@ func (s *scene) verdict() (judge.Verdict, error) {
 }
 
 // evidence is all that was told so far, and whatever was asked for until then.
-func (s *scene) evidence() (history []judge.Fact, requests []judge.Request, err error) {
-	if history, err = s.witness.Facts(); err != nil {
+func (s *scene) evidence() (history []judge.Event, requests []judge.Request, err error) {
+	if history, err = s.witness.Events(); err != nil {
 		return nil, nil, err
 	}
 	requests, err = s.world.audit.RequestsIn(s.name)
 	return history, requests, err
 }
 
-func (s *scene) try(history []judge.Fact, requests []judge.Request) judge.Verdict {
-	return judge.Try(history, requests, judge.Rules{
+func (s *scene) try(history []judge.Event, requests []judge.Request) judge.Verdict {
+	return judge.Verify(history, requests, judge.Rules{
 		Operators: s.operators(), Grace: s.rules.grace,
-		Guarded: s.rules.guarded, Evicting: s.rules.evicting, Budgets: s.rules.budgets,
+		DownscaleWebhook: s.rules.guarded, EvictionWebhook: s.rules.evicting, Budgets: s.rules.budgets,
 	})
 }
 
 // takedowns returns what operators deleted so far, in order.
-func (s *scene) takedowns() []judge.Takedown {
+func (s *scene) takedowns() []judge.Disruption {
 	s.t.Helper()
-	return slices.DeleteFunc(s.departures(), func(d judge.Takedown) bool { return d.Evicted })
+	return slices.DeleteFunc(s.departures(), func(d judge.Disruption) bool { return d.Evicted })
 }
 
 // departures returns what operators deleted so far, and what was evicted where
 // evictions are judged, in order.
-func (s *scene) departures() []judge.Takedown {
+func (s *scene) departures() []judge.Disruption {
 	s.t.Helper()
 	verdict, err := s.verdict()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return verdict.Takedowns
+	return verdict.Disruptions
 }
 
 // deletions returns the names of the pods that operators deleted so far, in order.
@@ -207,22 +207,22 @@ func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
 	s.changeAll(version(2))
 	s.settled()
 	verdict, err := s.verdict()
-	if err != nil || len(verdict.Takedowns) != 4 || len(verdict.Violations) > 0 {
-		t.Fatalf("%d takedowns, want 4: %+v, %v", len(verdict.Takedowns), verdict, err)
+	if err != nil || len(verdict.Disruptions) != 4 || len(verdict.Violations) > 0 {
+		t.Fatalf("%d takedowns, want 4: %+v, %v", len(verdict.Disruptions), verdict, err)
 	}
 	// What was a proper rollout is none for an operator that should have let it be.
-	facts, err := s.witness.Facts()
+	facts, err := s.witness.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := judge.Rules{Operators: []judge.Operator{{User: user(home), Namespaces: []string{"elsewhere"}}}}
-	strict := judge.Try(facts, s.requests(), elsewhere).Violations
-	if len(strict) < len(verdict.Takedowns) || strict[0].Guarantee != 8 {
+	strict := judge.Verify(facts, s.requests(), elsewhere).Violations
+	if len(strict) < len(verdict.Disruptions) || strict[0].Guarantee != 8 {
 		t.Errorf("for an operator of another namespace: %v", strict)
 	}
 	// What nobody has asked for, or somebody else, is nothing that the judge may pass over.
 	unasked := strings.Join(s.objections(facts, nil), "\n")
-	for _, d := range verdict.Takedowns {
+	for _, d := range verdict.Disruptions {
 		if strings.Count(unasked, " "+d.Pod+" ") < 2 { // neither explained, nor taken down by whom it was noted
 			t.Errorf("of %s, without requests: %s", d.Pod, unasked)
 		}
@@ -234,8 +234,8 @@ func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
 	if got := s.objections(facts, elses); len(got) != 4 {
 		t.Errorf("of somebody else's requests: %q", got)
 	}
-	unheld := slices.DeleteFunc(facts, func(f judge.Fact) bool { return f.Hold != nil })
-	found := judge.Try(unheld, s.requests(), judge.Rules{Operators: s.operators()}).Violations
+	unheld := slices.DeleteFunc(facts, func(f judge.Event) bool { return f.Hold != nil })
+	found := judge.Verify(unheld, s.requests(), judge.Rules{Operators: s.operators()}).Violations
 	if len(found) != 4 || found[0].Guarantee != 1 {
 		t.Errorf("without its Leases: %v", found)
 	}

@@ -92,14 +92,14 @@ func (p *predecessor) followedLockstep(pods []string) {
 		p.t.Fatal(err)
 	}
 	itself := judge.Operator{User: "system:serviceaccount:" + p.name + ":" + former, Namespaces: []string{p.name}}
-	verdict := judge.Try(history, requests, judge.Rules{Operators: append(p.operators(), itself)})
+	verdict := judge.Verify(history, requests, judge.Rules{Operators: append(p.operators(), itself)})
 	for _, v := range verdict.Violations {
 		if !strings.Contains(v.Text, "without a Lease of its group") && !strings.Contains(v.Text, "without requiring UID") {
 			p.t.Error(v)
 		}
 	}
 	var names []string
-	for _, d := range verdict.Takedowns {
+	for _, d := range verdict.Disruptions {
 		names = append(names, d.Pod)
 	}
 	if !slices.Equal(names, pods) {

@@ -27,7 +27,7 @@ func (s *scene) wroteOnly(patterns ...string) {
 	known := append([]string{
 		"create leases*", "update leases lockstep-group-" + defaultGroup, "create events*", "patch events*",
 		"create rolloutgroups*", "patch rolloutgroups/status " + defaultGroup,
-		"patch validatingwebhookconfigurations " + s.own.Home,
+		"patch validatingwebhookconfigurations " + s.own.LeadershipNamespace,
 	}, patterns...)
 	for _, r := range slices.Concat(s.writesOf(s.operator.user, time.Time{}), s.injections(s.operator.user)) {
 		deed := strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
@@ -61,13 +61,13 @@ func (s *scene) comesToRest() {
 // sizes are the numbers of replicas that a zone had, one after the other.
 func (s *scene) sizes(zone string) []int {
 	s.t.Helper()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var all []int
 	for _, f := range history {
-		if f.Zone != nil && f.Zone.Name == zone && !f.Zone.Gone {
+		if f.Zone != nil && f.Zone.Name == zone && !f.Zone.Deleted {
 			all = append(all, f.Zone.Replicas)
 		}
 	}
@@ -284,11 +284,11 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 	s.leaves("zone-b-2")
 	s.settled()
 	s.wantEachOnce()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == "zone-b-2" && f.Pod.Gone })
+	gone := slices.IndexFunc(history, func(f judge.Event) bool { return f.Pod != nil && f.Pod.Name == "zone-b-2" && f.Pod.Deleted })
 	if first := s.takedowns()[0]; gone < 0 || first.Version < history[gone].Version {
 		t.Errorf("%s was deleted before zone-b-2 was gone", first.Pod)
 	}

@@ -25,7 +25,7 @@ func (s *scene) installs() {
 	h.withRole()
 	h.withWebhooks()
 	h.mayEverywhere(account)
-	s.own = judge.Operator{User: user(h.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), Home: h.name}
+	s.own = judge.Operator{User: user(h.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), LeadershipNamespace: h.name}
 	op, err := s.world.start(s.t.Context(), h.name, slices.Concat(serveWebhooks(), []string{
 		withoutElection, "-operator.namespace=" + h.name, "-namespaces.selector=" + s.own.Selector.String(),
 	})...)

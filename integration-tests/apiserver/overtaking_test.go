@@ -119,7 +119,7 @@ func drainedZones(t *testing.T, zones ...string) exits {
 	e.settled()
 	last := ""
 	for _, d := range e.departures() {
-		if !d.Evicted || !d.WasUp {
+		if !d.Evicted || !d.WasServing {
 			continue
 		}
 		of.order = append(of.order, d.Pod)

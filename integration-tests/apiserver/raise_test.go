@@ -23,7 +23,7 @@ func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
 	}
 	e.change("zone-a", replicas(2))
 	e.eventually("the new pod serves", func(now present) error {
-		if pod := now.pods["zone-a-1"]; pod == nil || !judge.PodOf(pod).Up() {
+		if pod := now.pods["zone-a-1"]; pod == nil || !judge.PodOf(pod).Serving() {
 			return errors.New("not yet")
 		}
 		return nil

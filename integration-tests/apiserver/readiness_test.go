@@ -165,7 +165,7 @@ func TestAnOutdatedPodThatIsDownGoesFirst(t *testing.T) {
 	s.change("zone-a", version(2), func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.ReadinessGates = nil })
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-a-0", "zone-a-1")
-	if first := s.takedowns()[0]; first.WasUp {
+	if first := s.takedowns()[0]; first.WasServing {
 		t.Error("the first deleted pod served")
 	}
 }

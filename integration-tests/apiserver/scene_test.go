@@ -161,7 +161,7 @@ func (s *scene) serve(pods ...string) {
 		var waiting error
 		for _, name := range pods {
 			p := now.pods[name]
-			if p != nil && judge.PodOf(p).Up() {
+			if p != nil && judge.PodOf(p).Serving() {
 				continue
 			}
 			waiting = fmt.Errorf("%s does not", name)
@@ -309,7 +309,7 @@ func (s *scene) settledSoon() {
 // many there are: a slow machine may take its time for each, and stand still in between.
 func (s *scene) neverIdled(since time.Time) {
 	s.t.Helper()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func finished(now present, name string) error {
 		switch {
 		case p == nil:
 			return fmt.Errorf("pod %s does not exist", pod)
-		case !judge.PodOf(p).Up():
+		case !judge.PodOf(p).Serving():
 			return fmt.Errorf("pod %s is not up", pod)
 		case p.Labels[appsv1.ControllerRevisionHashLabelKey] != status.UpdateRevision:
 			return fmt.Errorf("pod %s has revision %s, %s wanted", pod, p.Labels[appsv1.ControllerRevisionHashLabelKey], status.UpdateRevision)
@@ -364,8 +364,8 @@ func finished(now present, name string) error {
 // free says which Lease is held or has notes.
 func free(now present) error {
 	for name, l := range now.leases {
-		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Notes) > 0 {
-			return fmt.Errorf("Lease %s is held by %q with %d notes", name, hold.Holder, len(hold.Notes))
+		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Intents) > 0 {
+			return fmt.Errorf("Lease %s is held by %q with %d notes", name, hold.Holder, len(hold.Intents))
 		}
 	}
 	return nil
@@ -399,7 +399,7 @@ func (s *scene) comesUp(pod string) {
 	zone := pod[:strings.LastIndex(pod, "-")]
 	s.eventually(pod+" is Ready on the newest template", func(now present) error {
 		p, set := now.pods[pod], now.sets[zone]
-		if p == nil || set == nil || !judge.PodOf(p).Up() {
+		if p == nil || set == nil || !judge.PodOf(p).Serving() {
 			return errors.New("it is not up")
 		}
 		if r := p.Labels[appsv1.ControllerRevisionHashLabelKey]; r != set.Status.UpdateRevision {
@@ -492,7 +492,7 @@ func (s *scene) stays(what string, d time.Duration, check func(present) error) {
 // describe tells everything that helps to understand a failure.
 func (s *scene) describe() string {
 	var b strings.Builder
-	history, _ := s.witness.Facts()
+	history, _ := s.witness.Events()
 	fmt.Fprintf(&b, "namespace %s, the last of %d states:\n", s.name, len(history))
 	for _, f := range history[max(0, len(history)-mostSteps):] {
 		fmt.Fprintf(&b, "  %s\n", f)

@@ -130,7 +130,7 @@ func (w *world) end() int {
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
-	wrong = append(wrong, judge.Overstepped(slices.DeleteFunc(requests, ofDials), byOperator)...)
+	wrong = append(wrong, judge.ForbiddenRequests(slices.DeleteFunc(requests, ofDials), byOperator)...)
 	wrong = append(wrong, judgePermissions(w.cluster.AuditLog())...)
 	if err := w.cluster.Stop(); err != nil {
 		wrong = append(wrong, err.Error())

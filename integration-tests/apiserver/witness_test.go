@@ -20,7 +20,7 @@ import (
 // witness watches a namespace, as admin and from before the first object. Beside
 // the history for the judge it keeps the present for those who wait for something.
 type witness struct {
-	*judge.Witness
+	*judge.Observer
 
 	mu      sync.Mutex
 	pods    map[string]*corev1.Pod
@@ -37,7 +37,7 @@ func watchNamespace(ctx context.Context, client kubernetes.Interface, namespace 
 		noted: map[string]time.Time{}, changed: make(chan struct{}),
 	}
 	var err error
-	w.Witness, err = judge.Watch(ctx, client, w.take, namespace)
+	w.Observer, err = judge.Watch(ctx, client, w.take, namespace)
 	return w, err
 }
 

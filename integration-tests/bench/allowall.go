@@ -13,15 +13,16 @@ import (
 	"time"
 )
 
-// allowAllCommand makes this program a webhook that allows everything: the floor
-// of all webhooks, in a process of its own as they are.
+// allowAllCommand runs this program as a webhook that allows everything, in a process of its own. It
+// is the floor for webhooks.
 const allowAllCommand = "allow-all"
 
-// The certificate that both webhooks serve, in the folder that allowAll is given.
+// certFile and keyFile are the certificate and the key that both webhooks serve, in the folder of
+// allowAll.
 const certFile, keyFile = "tls.crt", "tls.key"
 
-// allowAll serves until ctx ends, with the TLS settings of lockstep's webhooks,
-// and says where in the words of lockstep's log.
+// allowAll serves until ctx ends, with the TLS settings of lockstep's webhooks. It logs its address in
+// the same form as lockstep.
 func allowAll(ctx context.Context, folder string, out io.Writer) error {
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(folder, certFile), filepath.Join(folder, keyFile))
 	if err != nil {
@@ -35,7 +36,7 @@ func allowAll(ctx context.Context, folder string, out io.Writer) error {
 		Handler: http.HandlerFunc(allow), ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
 	}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // it is the end
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // ctx has ended, so an error does not matter
 	fmt.Fprintf(out, "{\"msg\":%q,\"address\":%q}\n", servingWebhooks, listener.Addr())
 	if err := server.ServeTLS(listener, "", ""); ctx.Err() == nil {
 		return err
@@ -43,26 +44,26 @@ func allowAll(ctx context.Context, folder string, out io.Writer) error {
 	return nil
 }
 
-// allow reads of a review what an answer needs.
+// allow parses only the fields of a review that the answer needs.
 func allow(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var review struct {
 		APIVersion string `json:"apiVersion"`
 		Request    struct {
 			UID string `json:"uid"`
 		} `json:"request"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":%q,"response":{"uid":%q,"allowed":true}}`, asked.APIVersion, asked.Request.UID)
+	fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":%q,"response":{"uid":%q,"allowed":true}}`, review.APIVersion, review.Request.UID)
 }
 
 // startAllowAll starts the floor's webhook with a certificate.
-func (a *arena) startAllowAll(ctx context.Context, cert, key []byte) error {
+func (tb *testbed) startAllowAll(ctx context.Context, cert, key []byte) error {
 	for name, content := range map[string][]byte{certFile: cert, keyFile: key} {
-		if err := os.WriteFile(filepath.Join(a.logs, name), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(tb.logs, name), content, 0o600); err != nil {
 			return fmt.Errorf("keep certificate: %w", err)
 		}
 	}
@@ -70,10 +71,10 @@ func (a *arena) startAllowAll(ctx context.Context, cert, key []byte) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	p, err := startProcess(ctx, []string{own, allowAllCommand, a.logs}, filepath.Join(a.logs, "allow-all.log"), a.fail)
+	p, err := startProcess(ctx, []string{own, allowAllCommand, tb.logs}, filepath.Join(tb.logs, "allow-all.log"), tb.abort)
 	if err != nil {
 		return fmt.Errorf("start the webhook that allows everything: %w", err)
 	}
-	a.racers[0].processes = append(a.racers[0].processes, p)
+	tb.contenders[0].processes = append(tb.contenders[0].processes, p)
 	return nil
 }

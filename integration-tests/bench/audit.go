@@ -11,40 +11,40 @@ import (
 	"time"
 )
 
-// auditLog reads the API server's audit log as it grows.
+// auditLog reads the API server's audit log while the API server appends to it.
 type auditLog struct {
-	path   string
-	offset int64
-	begun  []byte // a line that has not ended yet
+	path    string
+	offset  int64
+	partial []byte // the last line, if it is incomplete
 }
 
 // request is one line of the audit log.
 type request struct {
 	at                        time.Time // when the API server received it
 	user, verb                string
-	namespace, resource, name string // the resource with its subresource
+	namespace, resource, name string // resource includes the subresource
 	code                      int
 }
 
-// deletesPod reports whether the request took a pod down.
+// deletesPod reports whether the request deleted a pod.
 func (r request) deletesPod() bool { return r.verb == "delete" && r.resource == "pods" && r.code < 300 }
 
-// next returns what was added since the last call.
+// next returns the requests that were added since the last call.
 func (l *auditLog) next() ([]request, error) {
-	fresh, err := l.read()
+	added, err := l.read()
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
-	l.offset += int64(len(fresh))
-	l.begun = append(l.begun, fresh...)
+	l.offset += int64(len(added))
+	l.partial = append(l.partial, added...)
 	var requests []request
 	for {
-		line, rest, complete := bytes.Cut(l.begun, []byte("\n"))
+		line, rest, complete := bytes.Cut(l.partial, []byte("\n"))
 		if !complete {
-			l.begun = bytes.Clone(l.begun)
+			l.partial = bytes.Clone(l.partial)
 			return requests, nil
 		}
-		l.begun = rest
+		l.partial = rest
 		r, err := requestOf(line)
 		if err != nil {
 			return nil, fmt.Errorf("read audit log: %w", err)
@@ -56,7 +56,7 @@ func (l *auditLog) next() ([]request, error) {
 func (l *auditLog) read() ([]byte, error) {
 	file, err := os.Open(l.path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // nothing has been asked for
+		return nil, nil // no request was logged yet
 	}
 	if err != nil {
 		return nil, err

@@ -22,25 +22,24 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// conditions are what figures depend on beside what is measured. They stand above
-// the table.
+// conditions are the circumstances that affect the figures. The heading lists them above the table.
 type conditions struct {
-	on       string // day
-	commit   string // of this source tree, with a plus where a file differs
+	date     string // date of the run
+	commit   string // of this source tree, with a plus if a file is modified
 	command  string // that prints the same table
 	machine  string
-	load     string // of the machine when the run began
+	load     string // load average of the machine when the run began
 	versions []string
-	tuning   []tuned // nothing where there was no cluster
+	tuning   []tuning // empty if no cluster was started
 }
 
-// tuned are flags of one program of the cluster by which it differs from a usual one.
-type tuned struct{ who, flags string }
+// tuning lists the flags of one program that differ from a usual cluster.
+type tuning struct{ title, flags string }
 
-// conditionsOf takes in what is known before anything is measured.
+// conditionsOf returns the conditions that are known before the measurements.
 func conditionsOf(ctx context.Context, began time.Time, arguments []string) conditions {
 	c := conditions{
-		on: began.UTC().Format(time.DateOnly), commit: commitOf(ctx, ".."), command: commandOf(arguments), machine: machine(), load: busy(),
+		date: began.UTC().Format(time.DateOnly), commit: commitOf(ctx, ".."), command: commandOf(arguments), machine: machine(), load: loadAverage(),
 		versions: []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -53,7 +52,7 @@ func conditionsOf(ctx context.Context, began time.Time, arguments []string) cond
 	return c
 }
 
-// commitOf names the commit of a source tree: with a plus if any file differs from it.
+// commitOf returns the commit of a source tree, with a plus if a file is modified.
 func commitOf(ctx context.Context, folder string) string {
 	git := func(arguments ...string) (string, error) {
 		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, arguments...)...).Output()
@@ -61,7 +60,7 @@ func commitOf(ctx context.Context, folder string) string {
 	}
 	commit, err := git("rev-parse", "--short", "HEAD")
 	if err != nil {
-		return "a commit that git does not tell (" + err.Error() + ")"
+		return "unknown commit (" + err.Error() + ")"
 	}
 	if changed, err := git("status", "--porcelain"); err != nil || changed != "" {
 		commit += "+"
@@ -69,7 +68,7 @@ func commitOf(ctx context.Context, folder string) string {
 	return commit
 }
 
-// commandOf is what a person types to have the same arguments.
+// commandOf returns the make command that has the same arguments.
 func commandOf(arguments []string) string {
 	if len(arguments) == 0 {
 		return "make bench"
@@ -83,7 +82,7 @@ func commandOf(arguments []string) string {
 	return "make bench BENCH_FLAGS='" + strings.Join(words, " ") + "'"
 }
 
-// machine says what this one is.
+// machine describes this machine.
 func machine() string {
 	var all strings.Builder
 	fmt.Fprintf(&all, "%d cores", runtime.NumCPU())
@@ -97,7 +96,7 @@ func machine() string {
 	} {
 		text, err := os.ReadFile(one.file)
 		if err != nil {
-			continue // elsewhere
+			continue // not Linux
 		}
 		if parts := regexp.MustCompile(one.line).FindStringSubmatch(string(text)); parts != nil {
 			all.WriteString(one.show(parts[1]))
@@ -106,8 +105,8 @@ func machine() string {
 	return all.String()
 }
 
-// busy is the load average of the machine, of one minute.
-func busy() string {
+// loadAverage returns the load average of one minute.
+func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"
@@ -121,8 +120,8 @@ func gigabytes(kilobytes string) string {
 	return strconv.Itoa(n >> 20)
 }
 
-// look takes in what a cluster consists of. All clusters of a run are alike.
-func (c *conditions) look(ctx context.Context, cluster *localcluster.Cluster, client kubernetes.Interface) error {
+// addCluster adds the versions and the tuning of a cluster. All clusters of a run are alike.
+func (c *conditions) addCluster(ctx context.Context, cluster *localcluster.Cluster, client kubernetes.Interface) error {
 	if len(c.tuning) > 0 {
 		return nil
 	}
@@ -179,22 +178,22 @@ func versionIn(text string) (string, error) {
 	if version := versionNumber.FindString(text); version != "" {
 		return version, nil
 	}
-	return "", fmt.Errorf("there is none in %q", text)
+	return "", fmt.Errorf("no version in %q", text)
 }
 
-// unsynced is the flag of an etcd that never waits for the disk.
-const unsynced = "--unsafe-no-fsync"
+// noSyncFlag makes etcd not wait for the disk.
+const noSyncFlag = "--unsafe-no-fsync"
 
-// unusual are flags that make a small cluster on one machine faster than a usual one,
-// by program.
-var unusual = []struct{ who, program, flags string }{
-	{"etcd", "etcd", unsynced},
+// tunedFlags are the flags that make a small cluster on one machine faster than a usual one, by
+// program.
+var tunedFlags = []struct{ title, program, flags string }{
+	{"etcd", "etcd", noSyncFlag},
 	{"API server", "kube-apiserver", "--max-requests-inflight --max-mutating-requests-inflight"},
 	{"controllers", "kube-controller-manager", "--kube-api-qps --kube-api-burst --concurrent-statefulset-syncs"},
 }
 
-// tuningOf reads the command lines of the programs that work in a cluster's folder.
-func tuningOf(folder string) ([]tuned, error) {
+// tuningOf reads the command lines of the programs that use a cluster's folder.
+func tuningOf(folder string) ([]tuning, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return nil, err
@@ -203,30 +202,30 @@ func tuningOf(folder string) ([]tuned, error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(text), folder) {
-			continue // gone meanwhile, or somebody else's
+			continue // the process ended, or belongs to another user
 		}
 		words := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 		programs[filepath.Base(words[0])] = words[1:]
 	}
-	var all []tuned
-	for _, u := range unusual {
+	var all []tuning
+	for _, u := range tunedFlags {
 		words, found := programs[u.program]
 		if !found {
-			return nil, fmt.Errorf("read the flags of %s: it does not run", u.program)
+			return nil, fmt.Errorf("read the flags of %s: it is not running", u.program)
 		}
-		all = append(all, tuned{u.who, flagsAmong(words, strings.Fields(u.flags))})
+		all = append(all, tuning{u.title, flagsAmong(words, strings.Fields(u.flags))})
 	}
 	return all, nil
 }
 
-// inMemory reports whether what is written to a folder never gets to a disk.
+// inMemory reports whether a folder is on a file system in memory.
 func inMemory(folder string) bool {
 	const tmpfs = 0x01021994 // its number in statfs(2)
 	var is syscall.Statfs_t
 	return syscall.Statfs(folder, &is) == nil && is.Type == tmpfs
 }
 
-// flagsAmong are those flags of a command line that have one of the names.
+// flagsAmong returns the flags of a command line that have one of the names.
 func flagsAmong(words, names []string) string {
 	var found []string
 	for _, word := range words {

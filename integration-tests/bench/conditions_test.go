@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestACommitHasAPlusWhereAFileDiffers(t *testing.T) {
+func TestCommitOfMarksModifiedTree(t *testing.T) {
 	folder := t.TempDir()
 	git := func(arguments ...string) string {
 		t.Helper()
@@ -19,7 +19,7 @@ func TestACommitHasAPlusWhereAFileDiffers(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	if got := commitOf(t.Context(), folder); !strings.Contains(got, "git does not tell") {
+	if got := commitOf(t.Context(), folder); !strings.Contains(got, "unknown commit") {
 		t.Errorf("without a commit: %s", got)
 	}
 	git("init", "-q")
@@ -36,7 +36,7 @@ func TestACommitHasAPlusWhereAFileDiffers(t *testing.T) {
 	}
 }
 
-func TestACommandCanBeTypedAgain(t *testing.T) {
+func TestCommandOfQuotesArguments(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"make bench": nil,
 		"make bench BENCH_FLAGS='-only memory -memory.pods 1000,5000'":           {"-only", "memory", "-memory.pods", "1000,5000"},
@@ -48,20 +48,20 @@ func TestACommandCanBeTypedAgain(t *testing.T) {
 	}
 }
 
-func TestFlagsAreFoundByTheirWholeName(t *testing.T) {
+func TestFlagsAmongMatchesWholeNames(t *testing.T) {
 	words := []string{"--max-requests-inflight=2000", "--unsafe-no-fsync", "--max-requests", "--max-requests-inflight-not=1"}
 	if got := flagsAmong(words, []string{"--max-requests-inflight", "--absent"}); got != "--max-requests-inflight=2000" {
 		t.Errorf("got %q", got)
 	}
-	if got := flagsAmong(words, []string{unsynced}); got != unsynced {
+	if got := flagsAmong(words, []string{noSyncFlag}); got != noSyncFlag {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestATableSaysWhereItIsFrom(t *testing.T) {
+func TestHeadingNamesConditions(t *testing.T) {
 	c := conditions{
-		on: "2030-01-01", commit: "abc1234+", command: "make bench", machine: "2 cores", load: "0.07", versions: []string{"etcd 1.2.3", "Go 4.5"},
-		tuning: []tuned{{"etcd", unsynced}, {"API server", "--max-requests-inflight=2000"}},
+		date: "2030-01-01", commit: "abc1234+", command: "make bench", machine: "2 cores", load: "0.07", versions: []string{"etcd 1.2.3", "Go 4.5"},
+		tuning: []tuning{{"etcd", noSyncFlag}, {"API server", "--max-requests-inflight=2000"}},
 	}
 	got := c.heading()
 	for _, line := range []string{
@@ -79,12 +79,12 @@ func TestATableSaysWhereItIsFrom(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	c.tuning = nil
-	if got := c.heading(); strings.Contains(got, "etcd |") || !strings.Contains(got, "plays the API server") {
+	if got := c.heading(); strings.Contains(got, "etcd |") || !strings.Contains(got, "with the stand-in for the API server") {
 		t.Errorf("without a cluster:\n%s", got)
 	}
 }
 
-func TestAVersionIsFoundInWhatAProgramSays(t *testing.T) {
+func TestVersionIn(t *testing.T) {
 	for text, want := range map[string]string{`{"etcdserver":"3.6.8","etcdcluster":"3.6.0"}`: "3.6.8", "kwok version v0.8.0 go1.26.8": "0.8.0"} {
 		if got, err := versionIn(text); err != nil || got != want {
 			t.Errorf("got %s, %v", got, err)

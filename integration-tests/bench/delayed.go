@@ -18,49 +18,48 @@ const (
 	delayURLAnnotation = "grafana.com/rollout-prepare-delayed-downscale-url"
 )
 
-// silence is how long after the last call no other one may come.
-const silence = 1500 * time.Millisecond
+// quietPeriod is how long no call may follow the last one.
+const quietPeriod = 1500 * time.Millisecond
 
-// evacuation is one zone whose pods leave with a delay.
-type evacuation struct {
-	ensemble
-	residents *residents
-	heard     int // calls before the present transition
+// delayedGroup is a group of one zone with a delayed downscale.
+type delayedGroup struct {
+	followerGroup
+	podServer    *podServer
+	earlierCalls int // calls before the current transition
 }
 
-// delayedDownscale measures what it costs that pods wait before they leave. Only
-// lockstep calls pods at their addresses; others look for their names in a DNS,
-// which is not there.
-func (a *arena) delayedDownscale(ctx context.Context, dials dynamic.Interface) (rows []row, err error) {
-	if a.noNetwork != nil {
-		a.say("NOT MEASURED: calls to pods that leave with a delay: no network of our own: %v", a.noNetwork)
+// measureDelayedDownscale measures the cost of a delayed downscale. Only lockstep calls pods at their
+// IP addresses. Other operators need a DNS server, which the cluster does not have.
+func (tb *testbed) measureDelayedDownscale(ctx context.Context, sources dynamic.Interface) (rows []row, err error) {
+	if tb.networkErr != nil {
+		tb.report("NOT MEASURED: calls to pods with a delayed downscale: no network namespace: %v", tb.networkErr)
 		return []row{{what: "calls per pod and transition", goal: "1", cells: map[string]string{lockstepName: "not measured"}}}, nil
 	}
-	r := a.racers[1]
-	if err := a.stopRacer(ctx, r); err != nil {
+	c := tb.contenders[1]
+	if err := tb.stopContender(ctx, c); err != nil {
 		return nil, err
 	}
-	residents, leave, err := settleIn(ctx)
+	residents, stop, err := startPodServer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, leave()) }()
-	e, err := a.makeEvacuation(ctx, dials, r)
+	defer func() { err = errors.Join(err, stop()) }()
+	e, err := tb.makeDelayedGroup(ctx, sources, c)
 	if err != nil {
 		return nil, err
 	}
-	e.residents = residents
-	all, left, err := a.evacuate(ctx, r, e)
+	e.podServer = residents
+	all, removalDelay, err := tb.scaleDelayedGroup(ctx, c, e)
 	if err != nil {
 		return nil, fmt.Errorf("delayed downscale: %w", err)
 	}
-	return delayedRows(all, left), nil
+	return delayedRows(all, removalDelay), nil
 }
 
-// stopRacer ends the processes of a racer in an orderly way, so that the next one
-// leads at once. Their logs are kept.
-func (a *arena) stopRacer(ctx context.Context, r *racer) error {
-	for _, p := range r.processes {
+// stopContender stops the processes of a contender gracefully, so that the next process becomes leader
+// at once. It keeps their logs.
+func (tb *testbed) stopContender(ctx context.Context, c *contender) error {
+	for _, p := range c.processes {
 		if err := p.stop(ctx); err != nil {
 			return err
 		}
@@ -68,29 +67,28 @@ func (a *arena) stopRacer(ctx context.Context, r *racer) error {
 	return nil
 }
 
-// makeEvacuation makes a group of one zone that mirrors a ReplicaTemplate, with a
-// delay.
-func (a *arena) makeEvacuation(ctx context.Context, dials dynamic.Interface, r *racer) (*evacuation, error) {
-	namespace := namespacePrefix + r.name + "-delayed"
-	if err := a.makeNamespace(ctx, namespace, map[string]string{racerLabel: r.name, "lockstep.dev/enabled": "true"}); err != nil {
+// makeDelayedGroup creates a group of one zone that mirrors a ReplicaTemplate with a delay.
+func (tb *testbed) makeDelayedGroup(ctx context.Context, sources dynamic.Interface, c *contender) (*delayedGroup, error) {
+	namespace := namespacePrefix + c.name + "-delayed"
+	if err := tb.makeNamespace(ctx, namespace, map[string]string{contenderLabel: c.name, "lockstep.dev/enabled": "true"}); err != nil {
 		return nil, err
 	}
-	g := newGroups([]string{namespace}, r.name+"-delayed", "delayed-", 1, a.scale.delayed)[0]
+	g := newGroups([]string{namespace}, c.name+"-delayed", "delayed-", 1, tb.scale.delayed)[0]
 	g.zones = 1
-	e := &evacuation{ensemble: ensemble{group: g, dial: dial{dials.Resource(templates).Namespace(namespace), g.name}, takes: g.zoneNames()}}
-	if err := a.makeTemplate(ctx, e.dial, g.pods); err != nil {
+	e := &delayedGroup{followerGroup: followerGroup{group: g, source: replicaSource{sources.Resource(templates).Namespace(namespace), g.name}, followers: g.zoneNames()}}
+	if err := tb.makeTemplate(ctx, e.source, g.pods); err != nil {
 		return nil, err
 	}
 	set := g.statefulSet(0)
 	set.Spec.ServiceName = "pods"
-	set.Annotations = mirroring(e.dial.name)
-	set.Annotations[delayAnnotation] = fmt.Sprintf("%ds", int(a.scale.delay.Seconds()))
+	set.Annotations = mirrorAnnotations(e.source.name)
+	set.Annotations[delayAnnotation] = fmt.Sprintf("%ds", int(tb.scale.delay.Seconds()))
 	set.Annotations[delayURLAnnotation] = "http://pod:" + podPort + "/leave"
-	if _, err := a.client.AppsV1().StatefulSets(namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+	if _, err := tb.client.AppsV1().StatefulSets(namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("make %s/%s: %w", namespace, set.Name, err)
 	}
-	return e, a.await(ctx, "Ready pods of "+g.key(), g.pods, func() (int, error) {
-		set, err := a.delayedZone(ctx, e)
+	return e, tb.await(ctx, "Ready pods of "+g.key(), g.pods, func() (int, error) {
+		set, err := tb.delayedZone(ctx, e)
 		if err != nil {
 			return 0, err
 		}
@@ -98,29 +96,29 @@ func (a *arena) makeEvacuation(ctx context.Context, dials dynamic.Interface, r *
 	})
 }
 
-func (a *arena) delayedZone(ctx context.Context, e *evacuation) (*appsv1.StatefulSet, error) {
-	set, err := a.client.AppsV1().StatefulSets(e.namespace).Get(ctx, e.zoneNames()[0], metav1.GetOptions{})
+func (tb *testbed) delayedZone(ctx context.Context, e *delayedGroup) (*appsv1.StatefulSet, error) {
+	set, err := tb.client.AppsV1().StatefulSets(e.namespace).Get(ctx, e.zoneNames()[0], metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", e.key(), err)
 	}
 	return set, nil
 }
 
-// evacuate starts lockstep, wishes two thirds of the pods away, takes that back
-// before the delay is over, and wishes it again until they are gone. It returns
-// what pods heard and how long after the delay the last of them was let go.
-func (a *arena) evacuate(ctx context.Context, r *racer, e *evacuation) ([]transition, time.Duration, error) {
+// scaleDelayedGroup starts lockstep, removes two thirds of the replicas, cancels that before the delay
+// ends, and removes them again until they are gone. It returns the calls to pods and the time from the
+// end of the delay to the removal.
+func (tb *testbed) scaleDelayedGroup(ctx context.Context, c *contender, e *delayedGroup) ([]transition, time.Duration, error) {
 	pods := e.podNames()
-	staying := len(pods) / 3
-	leaving := pods[staying:]
-	if _, err := a.audit.next(); err != nil {
+	kept := len(pods) / 3
+	removed := pods[kept:]
+	if _, err := tb.audit.next(); err != nil {
 		return nil, 0, err
 	}
 	began := time.Now()
-	if err := a.start(ctx, r, e.namespace); err != nil {
+	if err := tb.start(ctx, c, e.namespace); err != nil {
 		return nil, 0, err
 	}
-	started, err := a.transit(ctx, r, e, transition{what: "start", method: http.MethodDelete, due: pods, began: began})
+	started, err := tb.awaitCalls(ctx, c, e, transition{what: "start", method: http.MethodDelete, pods: pods, began: began})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -129,85 +127,84 @@ func (a *arena) evacuate(ctx context.Context, r *racer, e *evacuation) ([]transi
 		transition
 		replicas int
 	}{
-		{transition{what: "leave", method: http.MethodPost, due: leaving}, staying},
-		{transition{what: "stay after all", method: http.MethodDelete, due: leaving}, len(pods)},
+		{transition{what: "downscale", method: http.MethodPost, pods: removed}, kept},
+		{transition{what: "cancel", method: http.MethodDelete, pods: removed}, len(pods)},
 	} {
-		if next.began, err = e.dial.turn(ctx, next.replicas); err != nil {
+		if next.began, err = e.source.setReplicas(ctx, next.replicas); err != nil {
 			return all, 0, err
 		}
-		t, err := a.transit(ctx, r, e, next.transition)
+		t, err := tb.awaitCalls(ctx, c, e, next.transition)
 		if err != nil {
 			return all, 0, err
 		}
 		all = append(all, t)
-		if err := a.nobodyLeft(ctx, e); err != nil {
+		if err := tb.checkNoneRemoved(ctx, e); err != nil {
 			return all, 0, err
 		}
 	}
-	last := transition{what: "leave again", method: http.MethodPost, due: leaving, began: time.Now()}
-	took, err := a.takeOver(ctx, e.ensemble, staying)
+	last := transition{what: "downscale again", method: http.MethodPost, pods: removed, began: time.Now()}
+	took, err := tb.awaitFollowers(ctx, e.followerGroup, kept)
 	if err != nil {
 		return all, 0, err
 	}
-	last, err = a.transit(ctx, r, e, last)
-	return append(all, last), took.last - a.scale.delay, err
+	last, err = tb.awaitCalls(ctx, c, e, last)
+	return append(all, last), took.last - tb.scale.delay, err
 }
 
-// nobodyLeft returns an error if the wish was taken back too late to measure that.
-func (a *arena) nobodyLeft(ctx context.Context, e *evacuation) error {
-	set, err := a.delayedZone(ctx, e)
+// checkNoneRemoved returns an error if replicas were removed before the downscale was cancelled.
+func (tb *testbed) checkNoneRemoved(ctx context.Context, e *delayedGroup) error {
+	set, err := tb.delayedZone(ctx, e)
 	if err == nil && int(*set.Spec.Replicas) != e.pods {
-		err = fmt.Errorf("%d of %d replicas are left before the wish is taken back: the delay is too short to measure with", *set.Spec.Replicas, e.pods)
+		err = fmt.Errorf("%d of %d replicas are left before the downscale is cancelled: the delay is too short", *set.Spec.Replicas, e.pods)
 	}
 	return err
 }
 
-// transit waits until as many calls have come as pods have to be told, and no
-// more come.
-func (a *arena) transit(ctx context.Context, r *racer, e *evacuation, t transition) (transition, error) {
-	err := a.await(ctx, fmt.Sprintf("calls to pods (%s)", t.what), len(t.due), func() (int, error) {
-		return min(len(e.residents.since(e.heard)), len(t.due)), nil
+// awaitCalls waits until every pod was called and no further calls arrive.
+func (tb *testbed) awaitCalls(ctx context.Context, c *contender, e *delayedGroup, t transition) (transition, error) {
+	err := tb.await(ctx, fmt.Sprintf("calls to pods (%s)", t.what), len(t.pods), func() (int, error) {
+		return min(len(e.podServer.since(e.earlierCalls)), len(t.pods)), nil
 	})
 	if err != nil {
 		return t, err
 	}
-	if err := pause(ctx, silence); err != nil {
+	if err := pause(ctx, quietPeriod); err != nil {
 		return t, err
 	}
-	t.calls = e.residents.since(e.heard)
-	e.heard += len(t.calls)
-	requests, err := a.audit.next()
+	t.calls = e.podServer.since(e.earlierCalls)
+	e.earlierCalls += len(t.calls)
+	requests, err := tb.audit.next()
 	if err != nil {
 		return t, err
 	}
 	for _, q := range requests {
-		if q.user == r.user && q.namespace == e.namespace && q.resource == "leases" && q.code < 300 {
+		if q.user == c.user && q.namespace == e.namespace && q.resource == "leases" && q.code < 300 {
 			t.leases++
 		}
 	}
-	a.say("%s: %d calls to %d pods within %s, %d writes of the Lease", t.what, len(t.calls), len(t.due), seconds(t.told()), t.leases)
+	tb.report("%s: %d calls to %d pods within %s, %d writes of the Lease", t.what, len(t.calls), len(t.pods), seconds(t.lastCall()), t.leases)
 	return t, nil
 }
 
-// delayedRows are about what all transitions cost.
-func delayedRows(all []transition, late time.Duration) []row {
+// delayedRows are the rows about all transitions.
+func delayedRows(all []transition, removal time.Duration) []row {
 	var names, due, perPod, leases []string
-	var told []time.Duration
+	var lastCalls []time.Duration
 	exact := true
 	for _, t := range all {
 		names = append(names, t.what)
-		due = append(due, fmt.Sprint(len(t.due)))
+		due = append(due, fmt.Sprint(len(t.pods)))
 		perPod = append(perPod, fmt.Sprintf("%.2f", t.perPod()))
 		leases = append(leases, fmt.Sprint(t.leases))
-		told = append(told, t.told())
-		exact = exact && t.exact()
+		lastCalls = append(lastCalls, t.lastCall())
+		exact = exact && t.isExact()
 	}
 	cell := func(text string) map[string]string { return map[string]string{lockstepName: text} }
 	slash := func(words []string) string { return strings.Join(words, " / ") }
 	return []row{
 		{what: fmt.Sprintf("calls per pod and transition: %s; of %s pods", slash(names), slash(due)), goal: "1", cells: cell(slash(perPod)), met: verdictOf(exact)},
 		{what: "Lease writes of the group for each", cells: cell(slash(leases))},
-		{what: "wish to last call answered", cells: cell(milliseconds(told...))},
-		{what: fmt.Sprintf("wish to %s pods fewer, the delay apart", due[len(due)-1]), cells: cell(seconds(late))},
+		{what: "change to last call answered", cells: cell(milliseconds(lastCalls...))},
+		{what: fmt.Sprintf("change to %s pods fewer, without the delay", due[len(due)-1]), cells: cell(seconds(removal))},
 	}
 }

@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// certificateSecret has lockstep's certificate and the CA that it is by.
+	// certificateSecret contains lockstep's certificate and its CA.
 	certificateSecret = "lockstep-webhook-certificate"
-	// servingWebhooks is what a webhook logs beside its address, and listening what
-	// lockstep logs beside that of its metrics.
+	// servingWebhooks is the log message with the address of the webhooks; listening is the one with
+	// the address of the metrics.
 	servingWebhooks = "serving webhooks"
 	listening       = "listening"
 )
 
-// endpoints are who answers reviews.
+// endpoints are the webhooks that answer reviews.
 type endpoints struct {
-	bundle    []byte
-	listeners map[string]listener // by racer
+	bundle  []byte
+	clients map[string]webhookClient // by contender
 }
 
-// serve starts lockstep with its webhooks, and the floor's.
-func (a *arena) serve(ctx context.Context, namespaces ...string) (*endpoints, error) {
-	lockstep := a.racers[1]
-	if err := a.mayServeWebhooks(ctx, lockstep); err != nil {
+// startWebhooks starts lockstep with its webhooks, and the floor's webhook.
+func (tb *testbed) startWebhooks(ctx context.Context, namespaces ...string) (*endpoints, error) {
+	lockstep := tb.contenders[1]
+	if err := tb.allowServingWebhooks(ctx, lockstep); err != nil {
 		return nil, err
 	}
 	lockstep.command += " -server-tls.enabled -server-tls.port=0 -server-tls.self-signed-cert.dns-name=127.0.0.1"
-	if err := a.start(ctx, lockstep, namespaces...); err != nil {
+	if err := tb.start(ctx, lockstep, namespaces...); err != nil {
 		return nil, err
 	}
-	e := &endpoints{listeners: map[string]listener{}}
-	return e, a.listen(ctx, e)
+	e := &endpoints{clients: map[string]webhookClient{}}
+	return e, tb.findEndpoints(ctx, e)
 }
 
-// mayServeWebhooks gives lockstep the rights beyond those to roll.
-func (a *arena) mayServeWebhooks(ctx context.Context, r *racer) error {
-	if err := a.cluster.Apply(ctx, manifests+"/webhooks/certificate/role.yaml", manifests+"/webhooks/inject.yaml"); err != nil {
+// allowServingWebhooks grants lockstep the permissions that webhooks need.
+func (tb *testbed) allowServingWebhooks(ctx context.Context, c *contender) error {
+	if err := tb.cluster.Apply(ctx, manifests+"/webhooks/certificate/role.yaml", manifests+"/webhooks/inject.yaml"); err != nil {
 		return err
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               r.user,
+		User:               c.user,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: lockstepHome, Verb: "update", Resource: "secrets", Name: certificateSecret},
 	}}
-	return a.await(ctx, "right to keep a certificate", 1, func() (int, error) {
-		answer, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	return tb.await(ctx, "right to keep a certificate", 1, func() (int, error) {
+		answer, err := tb.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil || !answer.Status.Allowed {
 			return 0, err
 		}
@@ -60,13 +60,12 @@ func (a *arena) mayServeWebhooks(ctx context.Context, r *racer) error {
 	})
 }
 
-// listen finds lockstep's endpoint, and starts the floor's with the same
-// certificate.
-func (a *arena) listen(ctx context.Context, e *endpoints) error {
+// findEndpoints finds lockstep's endpoint and starts the floor's with the same certificate.
+func (tb *testbed) findEndpoints(ctx context.Context, e *endpoints) error {
 	var secret *corev1.Secret
-	err := a.await(ctx, "certificate", 1, func() (int, error) {
+	err := tb.await(ctx, "certificate", 1, func() (int, error) {
 		var err error
-		secret, err = a.client.CoreV1().Secrets(lockstepHome).Get(ctx, certificateSecret, metav1.GetOptions{})
+		secret, err = tb.client.CoreV1().Secrets(lockstepHome).Get(ctx, certificateSecret, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && len(secret.Data["cert"]) == 0 {
 			return 0, nil
 		}
@@ -76,22 +75,23 @@ func (a *arena) listen(ctx context.Context, e *endpoints) error {
 		return err
 	}
 	e.bundle = secret.Data["ca"]
-	if err := a.startAllowAll(ctx, secret.Data["cert"], secret.Data["key"]); err != nil {
+	if err := tb.startAllowAll(ctx, secret.Data["cert"], secret.Data["key"]); err != nil {
 		return err
 	}
-	return a.await(ctx, "webhooks that are served", 2, func() (int, error) {
-		for _, r := range a.racers[:2] {
-			address, err := addressIn(r.processes[0].log, servingWebhooks)
+	return tb.await(ctx, "webhooks that are served", 2, func() (int, error) {
+		for _, c := range tb.contenders[:2] {
+			address, err := addressIn(c.processes[0].log, servingWebhooks)
 			if err != nil || address == "" {
-				return len(e.listeners), err
+				return len(e.clients), err
 			}
-			e.listeners[r.name] = newListener(address, e.bundle)
+			e.clients[c.name] = newWebhookClient(address, e.bundle)
 		}
-		return len(e.listeners), nil
+		return len(e.clients), nil
 	})
 }
 
-// addressIn returns the address that a log tells with some words, if it does yet.
+// addressIn returns the address in the log entry with a message, or an empty string if the log does
+// not contain it yet.
 func addressIn(log, words string) (string, error) {
 	file, err := os.Open(log)
 	if err != nil {
@@ -107,12 +107,13 @@ func addressIn(log, words string) (string, error) {
 	return "", nil
 }
 
-// handled returns what lockstep's own metric says of a webhook, and nothing of none.
-func (a *arena) handled(ctx context.Context, webhook string) (buckets, error) {
+// handlerDurations returns lockstep's own histogram of a webhook, or an empty one if no webhook is
+// named.
+func (tb *testbed) handlerDurations(ctx context.Context, webhook string) (buckets, error) {
 	if webhook == "" {
 		return buckets{}, nil
 	}
-	text, err := a.racers[1].processes[0].read(ctx, "/metrics")
+	text, err := tb.contenders[1].processes[0].read(ctx, "/metrics")
 	if err != nil {
 		return buckets{}, err
 	}

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAnEvictionIsAskedAboutAsTheAPIServerDoes(t *testing.T) {
-	q, err := askEviction(&policyv1.Eviction{
+func TestEvictionReviewIsThatOfAPIServer(t *testing.T) {
+	q, err := newEvictionReview(&policyv1.Eviction{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta:    metav1.ObjectMeta{Namespace: "n", Name: "zone-a-0"},
 		DeleteOptions: metav1.NewPreconditionDeleteOptions("uid-of-pod"),
@@ -22,7 +22,7 @@ func TestAnEvictionIsAskedAboutAsTheAPIServerDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(q.review("a-uid"), &review); err != nil {
+	if err := json.Unmarshal(q.withUID("a-uid"), &review); err != nil {
 		t.Fatal(err)
 	}
 	var asked policyv1.Eviction
@@ -38,7 +38,7 @@ func TestAnEvictionIsAskedAboutAsTheAPIServerDoes(t *testing.T) {
 	}
 }
 
-func TestTheGoalForRefusalsIsOneOfTheHandler(t *testing.T) {
+func TestHandlerRow(t *testing.T) {
 	bounds := []float64{0.0025, 0.005, 0.01, math.Inf(1)}
 	for cell, tc := range map[string]struct {
 		counts []float64
@@ -57,37 +57,37 @@ func TestTheGoalForRefusalsIsOneOfTheHandler(t *testing.T) {
 	}
 }
 
-// granting are two grants, each a second long, the second of which begins after two.
-func granting(requests ...request) grants {
+// twoGrants are two grants that take a second each. The second one begins after two seconds.
+func twoGrants(requests ...request) grants {
 	g := grants{took: map[string][]time.Duration{}, requests: requests}
 	for i := range 2 {
 		began := start.Add(time.Duration(i) * 2 * time.Second)
 		g.add(lockstepName, span{began, began.Add(time.Second)})
 		g.add(floorName, span{began, began.Add(400 * time.Millisecond)})
-		g.add(bareWrite, span{began, began.Add(300 * time.Millisecond)})
+		g.add(bareUpdate, span{began, began.Add(300 * time.Millisecond)})
 	}
 	return g
 }
 
-func TestAGrantIsComparedWithOneLeaseUpdate(t *testing.T) {
-	rows := granting().rows("granted", 0, 2)
+func TestGrantOverheadIsComparedWithLeaseUpdate(t *testing.T) {
+	rows := twoGrants().rows("granted", 0, 2)
 	if r := rows[0]; r.what != "granted, p50 / p99 of 2" || r.cells[floorName] != "400.0 / 400.0 ms" || r.cells[lockstepName] != "1000.0 / 1000.0 ms (2.50, 2.50 to 2.50) / (2.50, 2.50 to 2.50)" {
 		t.Errorf("got %+v", r)
 	}
 	if r := rows[1]; r.cells[floorName] != "300.0 ms" || r.cells[lockstepName] != "600.0 ms (2.00, 2.00 to 2.00)" || r.met != met {
 		t.Errorf("got %+v", r)
 	}
-	slow := granting()
+	slow := twoGrants()
 	slow.took[lockstepName] = []time.Duration{1001 * time.Millisecond, 1001 * time.Millisecond}
-	if r := slow.beyondRow(true, 1); r.met != missed {
+	if r := slow.overheadRow(true, 1); r.met != missed {
 		t.Errorf("got %+v", r)
 	}
-	if r := slow.beyondRow(false, 1); r.met != unasked || r.goal != "" {
+	if r := slow.overheadRow(false, 1); r.met != noGoal || r.goal != "" {
 		t.Errorf("got %+v", r)
 	}
 }
 
-func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
+func TestGrantRequestsAreThoseDuringEvictions(t *testing.T) {
 	at := func(d time.Duration, verb string) request {
 		return request{at: start.Add(d), verb: verb, namespace: "n"}
 	}
@@ -102,41 +102,41 @@ func TestAGrantCostsWhatIsAskedWhileItIsUnderWay(t *testing.T) {
 		cell  string
 		want  verdict
 	}{
-		"one write each":             {nil, 0, "0.00 reads, 1.00 writes", met},
-		"what happens between them":  {[]request{at(1500*time.Millisecond, "get")}, 0, "0.00 reads, 1.00 writes", met},
-		"a read that nobody expects": {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
-		"a look":                     {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
-		"what is told of a budget":   {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
-		"what is told of a group":    {[]request{shown}, 0, "0.00 reads, 1.00 writes", met},
-		"a second write":             {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
+		"one write each":            {nil, 0, "0.00 reads, 1.00 writes", met},
+		"what happens between them": {[]request{at(1500*time.Millisecond, "get")}, 0, "0.00 reads, 1.00 writes", met},
+		"an unexpected read":        {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
+		"a look":                    {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
+		"the status of a budget":    {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
+		"the status of a group":     {[]request{shown}, 0, "0.00 reads, 1.00 writes", met},
+		"a second write":            {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
 	} {
-		r := granting(slices.Concat(writes, tc.more)...).requestsRow(tc.reads)
+		r := twoGrants(slices.Concat(writes, tc.more)...).requestsRow(tc.reads)
 		if r.cells[lockstepName] != tc.cell || r.met != tc.want {
 			t.Errorf("%s: %s %q, want %s %q", sentence, r.cells[lockstepName], r.met, tc.cell, tc.want)
 		}
 	}
-	if r := granting().requestsRow(0); r.met != missed {
+	if r := twoGrants().requestsRow(0); r.met != missed {
 		t.Errorf("no write at all: %+v", r)
 	}
 }
 
-func TestEveryPodOfTheStageIsEvictedOnceUnderAHold(t *testing.T) {
-	s := newEvictionStage(evictionSizes{pods: 5000, joins: 2}, []string{"refusing", "granting"}, "floor")
-	if s.lame.size() != 300 || s.held.size() != 300 || s.large.size() != 4998 {
-		t.Errorf("groups of %d, %d and %d pods refuse", s.lame.size(), s.held.size(), s.large.size())
+func TestEachPodOfHeldGroupsIsEvictedOnce(t *testing.T) {
+	s := newEvictionSetup(evictionSizes{pods: 5000, joins: 2}, []string{"refusing", "granting"}, "floor")
+	if s.unavailable.size() != 300 || s.held.size() != 300 || s.largeUnavailable.size() != 4998 {
+		t.Errorf("groups of %d, %d and %d pods refuse", s.unavailable.size(), s.held.size(), s.largeUnavailable.size())
 	}
-	var got, zones []evictee
+	var got, zones []podName
 	for turn := range 3 {
-		got = append(got, podByPod(s.joined, turn)[lockstepName])
-		zones = append(zones, zoneByZone(s.taken, turn)[floorName])
+		got = append(got, podByPod(s.heldGroups, turn)[lockstepName])
+		zones = append(zones, zoneByZone(s.freeGroups, turn)[floorName])
 	}
-	if want := []evictee{{"granting", "joined-0-zone-a-0"}, {"granting", "joined-0-zone-a-1"}, {"granting", "joined-0-zone-a-2"}}; !slices.Equal(got, want) {
+	if want := []podName{{"granting", "slow-0-zone-a-0"}, {"granting", "slow-0-zone-a-1"}, {"granting", "slow-0-zone-a-2"}}; !slices.Equal(got, want) {
 		t.Errorf("under a hold: %v, want %v", got, want)
 	}
-	if want := []evictee{{"floor", "taken-0-zone-a-0"}, {"floor", "taken-0-zone-b-0"}, {"floor", "taken-0-zone-c-0"}}; !slices.Equal(zones, want) {
+	if want := []podName{{"floor", "fast-0-zone-a-0"}, {"floor", "fast-0-zone-b-0"}, {"floor", "fast-0-zone-c-0"}}; !slices.Equal(zones, want) {
 		t.Errorf("that take the hold: %v, want %v", zones, want)
 	}
-	if s.joined[lockstepName].pods < len(got) {
-		t.Errorf("there are %d pods in the zone", s.joined[lockstepName].pods)
+	if s.heldGroups[lockstepName].pods < len(got) {
+		t.Errorf("there are %d pods in the zone", s.heldGroups[lockstepName].pods)
 	}
 }

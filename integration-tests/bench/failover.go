@@ -9,63 +9,63 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// The goals for the change of leader, as seen from outside.
+// These are the goals for the change of the leader, as clients observe it.
 const (
-	mostAfterKill = 17 * time.Second
-	mostHandOver  = 2 * time.Second
+	maxAfterKill = 17 * time.Second
+	maxAfterStop = 2 * time.Second
 )
 
-// slowReady leaves time to end a leader between two steps.
-const slowReady = 200 * time.Millisecond
+// failoverReadyDelay leaves time to end a leader between two steps.
+const failoverReadyDelay = 200 * time.Millisecond
 
-// failovers measures how long a rollout stands still when the leader ends. The
-// process that rolled alone leads; the one that is started beside it stands by.
+// failovers measures how long a rollout is interrupted when the leader ends. The process of the first
+// rollout is the leader; the second process is its standby.
 func (b *bench) failovers(ctx context.Context) ([]row, error) {
-	return b.inArena(ctx, "failover", func(ctx context.Context, a *arena) ([]row, error) {
-		r := a.racers[1]
-		namespaces, err := a.makeNamespaces(ctx, r, 1)
+	return b.withTestbed(ctx, "failover", func(ctx context.Context, tb *testbed) ([]row, error) {
+		c := tb.contenders[1]
+		namespaces, err := tb.makeNamespaces(ctx, c, 1)
 		if err != nil {
 			return nil, err
 		}
-		groups := newGroups(namespaces, r.name, "store-", 1, a.settings.rollout.pods)
-		groups[0].annotations = map[string]string{localcluster.ReadyAfter: slowReady.String()}
-		if err := a.makeGroups(ctx, groups); err != nil {
+		groups := newGroups(namespaces, c.name, "store-", 1, tb.settings.rollout.pods)
+		groups[0].annotations = map[string]string{localcluster.ReadyAfter: failoverReadyDelay.String()}
+		if err := tb.makeGroups(ctx, groups); err != nil {
 			return nil, err
 		}
-		if err := a.start(ctx, r, namespaces...); err != nil {
+		if err := tb.start(ctx, c, namespaces...); err != nil {
 			return nil, err
 		}
-		if _, err := a.roll(ctx, r, groups, nil); err != nil {
+		if _, err := tb.roll(ctx, c, groups, nil); err != nil {
 			return nil, err
 		}
-		kills, err := a.standstills(ctx, r, groups, a.failover.kills, "killed", func(p *process) error { p.kill(); return nil })
+		kills, err := tb.measureInterruptions(ctx, c, groups, tb.failover.kills, "killed", func(p *process) error { p.kill(); return nil })
 		if err != nil {
 			return nil, err
 		}
-		handOvers, err := a.standstills(ctx, r, groups, a.failover.handOvers, "stopped", func(p *process) error { return p.stop(ctx) })
+		stops, err := tb.measureInterruptions(ctx, c, groups, tb.failover.stops, "stopped", func(p *process) error { return p.stop(ctx) })
 		if err != nil {
 			return nil, err
 		}
 		return []row{
-			failoverRow("leader killed to next delete", kills, mostAfterKill),
-			failoverRow("leader asked to stop to next delete", handOvers, mostHandOver),
+			failoverRow("leader killed to next delete", kills, maxAfterKill),
+			failoverRow("leader asked to stop to next delete", stops, maxAfterStop),
 		}, nil
 	})
 }
 
-// standstills ends the leader in the middle of a rollout, several times, and
-// returns how long it took each time until the next pod was deleted.
-func (a *arena) standstills(ctx context.Context, r *racer, groups []*group, count int, how string, end func(*process) error) ([]time.Duration, error) {
+// measureInterruptions ends the leader in the middle of a rollout, several times. It returns the time
+// until the next deletion for each.
+func (tb *testbed) measureInterruptions(ctx context.Context, c *contender, groups []*group, count int, how string, end func(*process) error) ([]time.Duration, error) {
 	var all []time.Duration
 	for n := range count {
-		if err := a.start(ctx, r, groups[0].namespace); err != nil {
+		if err := tb.start(ctx, c, groups[0].namespace); err != nil {
 			return nil, err
 		}
-		leader := r.processes[0]
-		r.processes = r.processes[1:]
+		leader := c.processes[0]
+		c.processes = c.processes[1:]
 		var at time.Time
 		ended := make(chan error, 1)
-		result, err := a.roll(ctx, r, groups, func(down int) {
+		result, err := tb.roll(ctx, c, groups, func(down int) {
 			if down == groups[0].size()/2 {
 				at = time.Now()
 				go func() { ended <- end(leader) }()
@@ -77,23 +77,23 @@ func (a *arena) standstills(ctx context.Context, r *racer, groups []*group, coun
 		if err := <-ended; err != nil {
 			return nil, err
 		}
-		next := slices.IndexFunc(result.deeds, func(d deed) bool { return d.sent.After(at) })
+		next := slices.IndexFunc(result.deletions, func(d deletion) bool { return d.sent.After(at) })
 		if next < 0 {
 			return nil, fmt.Errorf("no pod was left to delete after the leader was %s", how)
 		}
-		all = append(all, result.deeds[next].sent.Sub(at))
-		a.say("leader %s, %d of %d: next delete after %s", how, n+1, count, seconds(all[n]))
+		all = append(all, result.deletions[next].sent.Sub(at))
+		tb.report("leader %s, %d of %d: next delete after %s", how, n+1, count, seconds(all[n]))
 	}
 	return all, nil
 }
 
-// failoverRow is judged by the slowest one.
-func failoverRow(what string, took []time.Duration, most time.Duration) row {
-	r := row{what: what, goal: fmt.Sprintf("≤ %.0f s", most.Seconds()), cells: map[string]string{lockstepName: "not measured"}}
+// failoverRow compares the slowest change with the goal.
+func failoverRow(what string, took []time.Duration, limit time.Duration) row {
+	r := row{what: what, goal: fmt.Sprintf("≤ %.0f s", limit.Seconds()), cells: map[string]string{lockstepName: "not measured"}}
 	if len(took) > 0 {
 		r.what += fmt.Sprintf(", median, least and largest of %d", len(took))
 		r.cells[lockstepName] = fmt.Sprintf("%s, %s to %s", seconds(median(took)), seconds(slices.Min(took)), seconds(slices.Max(took)))
-		r.met = verdictOf(slices.Max(took) <= most)
+		r.met = verdictOf(slices.Max(took) <= limit)
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestTheTableIsMarkdownThatLinesUp(t *testing.T) {
+func TestTableIsAlignedMarkdown(t *testing.T) {
 	got := table([]string{"floor", "lockstep"}, []row{
 		{what: "30 pods", goal: "≤ 1.6 × floor", cells: map[string]string{"floor": "0.45 s", "lockstep": "0.60 s (1.33)"}, met: met},
 		{what: "memory", goal: "≤ 40 MB", cells: map[string]string{"lockstep": "41 MB"}, met: missed},
@@ -25,7 +25,7 @@ func TestTheTableIsMarkdownThatLinesUp(t *testing.T) {
 	}
 }
 
-func TestQuantilesAreValuesThatOccurred(t *testing.T) {
+func TestQuantile(t *testing.T) {
 	values := []int{}
 	if got := quantile(values, 0.99); got != 0 {
 		t.Errorf("of none: %d", got)
@@ -38,14 +38,14 @@ func TestQuantilesAreValuesThatOccurred(t *testing.T) {
 	}
 }
 
-func TestRatiosAreTakenRunByRun(t *testing.T) {
+func TestRatiosByRun(t *testing.T) {
 	got := ratios([]time.Duration{3, 8, 5}, []time.Duration{2, 4, 0})
 	if !slices.Equal(got, []float64{1.5, 2}) {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestASpreadIsToldOfSeveralRuns(t *testing.T) {
+func TestSpread(t *testing.T) {
 	for want, all := range map[string][]float64{"(1.50)": {1.5}, "(2.00, 1.25 to 4.00)": {4, 1.25, 2}, "(0.00)": nil} {
 		if got := spread(all); got != want {
 			t.Errorf("of %v: %s, want %s", all, got, want)
@@ -53,7 +53,7 @@ func TestASpreadIsToldOfSeveralRuns(t *testing.T) {
 	}
 }
 
-func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
+func TestAuditLogReadsGrowingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := &auditLog{path: path}
 	if got, err := log.next(); len(got) != 0 || err != nil {
@@ -85,7 +85,7 @@ func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
 	}
 }
 
-func TestFiguresOfTheKernel(t *testing.T) {
+func TestProcFigures(t *testing.T) {
 	const stat = "4711 (a (strange) name) S 1 4711 4711 0 -1 4194560 1 0 0 0 250 31 0 0 20 0 9 0 100 1000 200\n"
 	if got := cpuOf(stat); got != 2810*time.Millisecond {
 		t.Errorf("CPU time %s", got)
@@ -101,7 +101,7 @@ func TestFiguresOfTheKernel(t *testing.T) {
 	}
 }
 
-func TestMemoryIsCountedAboveTheBase(t *testing.T) {
+func TestMemoryRows(t *testing.T) {
 	rows := memoryRows(map[string]footprint{lockstepName: {
 		base: point{1024, 30 << 10}, managed: []point{{2048, 43 << 10}, {5120, 57 << 10}}, others: point{20480, 65 << 10},
 	}})

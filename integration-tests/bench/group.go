@@ -14,25 +14,25 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// groupLabel makes StatefulSets one group; here their pods have it too.
+// groupLabel makes StatefulSets a group. The pods of the bench have it too.
 const groupLabel = "rollout-group"
 
-// group is StatefulSets that are rolled as one, a zone each.
+// group is a group of StatefulSets, one for each zone.
 type group struct {
 	namespace, name string
-	racer           string // value of racerLabel on its objects
+	contender       string // value of contenderLabel on its objects
 	zones, pods     int
 	annotations     map[string]string // of its pods
-	image           int               // of the template; each rollout raises it
+	image           int               // of the template; each rollout increments it
 }
 
-// newGroups spreads groups of three zones over namespaces.
-func newGroups(namespaces []string, racer, prefix string, count, pods int) []*group {
+// newGroups returns groups of three zones, spread over the namespaces.
+func newGroups(namespaces []string, contender, prefix string, count, pods int) []*group {
 	groups := make([]*group, count)
 	for i := range groups {
 		groups[i] = &group{
 			namespace: namespaces[i%len(namespaces)], name: fmt.Sprint(prefix, i),
-			racer: racer, zones: 3, pods: pods,
+			contender: contender, zones: 3, pods: pods,
 		}
 	}
 	return groups
@@ -50,7 +50,7 @@ func (g *group) zoneNames() []string {
 	return names
 }
 
-// podNames returns all pods, zone by zone.
+// podNames returns the names of all pods, zone by zone.
 func (g *group) podNames() []string {
 	var names []string
 	for _, zone := range g.zoneNames() {
@@ -61,7 +61,7 @@ func (g *group) podNames() []string {
 	return names
 }
 
-// zoneOf returns the zone of one of its pods.
+// zoneOf returns the zone of a pod.
 func zoneOf(pod string) string { return pod[:strings.LastIndexByte(pod, '-')] }
 
 func (g *group) imageName() string { return fmt.Sprintf("image:%d", g.image) }
@@ -69,7 +69,7 @@ func (g *group) imageName() string { return fmt.Sprintf("image:%d", g.image) }
 func (g *group) statefulSet(zone int) *appsv1.StatefulSet {
 	name := g.zoneNames()[zone]
 	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.namespace, Labels: map[string]string{groupLabel: g.name, racerLabel: g.racer}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.namespace, Labels: map[string]string{groupLabel: g.name, contenderLabel: g.contender}},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas:            new(int32(g.pods)),
 			PodManagementPolicy: appsv1.ParallelPodManagement,
@@ -77,7 +77,7 @@ func (g *group) statefulSet(zone int) *appsv1.StatefulSet {
 			Selector:            &metav1.LabelSelector{MatchLabels: map[string]string{"name": name}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
-					Labels:      map[string]string{"name": name, groupLabel: g.name, racerLabel: g.racer},
+					Labels:      map[string]string{"name": name, groupLabel: g.name, contenderLabel: g.contender},
 					Annotations: g.annotations,
 				},
 				Spec: podSpec(g.imageName(), localcluster.NodeName(zone%nodes)),
@@ -86,8 +86,7 @@ func (g *group) statefulSet(zone int) *appsv1.StatefulSet {
 	}
 }
 
-// podSpec has what a stateful program usually has, so that a pod is as large as
-// pods are.
+// podSpec returns a pod of realistic size, with environment, arguments and a volume.
 func podSpec(image, node string) corev1.PodSpec {
 	env := make([]corev1.EnvVar, 20)
 	for i := range env {
@@ -104,19 +103,19 @@ func podSpec(image, node string) corev1.PodSpec {
 	}
 }
 
-// makersAtOnce is how many objects are made or changed at the same time.
-const makersAtOnce = 16
+// maxConcurrentWrites is how many objects are created or changed at the same time.
+const maxConcurrentWrites = 16
 
-// inParallel does something to every group and returns the first error.
+// inParallel calls do for every group and returns the first error.
 func inParallel(groups []*group, do func(*group) error) error {
 	var once sync.Once
 	var first error
 	var all sync.WaitGroup
-	places := make(chan struct{}, makersAtOnce)
+	slots := make(chan struct{}, maxConcurrentWrites)
 	for _, g := range groups {
-		places <- struct{}{}
+		slots <- struct{}{}
 		all.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			if err := do(g); err != nil {
 				once.Do(func() { first = err })
 			}
@@ -126,15 +125,15 @@ func inParallel(groups []*group, do func(*group) error) error {
 	return first
 }
 
-// makeGroups creates groups and returns when all their pods are Ready.
-func (a *arena) makeGroups(ctx context.Context, groups []*group) error {
+// makeGroups creates groups and returns when all their pods are ready.
+func (tb *testbed) makeGroups(ctx context.Context, groups []*group) error {
 	if len(groups) == 0 {
 		return nil
 	}
 	err := inParallel(groups, func(g *group) error {
 		for zone := range g.zones {
 			set := g.statefulSet(zone)
-			if _, err := a.client.AppsV1().StatefulSets(g.namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+			if _, err := tb.client.AppsV1().StatefulSets(g.namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("make %s/%s: %w", g.namespace, set.Name, err)
 			}
 		}
@@ -148,10 +147,10 @@ func (a *arena) makeGroups(ctx context.Context, groups []*group) error {
 		want += g.size()
 		of[g.key()] = true
 	}
-	racer := groups[0].racer
-	return a.await(ctx, "Ready pods of "+racer, want, func() (int, error) {
-		// Version 0 is what the API server has in memory, which is enough here.
-		list, err := a.client.AppsV1().StatefulSets("").List(ctx, metav1.ListOptions{LabelSelector: racerLabel + "=" + racer, ResourceVersion: "0"})
+	contender := groups[0].contender
+	return tb.await(ctx, "Ready pods of "+contender, want, func() (int, error) {
+		// Resource version 0 is served from the API server's cache, which is recent enough here.
+		list, err := tb.client.AppsV1().StatefulSets("").List(ctx, metav1.ListOptions{LabelSelector: contenderLabel + "=" + contender, ResourceVersion: "0"})
 		if err != nil {
 			return 0, fmt.Errorf("list StatefulSets: %w", err)
 		}
@@ -165,11 +164,11 @@ func (a *arena) makeGroups(ctx context.Context, groups []*group) error {
 	})
 }
 
-// change gives the templates of all zones the group's image.
-func (a *arena) change(ctx context.Context, g *group) error {
+// change sets the group's image in the templates of all zones.
+func (tb *testbed) change(ctx context.Context, g *group) error {
 	patch := fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`, g.imageName())
 	for _, zone := range g.zoneNames() {
-		if _, err := a.client.AppsV1().StatefulSets(g.namespace).Patch(ctx, zone, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := tb.client.AppsV1().StatefulSets(g.namespace).Patch(ctx, zone, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("change template of %s/%s: %w", g.namespace, zone, err)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// spreadMeaning is what cells leave unsaid.
+// spreadMeaning explains the figures in brackets.
 const spreadMeaning = "in brackets behind a time is its ratio to the floor's, where both take turns: the median of runs or turns, the least and the largest; where two times stand, two brackets"
 
-// heading says in Markdown what figures are measured on, which is the same for all runs,
-// and then when, at which commit and how those of this run were.
+// heading returns the conditions in Markdown: first what is the same for all runs, then the date, the
+// commit and the load of this run.
 func (c conditions) heading() string {
 	var b strings.Builder
 	line := func(what, is string) { fmt.Fprintf(&b, "| %s | %s |\n", what, is) }
@@ -17,24 +17,24 @@ func (c conditions) heading() string {
 	line("machine", c.machine)
 	line("versions", strings.Join(c.versions, ", "))
 	if len(c.tuning) == 0 {
-		line("on it at the same time", "the operator, and the bench, which plays the API server")
+		line("on it at the same time", "the operator, and the bench with the stand-in for the API server")
 	} else {
 		line("on it at the same time", "etcd, one API server, controllers, simulated kubelet, one operator for each column, and the bench itself")
 	}
 	for _, t := range c.tuning {
-		line(t.who, t.meaning())
+		line(t.title, t.description())
 	}
 	line("spread", spreadMeaning)
-	fmt.Fprintf(&b, "\nMeasured on %s at %s, load average %s before, with `%s`:\n\n", c.on, c.commit, c.load, c.command)
+	fmt.Fprintf(&b, "\nMeasured on %s at %s, load average %s before, with `%s`:\n\n", c.date, c.commit, c.load, c.command)
 	return b.String()
 }
 
-// meaning says what somebody's flags are about.
-func (t tuned) meaning() string {
+// description explains the flags of a program.
+func (t tuning) description() string {
 	switch {
-	case t.flags == unsynced:
-		return "never waits for the disk (`" + unsynced + "`): writes are faster than on a usual cluster"
-	case t.flags == "" && t.who == "etcd":
+	case t.flags == noSyncFlag:
+		return "never waits for the disk (`" + noSyncFlag + "`): writes are faster than on a usual cluster"
+	case t.flags == "" && t.title == "etcd":
 		return "waits for the disk with every write, as usual"
 	case t.flags == "":
 		return "as usual"

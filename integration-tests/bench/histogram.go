@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// buckets of a histogram: how many observations were at most as large as each
-// bound, in seconds.
+// buckets is a histogram: how many observations were at most as large as each bound, in seconds.
 type buckets struct {
 	bounds []float64 // ascending; the last one is infinite
 	counts []float64
@@ -17,8 +16,7 @@ type buckets struct {
 
 var bucketLine = regexp.MustCompile(`^(\w+)_bucket\{(.*)\} (\S+)$`)
 
-// bucketsOf adds up the series of a histogram that have the label, from metrics
-// in text.
+// bucketsOf sums up the series of a histogram that have the label, from metrics in text format.
 func bucketsOf(text, metric, label, value string) (buckets, error) {
 	var b buckets
 	for line := range strings.Lines(text) {
@@ -38,7 +36,7 @@ func bucketsOf(text, metric, label, value string) (buckets, error) {
 	return b, nil
 }
 
-// add takes one series' bucket in. A series has its buckets in ascending order.
+// add adds one bucket of a series. The buckets of a series arrive in ascending order.
 func (b *buckets) add(bound, count float64) {
 	for i, known := range b.bounds {
 		if known == bound {
@@ -49,21 +47,21 @@ func (b *buckets) add(bound, count float64) {
 	b.bounds, b.counts = append(b.bounds, bound), append(b.counts, count)
 }
 
-func (b buckets) all() float64 {
+func (b buckets) total() float64 {
 	if len(b.counts) == 0 {
 		return 0
 	}
 	return b.counts[len(b.counts)-1]
 }
 
-// join takes all of another histogram in.
-func (b *buckets) join(other buckets) {
+// addAll adds another histogram.
+func (b *buckets) addAll(other buckets) {
 	for i, bound := range other.bounds {
 		b.add(bound, other.counts[i])
 	}
 }
 
-// since returns what was added after an earlier look.
+// since returns the observations that were added after an earlier histogram.
 func (b buckets) since(before buckets) buckets {
 	added := buckets{bounds: slices.Clone(b.bounds), counts: slices.Clone(b.counts)}
 	for i, bound := range before.bounds {
@@ -72,10 +70,11 @@ func (b buckets) since(before buckets) buckets {
 	return added
 }
 
-// quantile returns the bound of the bucket that has it, in seconds; 0 of nothing.
+// quantile returns the bound of the bucket that contains the quantile, in seconds; 0 if there are no
+// observations.
 func (b buckets) quantile(q float64) float64 {
 	for i, count := range b.counts {
-		if count > 0 && count >= q*b.all() {
+		if count > 0 && count >= q*b.total() {
 			return b.bounds[i]
 		}
 	}

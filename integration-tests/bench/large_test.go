@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/bench/standin"
 )
 
-// cellsOf returns what cells say of somebody, row by row.
+// cellsOf returns the cells of one contender, row by row.
 func cellsOf(rows []row, name string) []string {
 	var all []string
 	for _, r := range rows {
@@ -28,19 +28,19 @@ func seriesOf(total, sent time.Duration) series {
 	return series{{total: total, steps: []step{{sent: sent}}}}
 }
 
-func TestALargeClusterIsTakenBesideTheFloorOfTheSameTurns(t *testing.T) {
-	m := func(factor int) magnitude {
-		return magnitude{
+func TestLargeRowsUseFloorOfSameTurns(t *testing.T) {
+	m := func(factor int) largeResult {
+		return largeResult{
 			full: []time.Duration{time.Duration(factor) * 2 * time.Second}, read: []time.Duration{time.Second},
-			memory: occupied{resident: 45 << 10, heap: 20 << 10},
-			still:  stillness{written: factor - 1, lasted: time.Minute, cpu: 300 * time.Millisecond},
-			beside: map[string]series{
+			memory: memoryUse{resident: 45 << 10, heap: 20 << 10},
+			idle:   idleUse{writes: factor - 1, duration: time.Minute, cpu: 300 * time.Millisecond},
+			rollouts: map[string]series{
 				floorName:    seriesOf(time.Duration(factor)*time.Second, time.Millisecond),
 				lockstepName: seriesOf(3*time.Second, 5*time.Millisecond), "other": seriesOf(8*time.Second, 9*time.Millisecond),
 			},
 		}
 	}
-	rows := largeRows(largeSizes{groups: 100, namespaces: 20, rolling: 10, starts: 1}, time.Minute, map[string]magnitude{lockstepName: m(1), "other": m(2)})
+	rows := largeRows(largeSizes{groups: 100, namespaces: 20, rolling: 10, starts: 1}, time.Minute, map[string]largeResult{lockstepName: m(1), "other": m(2)})
 	for name, want := range map[string][]string{
 		floorName:    {"1.00 s", "yes", "", "yes", "yes", "1.00 s", "1.0 / 1.0 ms"},
 		lockstepName: {"2.00 s (2.00)", "45.0 MB yes", "20.0 MB", "0.0 yes", "0.50 % yes", "3.00 s (3.00)", "5.0 / 5.0 ms"},
@@ -52,17 +52,17 @@ func TestALargeClusterIsTakenBesideTheFloorOfTheSameTurns(t *testing.T) {
 	}
 }
 
-func TestMorePodsMayNotMakeAChangeSlower(t *testing.T) {
-	at := func(d time.Duration) map[string]reaction {
-		return map[string]reaction{
+func TestStandInRowsCompareWithFewestPods(t *testing.T) {
+	at := func(d time.Duration) map[string]standInResult {
+		return map[string]standInResult{
 			floorName:    {read: time.Second, writes: []time.Duration{time.Millisecond}},
-			lockstepName: {read: time.Second, full: 3 * time.Second, memory: occupied{resident: 1 << 20}, writes: []time.Duration{d}},
-			"silent":     {read: time.Second, memory: occupied{resident: 1 << 10}, writes: []time.Duration{d}},
+			lockstepName: {read: time.Second, full: 3 * time.Second, memory: memoryUse{resident: 1 << 20}, writes: []time.Duration{d}},
+			"silent":     {read: time.Second, memory: memoryUse{resident: 1 << 10}, writes: []time.Duration{d}},
 		}
 	}
 	few, world := at(4*time.Millisecond), standin.World{Groups: 50}
 	for sentence, tc := range map[string]struct {
-		first map[string]reaction
+		first map[string]standInResult
 		took  time.Duration
 		want  string
 	}{
@@ -78,26 +78,26 @@ func TestMorePodsMayNotMakeAChangeSlower(t *testing.T) {
 		})
 	}
 	if got := cellsOf(standInRows(world, few, nil), "silent"); got[0] != "" || got[2] != "" {
-		t.Errorf("who does not tell: %q", got)
+		t.Errorf("operator without figures: %q", got)
 	}
 	if got := cellsOf(standInRows(world, few, nil), floorName); got[0] != "1.00 s" || got[3] != "1.0 / 1.0 ms" {
 		t.Errorf("the floor: %q", got)
 	}
 }
 
-func TestOneProcessForEachNamespaceIsNotStartedThousandsOfTimes(t *testing.T) {
-	var said strings.Builder
-	b := &bench{progress: &said, settings: settings{contenders: contenders{{"one", "/bin/one {kubeconfig}"}, {"each", "/bin/each {namespace}"}}}}
+func TestStandInSkipsOperatorsWithProcessPerNamespace(t *testing.T) {
+	var output strings.Builder
+	b := &bench{progress: &output, settings: settings{others: namedCommands{{"one", "/bin/one {kubeconfig}"}, {"each", "/bin/each {namespace}"}}}}
 	var names []string
-	for _, r := range b.standInRacers() {
+	for _, r := range b.standInContenders() {
 		names = append(names, r.name)
 	}
-	if !slices.Equal(names, []string{lockstepName, "one"}) || !strings.Contains(said.String(), "each is one process for each namespace") {
-		t.Errorf("measured %q, said %q", names, said.String())
+	if !slices.Equal(names, []string{lockstepName, "one"}) || !strings.Contains(output.String(), "each is one process for each namespace") {
+		t.Errorf("measured %q, output %q", names, output.String())
 	}
 }
 
-func TestEverythingIsReadOnceTheWatchSaysSo(t *testing.T) {
+func TestReadAllEndsAtInitialEventsBookmark(t *testing.T) {
 	begin := func(events ...watch.Event) func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 		return func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 			w := watch.NewFakeWithChanSize(len(events), false)
@@ -110,19 +110,19 @@ func TestEverythingIsReadOnceTheWatchSaysSo(t *testing.T) {
 	}
 	pod := watch.Event{Type: watch.Added, Object: &corev1.Pod{}}
 	end := watch.Event{Type: watch.Bookmark, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}}
-	if err := readFirst(t.Context(), begin(pod, pod, end)); err != nil {
+	if err := readInitialEvents(t.Context(), begin(pod, pod, end)); err != nil {
 		t.Error(err)
 	}
-	if err := readFirst(t.Context(), begin(pod, pod)); err == nil {
-		t.Error("a watch that ends before has told everything")
+	if err := readInitialEvents(t.Context(), begin(pod, pod)); err == nil {
+		t.Error("got no error from a watch that ended before the bookmark")
 	}
 	refused := errors.New("refused")
-	if err := readFirst(t.Context(), func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refused }); !errors.Is(err, refused) {
+	if err := readInitialEvents(t.Context(), func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refused }); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestNoiseIsComparedWithWhatItDoesToTheFloor(t *testing.T) {
+func TestNoisyRowsCompareWithFloor(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		floor, own time.Duration
 		want       verdict

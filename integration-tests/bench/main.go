@@ -1,33 +1,30 @@
-// Command bench measures lockstep on a local cluster against the goals for its
-// speed and size, beside the floor and beside other operators, and prints one
-// table below what it was measured on: both can go into docs/performance.md as they are.
+// Command bench measures lockstep on a local cluster and compares it with its goals, with a floor and
+// with other operators. It prints a table below the conditions of the run. Both can be pasted into
+// docs/performance.md.
 //
 //	go run ./bench [-only rollout,memory] [-long] [-contender 'NAME=COMMAND ...']
 //
-// The floor is a bare loop that deletes the next pod the moment its watch shows
-// the replacement Ready; of webhooks it is one that allows everything, and of
-// scaling a watch and patches of all zones at once. All of them take turns on one
-// cluster, so that what a noisy machine does to one it does to all: read the ratios,
-// not the seconds.
+// The floor is a bare loop that deletes the next pod as soon as its watch shows the replacement ready.
+// For webhooks, it is a webhook that allows everything. For scaling, it is a watch and patches of all
+// zones at once. All contenders take turns on one cluster, so noise of the machine affects all of
+// them: compare the ratios, not the seconds.
 //
-// More pods than a cluster on one machine can hold are those of an API server that
-// is played in this process (package standin). The floor there is somebody who
-// only reads, and writes once.
+// A stand-in for an API server in this process (package standin) has more pods than a cluster on one
+// machine can hold. The floor there reads everything and writes once.
 //
-// For scaling, pods are called at their own addresses: where it is among what is
-// measured, the whole run takes place in a network of its own.
+// In the scaling scenario, lockstep calls pods at their own addresses. If it is chosen, the whole run
+// takes place in a network namespace.
 //
-// A command line is that of any operator that rolls groups of StatefulSets by
-// the label rollout-group. In it
+// A command line runs any operator that rolls groups of StatefulSets by the label rollout-group. It
+// may contain
 //
-//	{kubeconfig}  is the path of a kubeconfig that may do everything
-//	{namespace}   is a namespace to manage; there is one process for each
-//	{selector}    is a label selector over the namespaces to manage, for an
-//	              operator that is one process for all of them
+//	{kubeconfig}  the path of a kubeconfig with all permissions
+//	{namespace}   a namespace to manage; one process is started for each
+//	{selector}    a label selector of the namespaces to manage, for an operator
+//	              that is one process for all of them
 //
-// There is no threshold: whatever the figures, the exit code is 0. It is 1 when
-// something could not be measured, among that a rollout that does not finish,
-// replaces a pod twice or takes down pods of two zones at once.
+// The figures do not affect the exit code, which is 0. It is 1 if something could not be measured, for
+// instance if a rollout does not finish, replaces a pod twice or disrupts pods of two zones at once.
 package main
 
 import (
@@ -58,11 +55,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
-	b := &bench{settings: s, progress: os.Stderr, began: time.Now()}
-	if b.wants("scaling") {
-		b.noNetwork = enterNetwork(ctx)
+	b := &bench{settings: s, progress: os.Stderr, startedAt: time.Now()}
+	if b.measures("scaling") {
+		b.networkErr = enterNetwork(ctx)
 	}
-	b.conditions = conditionsOf(ctx, b.began, os.Args[1:])
+	b.conditions = conditionsOf(ctx, b.startedAt, os.Args[1:])
 	rows, err := b.run(ctx)
 	if len(rows) > 0 {
 		fmt.Print(b.conditions.heading(), table(b.names(), rows))
@@ -80,25 +77,25 @@ func fail(err error) {
 // bench is one run.
 type bench struct {
 	settings
-	progress io.Writer
-	began    time.Time
-	program  string // lockstep, once it is built
+	progress  io.Writer
+	startedAt time.Time
+	program   string // path of the lockstep binary, once it is built
 
 	conditions conditions
 
-	noNetwork error // why pods cannot be called at their addresses
+	networkErr error // why pods cannot be called at their addresses
 }
 
 // scenario is a part that can be measured alone, on a cluster of its own.
 type scenario struct {
-	names   []string // it is measured if one of these is chosen
-	measure func(*bench, context.Context) ([]row, error)
+	names []string // it is measured if one of these is chosen
+	run   func(*bench, context.Context) ([]row, error)
 }
 
-// onlyAlone are scenarios that take so long that they have to be asked for by name.
-var onlyAlone = []string{"soak"}
+// optIn are the scenarios that take so long that they run only if they are chosen by name.
+var optIn = []string{"soak"}
 
-// scenarios in the order of the table.
+// scenarios returns all scenarios in the order of the table.
 func scenarios() []scenario {
 	return []scenario{
 		{[]string{"rollout", "idle"}, (*bench).rollouts},
@@ -109,11 +106,11 @@ func scenarios() []scenario {
 		{[]string{"webhooks"}, (*bench).webhookDecisions},
 		{[]string{"evictions"}, (*bench).evictions},
 		{[]string{"scaling"}, (*bench).scaling},
-		{[]string{"status"}, (*bench).statuses},
+		{[]string{"status"}, (*bench).statusWrites},
 		{[]string{"noisy"}, (*bench).noisyNeighbour},
 		{[]string{"large"}, (*bench).largeCluster},
 		{[]string{"stand-in"}, (*bench).standIns},
-		{[]string{"soak"}, (*bench).soaking},
+		{[]string{"soak"}, (*bench).soakTest},
 	}
 }
 
@@ -121,14 +118,14 @@ func scenarioNames() []string {
 	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "soak"}
 }
 
-// run measures what was chosen and returns what could be measured.
+// run measures the chosen scenarios and returns the rows of those that could be measured.
 func (b *bench) run(ctx context.Context) ([]row, error) {
 	var rows []row
 	for _, s := range scenarios() {
-		if !b.measures(s) {
+		if !b.isChosen(s) {
 			continue
 		}
-		more, err := s.measure(b, ctx)
+		more, err := s.run(b, ctx)
 		rows = append(rows, more...)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", s.names[0], err)
@@ -137,20 +134,20 @@ func (b *bench) run(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-func (b *bench) measures(s scenario) bool { return slices.ContainsFunc(s.names, b.wants) }
+func (b *bench) isChosen(s scenario) bool { return slices.ContainsFunc(s.names, b.measures) }
 
-func (b *bench) wants(name string) bool { return slices.Contains(b.chosen(), name) }
+func (b *bench) measures(name string) bool { return slices.Contains(b.chosen(), name) }
 
-// names returns who is measured, the floor first.
+// names returns the contenders, the floor first.
 func (b *bench) names() []string {
 	names := []string{floorName, lockstepName}
-	for _, c := range b.contenders {
+	for _, c := range b.others {
 		names = append(names, c.name)
 	}
 	return names
 }
 
-// say tells a person what goes on.
-func (b *bench) say(format string, args ...any) {
-	fmt.Fprintf(b.progress, "%5.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
+// report prints the progress.
+func (b *bench) report(format string, args ...any) {
+	fmt.Fprintf(b.progress, "%5.0f s  %s\n", time.Since(b.startedAt).Seconds(), fmt.Sprintf(format, args...))
 }

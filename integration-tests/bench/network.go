@@ -13,46 +13,46 @@ import (
 )
 
 const (
-	// podAddresses are those that simulated pods get.
+	// podAddresses are the addresses of simulated pods.
 	podAddresses = "10.128.0.0/9"
-	// withoutNetwork is the exit code of a second run that could not set it up.
-	withoutNetwork = 97
-	// tidyTime is how long a second run may take to end its cluster.
-	tidyTime = 20 * time.Second
+	// networkFailed is the exit code of a second run that could not set up the network.
+	networkFailed = 97
+	// cleanupTimeout is how long a second run may take to stop its cluster.
+	cleanupTimeout = 20 * time.Second
 )
 
-// enterNetwork runs the bench again, in a network in which the addresses of pods
-// are this machine's, and ends this run with the exit code of that one. Within it,
-// it returns nil, and where it cannot be had, why.
+// enterNetwork runs the bench again in a network namespace that owns the addresses of pods, and exits
+// with the exit code of that run. Inside the namespace it returns nil. If the namespace is not
+// available, it returns the reason.
 func enterNetwork(ctx context.Context) error {
 	if netns.Inside() {
 		if err := netns.Own(podAddresses); err != nil {
-			fmt.Fprintln(os.Stderr, "no network of our own:", err)
-			os.Exit(withoutNetwork)
+			fmt.Fprintln(os.Stderr, "no network namespace:", err)
+			os.Exit(networkFailed)
 		}
 		return nil
 	}
-	if err := fetchBefore(ctx); err != nil {
+	if err := fetchPrograms(ctx); err != nil {
 		return err
 	}
-	// A signal of the terminal reaches the second run as well, which then tidies up.
+	// A signal of the terminal also reaches the second run, which then stops its cluster.
 	inside, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(tidyTime, end) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanupTimeout, end) })()
 	code, err := netns.Again(inside)
 	switch {
 	case err != nil:
 		return err
-	case code == withoutNetwork:
-		return errors.New("it could not be set up")
+	case code == networkFailed:
+		return errors.New("the network namespace could not be set up")
 	}
 	os.Exit(code)
 	return nil
 }
 
-// fetchBefore makes sure that nothing has to be downloaded later: there is no way
-// out of that network.
-func fetchBefore(ctx context.Context) error {
+// fetchPrograms downloads everything that is needed later, because the network namespace has no
+// connection to the outside.
+func fetchPrograms(ctx context.Context) error {
 	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kwok"} {
 		if _, err := localcluster.Program(ctx, program, os.Stderr); err != nil {
 			return err

@@ -15,16 +15,16 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// process is a running operator, which ends with us at the latest.
+// process is a running operator, which is killed when this process ends.
 type process struct {
 	cmd      *exec.Cmd
 	log      string
-	expected atomic.Bool // that it ends
+	stopping atomic.Bool // the end of the process is expected
 	exited   chan struct{}
-	state    error // how it ended; read after exited
+	state    error // how it ended; valid after exited is closed
 }
 
-// startProcess runs a program. It calls fail if it ends before anybody wants it.
+// startProcess runs a program. It calls fail if the program ends by itself.
 func startProcess(ctx context.Context, words []string, log string, fail context.CancelCauseFunc) (*process, error) {
 	if len(words) == 0 {
 		return nil, errors.New("the command line is empty")
@@ -34,9 +34,9 @@ func startProcess(ctx context.Context, words []string, log string, fail context.
 		return nil, fmt.Errorf("create log: %w", err)
 	}
 	defer out.Close()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...) // kill ends it, in its time
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...) // kill ends it in the intended order
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // not what make sets for compilers
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // without the variables that make sets for compilers
 	if err := child.Start(cmd); err != nil {
 		return nil, err
 	}
@@ -44,31 +44,31 @@ func startProcess(ctx context.Context, words []string, log string, fail context.
 	go func() {
 		p.state = cmd.Wait()
 		close(p.exited)
-		if !p.expected.Load() {
+		if !p.stopping.Load() {
 			fail(fmt.Errorf("%s ended by itself: %s\n%s", words[0], cmd.ProcessState, child.LastLines(log, 15)))
 		}
 	}()
 	return p, nil
 }
 
-// kill ends the process as a crash would and waits until it is gone.
+// kill kills the process as a crash would, and waits for its end.
 func (p *process) kill() {
-	p.expected.Store(true)
-	_ = p.cmd.Process.Kill() // gone already is fine
+	p.stopping.Store(true)
+	_ = p.cmd.Process.Kill() // the process may have ended already
 	<-p.exited
 }
 
-// stop asks the process to end; it must do so with exit code 0.
+// stop asks the process to end, which must succeed with exit code 0.
 func (p *process) stop(ctx context.Context) error {
-	p.expected.Store(true)
+	p.stopping.Store(true)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop operator: %w", err)
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(patience):
-		return fmt.Errorf("stop operator: still running after %s", patience)
+	case <-time.After(stallTimeout):
+		return fmt.Errorf("stop operator: still running after %s", stallTimeout)
 	case <-p.exited:
 	}
 	if p.state != nil {
@@ -77,10 +77,10 @@ func (p *process) stop(ctx context.Context) error {
 	return nil
 }
 
-// clockTick is the unit of times in /proc, on every platform that Go runs on.
+// clockTick is the unit of times in /proc on every platform that Go supports.
 const clockTick = 10 * time.Millisecond
 
-// cpu is the time that the process has used so far, by itself and in the kernel.
+// cpu returns the CPU time of the process so far, in user and kernel mode.
 func (p *process) cpu() time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -89,8 +89,8 @@ func (p *process) cpu() time.Duration {
 	return cpuOf(string(stat))
 }
 
-// cpuOf reads utime and stime, fields 14 and 15; the second one, the program's
-// name in parentheses, may contain anything.
+// cpuOf reads utime and stime, fields 14 and 15. Field 2, the program's name in parentheses, may
+// contain any character.
 func cpuOf(stat string) time.Duration {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	const utime, stime = 14 - 3, 15 - 3
@@ -102,14 +102,14 @@ func cpuOf(stat string) time.Duration {
 	return time.Duration(user+system) * clockTick
 }
 
-// memory is what the process occupies (its resident set), in KB.
+// memory returns the resident set size of the process in KB.
 func (p *process) memory() int { return p.status("VmRSS") }
 
-// ownMemory is what of this it has written: the rest are pages of its program that were
-// needed once, which the kernel may drop.
-func (p *process) ownMemory() int { return p.status("RssAnon") }
+// anonymousMemory returns the part of it that is not backed by files. The kernel may drop the rest,
+// which are pages of the program.
+func (p *process) anonymousMemory() int { return p.status("RssAnon") }
 
-// status is a figure of the kernel's, in KB.
+// status returns a figure of /proc/PID/status in KB.
 func (p *process) status(name string) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -20,29 +20,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// question is an AdmissionReview around the UID of its request.
-type question struct {
-	path       string
-	head, tail []byte
+// review is an AdmissionReview, split around the UID of its request.
+type review struct {
+	path                string
+	beforeUID, afterUID []byte
 }
 
-func (q question) review(uid types.UID) []byte {
-	return bytes.Join([][]byte{q.head, q.tail}, []byte(uid))
+func (q review) withUID(uid types.UID) []byte {
+	return bytes.Join([][]byte{q.beforeUID, q.afterUID}, []byte(uid))
 }
 
-// ask makes the question whether an object may become another one, as an API
-// server asks it.
-func ask(path string, kind metav1.GroupVersionKind, subresource string, before, after metav1.Object) (question, error) {
+// newUpdateReview returns the review of an update, as an API server sends it.
+func newUpdateReview(path string, kind metav1.GroupVersionKind, subresource string, before, after metav1.Object) (review, error) {
 	var objects [2]runtime.RawExtension
 	for i, object := range []metav1.Object{before, after} {
 		text, err := json.Marshal(object)
 		if err != nil {
-			return question{}, fmt.Errorf("encode %s: %w", object.GetName(), err)
+			return review{}, fmt.Errorf("encode %s: %w", object.GetName(), err)
 		}
 		objects[i].Raw = text
 	}
 	sets := metav1.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
-	return put(path, admissionv1.AdmissionRequest{
+	return newReview(path, admissionv1.AdmissionRequest{
 		Kind: kind, Resource: sets, SubResource: subresource,
 		RequestKind: &kind, RequestResource: &sets, RequestSubResource: subresource,
 		Namespace: before.GetNamespace(), Name: before.GetName(), Operation: admissionv1.Update,
@@ -50,15 +49,15 @@ func ask(path string, kind metav1.GroupVersionKind, subresource string, before, 
 	})
 }
 
-// askEviction makes the question whether a pod may be evicted.
-func askEviction(e *policyv1.Eviction) (question, error) {
+// newEvictionReview returns the review of an eviction.
+func newEvictionReview(e *policyv1.Eviction) (review, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return question{}, fmt.Errorf("encode eviction of %s: %w", e.Name, err)
+		return review{}, fmt.Errorf("encode eviction of %s: %w", e.Name, err)
 	}
 	kind := metav1.GroupVersionKind{Group: policyv1.GroupName, Version: "v1", Kind: "Eviction"}
 	pods := metav1.GroupVersionResource{Version: "v1", Resource: "pods"}
-	return put("/admission/"+podEviction, admissionv1.AdmissionRequest{
+	return newReview("/admission/"+podEviction, admissionv1.AdmissionRequest{
 		Kind: kind, Resource: pods, SubResource: "eviction",
 		RequestKind: &kind, RequestResource: &pods, RequestSubResource: "eviction",
 		Namespace: e.Namespace, Name: e.Name, Operation: admissionv1.Create,
@@ -66,82 +65,81 @@ func askEviction(e *policyv1.Eviction) (question, error) {
 	})
 }
 
-// put makes a question of a request for real, whatever its UID will be.
-func put(path string, r admissionv1.AdmissionRequest) (question, error) {
+// newReview encodes the review of a request that is not a dry run, with a placeholder for its UID.
+func newReview(path string, r admissionv1.AdmissionRequest) (review, error) {
 	const place types.UID = "the-uid-of-the-request"
 	r.UID, r.DryRun = place, new(false)
 	text, err := json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: &r,
 	})
 	if err != nil {
-		return question{}, fmt.Errorf("encode review of %s: %w", r.Name, err)
+		return review{}, fmt.Errorf("encode review of %s: %w", r.Name, err)
 	}
 	head, tail, _ := bytes.Cut(text, []byte(place))
-	return question{path, head, tail}, nil
+	return review{path, head, tail}, nil
 }
 
-// askScale asks about a StatefulSet through its /scale, as it stands now.
-func (a *arena) askScale(ctx context.Context, path, namespace, name string, by int32) (question, error) {
-	before, err := a.client.AppsV1().StatefulSets(namespace).GetScale(ctx, name, metav1.GetOptions{})
+// scaleReview returns the review of a change through /scale, from the current state.
+func (tb *testbed) scaleReview(ctx context.Context, path, namespace, name string, by int32) (review, error) {
+	before, err := tb.client.AppsV1().StatefulSets(namespace).GetScale(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return question{}, fmt.Errorf("read scale of %s/%s: %w", namespace, name, err)
+		return review{}, fmt.Errorf("read scale of %s/%s: %w", namespace, name, err)
 	}
 	before.TypeMeta = metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"}
 	after := before.DeepCopy()
 	after.Spec.Replicas += by
-	return ask(path, autoscalingScale, "scale", before, after)
+	return newUpdateReview(path, autoscalingScale, "scale", before, after)
 }
 
 var autoscalingScale = metav1.GroupVersionKind{Group: autoscalingv1.GroupName, Version: "v1", Kind: "Scale"}
 
-// askNobodyKnows asks about a whole StatefulSet that does not say how many
-// replicas it has, before or after.
-func (a *arena) askNobodyKnows(ctx context.Context, path, namespace, name string) (question, error) {
-	before, err := a.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+// unknownReplicasReview returns the review of a StatefulSet without spec.replicas, before and after.
+func (tb *testbed) unknownReplicasReview(ctx context.Context, path, namespace, name string) (review, error) {
+	before, err := tb.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return question{}, fmt.Errorf("read %s/%s: %w", namespace, name, err)
+		return review{}, fmt.Errorf("read %s/%s: %w", namespace, name, err)
 	}
 	before.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}
 	before.Spec.Replicas = nil
-	return ask(path, metav1.GroupVersionKind{Group: appsv1.GroupName, Version: "v1", Kind: "StatefulSet"}, "", before, before.DeepCopy())
+	return newUpdateReview(path, metav1.GroupVersionKind{Group: appsv1.GroupName, Version: "v1", Kind: "StatefulSet"}, "", before, before.DeepCopy())
 }
 
-// answer is what is read of an answer.
-type answer struct {
+// reviewAnswer contains the fields that the bench reads of an answer.
+type reviewAnswer struct {
 	Response struct {
-		UID     types.UID `json:"uid"`
-		Allowed bool      `json:"allowed"`
-		Notes   struct {
+		UID              types.UID `json:"uid"`
+		Allowed          bool      `json:"allowed"`
+		AuditAnnotations struct {
 			Reason string `json:"reason"`
 		} `json:"auditAnnotations"`
 	} `json:"response"`
 }
 
-// listener is a webhook, as an API server knows it.
-type listener struct {
+// webhookClient calls a webhook as an API server does.
+type webhookClient struct {
 	address string
 	client  *http.Client
 }
 
-func newListener(address string, bundle []byte) listener {
+func newWebhookClient(address string, bundle []byte) webhookClient {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
-	return listener{address, &http.Client{
+	return webhookClient{address, &http.Client{
 		Timeout:   10 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
 	}}
 }
 
-// asked returns the answer to a review.
-func (l listener) asked(ctx context.Context, q question, uid types.UID) (answer, error) {
-	var got answer
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+l.address+q.path+"?timeout=10s", bytes.NewReader(q.review(uid)))
+// send sends a review and returns the answer.
+func (c webhookClient) send(ctx context.Context, q review, uid types.UID) (reviewAnswer, error) {
+	var got reviewAnswer
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+c.address+q.path+"?timeout=10s", bytes.NewReader(q.withUID(uid)))
 	if err != nil {
 		return got, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
-	response, err := l.client.Do(r)
+	response, err := c.client.Do(r)
 	if err != nil {
 		return got, err
 	}

@@ -7,116 +7,114 @@ import (
 	"time"
 )
 
-// rollout is what one rollout of one or more groups took.
+// rollout is the result of one rollout of one or more groups.
 type rollout struct {
-	began time.Time
-	total time.Duration // from the change of the templates to the last Ready
-	cpu   time.Duration // of the operator
-	steps []step
-	deeds []deed
-	shown map[string][]time.Time // by RolloutGroup: when the API server received a status
+	began        time.Time
+	total        time.Duration // from the change of the templates until the last pod is ready
+	cpu          time.Duration // CPU time of the operator
+	steps        []step
+	deletions    []deletion
+	statusWrites map[string][]time.Time // by RolloutGroup: when the API server received a status
 }
 
-// roll changes the templates of groups of a racer at once and waits until every
-// pod is replaced and Ready.
-func (a *arena) roll(ctx context.Context, r *racer, groups []*group, onDown func(int)) (rollout, error) {
+// roll changes the templates of groups at once and waits until every pod is replaced and ready.
+func (tb *testbed) roll(ctx context.Context, c *contender, groups []*group, onDisruption func(int)) (rollout, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, g := range groups {
 		g.image++
 	}
-	seen, err := a.follow(ctx, "", racerLabel+"="+groups[0].racer)
+	podEvents, err := tb.watchPods(ctx, "", contenderLabel+"="+groups[0].contender)
 	if err != nil {
 		return rollout{}, err
 	}
-	w := newWitness(groups)
-	w.onDown = onDown
-	floors, changed := a.startFloors(ctx, r, groups)
-	if _, err := a.audit.next(); err != nil {
+	observer := newRolloutObserver(groups)
+	observer.onDisruption = onDisruption
+	floors, changed := tb.startFloors(ctx, c, groups)
+	if _, err := tb.audit.next(); err != nil {
 		return rollout{}, err
 	}
-	cpu := r.cpu()
+	cpu := c.cpu()
 	result := rollout{began: time.Now()}
-	if err := inParallel(groups, func(g *group) error { return a.change(ctx, g) }); err != nil {
+	if err := inParallel(groups, func(g *group) error { return tb.change(ctx, g) }); err != nil {
 		return rollout{}, err
 	}
 	close(changed)
-	if err := w.watch(ctx, seen, floors); err != nil {
+	if err := observer.watch(ctx, podEvents, floors); err != nil {
 		return rollout{}, err
 	}
-	if err := pause(ctx, afterglow); err != nil {
+	if err := pause(ctx, settleAfterRollout); err != nil {
 		return rollout{}, err
 	}
-	result.cpu = r.cpu() - cpu
-	return result, a.measure(&result, w, r)
+	result.cpu = c.cpu() - cpu
+	return result, tb.measure(&result, observer, c)
 }
 
-// afterglow is how long an operator may tidy up on the rollout's bill.
-const afterglow = 200 * time.Millisecond
+// settleAfterRollout is the time after a rollout in which the operator's CPU time still counts for it.
+const settleAfterRollout = 200 * time.Millisecond
 
-// startFloors starts the bare loops, one for each group, if r is the floor. They
-// wait for changed to be closed; what goes wrong with one comes out of the first
-// channel.
-func (a *arena) startFloors(ctx context.Context, r *racer, groups []*group) (<-chan error, chan struct{}) {
-	wrong, changed := make(chan error, len(groups)), make(chan struct{})
-	if r.isFloor() {
+// startFloors starts the bare loops, one for each group, if the contender is the floor. They wait
+// until changed is closed. The first channel returns their errors.
+func (tb *testbed) startFloors(ctx context.Context, c *contender, groups []*group) (<-chan error, chan struct{}) {
+	errs, changed := make(chan error, len(groups)), make(chan struct{})
+	if c.isFloor() {
 		for _, g := range groups {
 			go func() {
-				if err := a.deleteInTurn(ctx, g, changed); err != nil {
-					wrong <- err
+				if err := tb.runFloorLoop(ctx, g, changed); err != nil {
+					errs <- err
 				}
 			}()
 		}
 	}
-	return wrong, changed
+	return errs, changed
 }
 
-// watch takes sightings in until all groups are finished.
-func (w *witness) watch(ctx context.Context, seen <-chan sighting, floors <-chan error) error {
-	for w.left > 0 {
+// watch records events until all groups are finished.
+func (o *rolloutObserver) watch(ctx context.Context, podEvents <-chan podEvent, floors <-chan error) error {
+	for o.unfinished > 0 {
 		select {
-		case s, open := <-seen:
+		case s, open := <-podEvents:
 			if !open {
 				return errors.Join(context.Cause(ctx), errors.New("the watch of pods has ended"))
 			}
-			w.see(s)
+			o.observe(s)
 		case err := <-floors:
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(patience):
-			return fmt.Errorf("nothing has happened for %s, and %d groups are not finished", patience, w.left)
+		case <-time.After(stallTimeout):
+			return fmt.Errorf("no progress for %s: %d groups are not finished", stallTimeout, o.unfinished)
 		}
 	}
 	return nil
 }
 
-// measure fills in what witness and audit log tell of the rollout. A rollout
-// that did what it may not is not measured.
-func (a *arena) measure(result *rollout, w *witness, r *racer) error {
-	requests, err := a.audit.next()
+// measure fills in the result from the observer and the audit log. It returns an error if the rollout
+// did something forbidden.
+func (tb *testbed) measure(result *rollout, o *rolloutObserver, c *contender) error {
+	requests, err := tb.audit.next()
 	if err != nil {
 		return err
 	}
-	mine := map[string][]request{} // by namespace
-	result.shown = map[string][]time.Time{}
+	own := map[string][]request{} // by namespace
+	result.statusWrites = map[string][]time.Time{}
 	for _, q := range requests {
-		if q.user == r.user && q.resource == "rolloutgroups/status" {
-			result.shown[q.namespace+"/"+q.name] = append(result.shown[q.namespace+"/"+q.name], q.at)
+		if q.user == c.user && q.resource == "rolloutgroups/status" {
+			result.statusWrites[q.namespace+"/"+q.name] = append(result.statusWrites[q.namespace+"/"+q.name], q.at)
 		}
-		if q.user == r.user && q.code < 300 && (q.resource == "pods" || q.resource == "leases") {
-			mine[q.namespace] = append(mine[q.namespace], q)
+		if q.user == c.user && q.code < 300 && (q.resource == "pods" || q.resource == "leases") {
+			own[q.namespace] = append(own[q.namespace], q)
 		}
 	}
-	for _, h := range w.groups {
-		writes := mine[h.group.namespace]
-		deeds := h.deeds(writes)
-		if wrong := judge(deeds); wrong != "" {
-			return fmt.Errorf("%s %s, in %s%s", r.name, wrong, h.group.key(), h.story())
+	for _, r := range o.groups {
+		writes := own[r.group.namespace]
+		deletions := r.deletions(writes)
+		if violated := violation(deletions); violated != "" {
+			return fmt.Errorf("%s %s, in %s%s", c.name, violated, r.group.key(), r.eventLog())
 		}
-		result.total = max(result.total, h.finished.Sub(result.began))
-		result.steps = append(result.steps, h.steps(deeds, writes)...)
-		result.deeds = append(result.deeds, deeds...)
+		result.total = max(result.total, r.finished.Sub(result.began))
+		result.steps = append(result.steps, r.steps(deletions, writes)...)
+		result.deletions = append(result.deletions, deletions...)
 	}
 	return nil
 }

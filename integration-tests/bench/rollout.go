@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// The goals for one group.
+// These are the goals for one group.
 const (
-	mostTimesFloor  = 1.6
-	mostStepMedian  = 10 * time.Millisecond
-	mostStepP99     = 50 * time.Millisecond
-	mostShareOfCore = 0.01
-	mostTimesAlone  = 1.25 // what counts as unchanged
+	maxFloorRatio     = 1.6
+	maxStepMedian     = 10 * time.Millisecond
+	maxStepP99        = 50 * time.Millisecond
+	maxCPUShare       = 0.01
+	maxUnchangedRatio = 1.25 // the maximum ratio that counts as unchanged
 )
 
 const (
 	idleGroupPods    = 2 // in each of three zones
 	settleBeforeIdle = 5 * time.Second
-	longestSettling  = 5 * time.Minute
+	maxSettling      = 5 * time.Minute
 )
 
-// series is what one racer's rollouts took, run by run.
+// series is the results of one contender, run by run.
 type series []rollout
 
 func (s series) totals() []time.Duration {
@@ -37,13 +37,12 @@ func (s series) steps() []step {
 	return all
 }
 
-// latencies of all steps, watch to audit log.
+// latencies returns the latencies of all steps, from watch to audit log.
 func (s series) latencies() []time.Duration {
 	return durations(s.steps(), func(s step) time.Duration { return s.sent })
 }
 
-// cpu is the mean of a rollout: the unit of the kernel's account is as large as
-// what a single one takes.
+// cpu returns the mean CPU time of a rollout. A single rollout is not longer than the kernel's unit.
 func (s series) cpu() time.Duration {
 	var sum time.Duration
 	for _, r := range s {
@@ -52,66 +51,65 @@ func (s series) cpu() time.Duration {
 	return sum / time.Duration(max(len(s), 1))
 }
 
-// rollouts measures one group, alone and beside idle groups.
+// rollouts measures one group, alone and next to idle groups.
 func (b *bench) rollouts(ctx context.Context) ([]row, error) {
-	return b.inArena(ctx, "rollout", func(ctx context.Context, a *arena) ([]row, error) {
+	return b.withTestbed(ctx, "rollout", func(ctx context.Context, tb *testbed) ([]row, error) {
 		groups := map[string][]*group{}
-		for _, r := range a.racers {
-			namespaces, err := a.makeNamespaces(ctx, r, 1)
+		for _, c := range tb.contenders {
+			namespaces, err := tb.makeNamespaces(ctx, c, 1)
 			if err != nil {
 				return nil, err
 			}
-			groups[r.name] = newGroups(namespaces, r.name, "store-", 1, a.settings.rollout.pods)
-			if err := a.makeGroups(ctx, groups[r.name]); err != nil {
+			groups[c.name] = newGroups(namespaces, c.name, "store-", 1, tb.settings.rollout.pods)
+			if err := tb.makeGroups(ctx, groups[c.name]); err != nil {
 				return nil, err
 			}
-			if err := a.start(ctx, r, namespaces...); err != nil {
+			if err := tb.start(ctx, c, namespaces...); err != nil {
 				return nil, err
 			}
 		}
-		alone, err := a.inTurn(ctx, "alone", a.racers, groups, a.settings.rollout.runs)
+		alone, err := tb.inTurns(ctx, "alone", tb.contenders, groups, tb.settings.rollout.runs)
 		if err != nil {
 			return nil, err
 		}
-		pods := 3 * a.settings.rollout.pods
+		pods := 3 * tb.settings.rollout.pods
 		rows := aloneRows(pods, alone)
-		if !a.wants("idle") {
+		if !tb.measures("idle") {
 			return rows, nil
 		}
-		there := 0
-		for _, count := range a.idle.groups {
-			more, err := a.besideIdle(ctx, groups, there, count, alone)
+		existing := 0
+		for _, count := range tb.idle.groups {
+			more, err := tb.measureWithIdleGroups(ctx, groups, existing, count, alone)
 			rows = append(rows, more...)
 			if err != nil {
 				return rows, err
 			}
-			there = count
+			existing = count
 		}
 		return rows, nil
 	})
 }
 
-// inTurn lets everybody roll his groups, one after the other, several times. The
-// first round is not counted; each round begins with the next one.
-func (a *arena) inTurn(ctx context.Context, how string, racers []*racer, groups map[string][]*group, runs int) (map[string]series, error) {
-	return a.turns(ctx, how, racers, groups, 0, runs)
+// inTurns runs the rollouts of all contenders one after the other, several times. It does not count
+// the first round. Each round begins with the next contender.
+func (tb *testbed) inTurns(ctx context.Context, how string, contenders []*contender, groups map[string][]*group, runs int) (map[string]series, error) {
+	return tb.turns(ctx, how, contenders, groups, 0, runs)
 }
 
-// turns lets everybody roll in turns, from the first to the last; that with the number 0 is
-// not counted.
-func (a *arena) turns(ctx context.Context, how string, racers []*racer, groups map[string][]*group, first, runs int) (map[string]series, error) {
+// turns is inTurns with the number of the first round; round 0 is not counted.
+func (tb *testbed) turns(ctx context.Context, how string, contenders []*contender, groups map[string][]*group, first, runs int) (map[string]series, error) {
 	all := map[string]series{}
 	for run := first; run <= runs; run++ {
-		for i := range racers {
-			r := racers[(run+i)%len(racers)]
-			result, err := a.roll(ctx, r, groups[r.name], nil)
+		for i := range contenders {
+			c := contenders[(run+i)%len(contenders)]
+			result, err := tb.roll(ctx, c, groups[c.name], nil)
 			if err != nil {
-				return nil, fmt.Errorf("roll with %s: %w", r.name, err)
+				return nil, fmt.Errorf("roll with %s: %w", c.name, err)
 			}
 			if run > 0 {
-				all[r.name] = append(all[r.name], result)
+				all[c.name] = append(all[c.name], result)
 			}
-			a.say("%s, run %d of %d: %-10s %s", how, run, runs, r.name, seconds(result.total))
+			tb.report("%s, run %d of %d: %-10s %s", how, run, runs, c.name, seconds(result.total))
 		}
 	}
 	return all, nil
@@ -120,24 +118,24 @@ func (a *arena) turns(ctx context.Context, how string, racers []*racer, groups m
 func aloneRows(pods int, all map[string]series) []row {
 	own := all[lockstepName].latencies()
 	return []row{
-		totalsRow(fmt.Sprintf("%d pods in 3 zones", pods), all, mostTimesFloor),
+		totalsRow(fmt.Sprintf("%d pods in 3 zones", pods), all, maxFloorRatio),
 		rowOf(fmt.Sprintf("Ready to next delete, watch to audit log, p50 / p99 of %d", len(own)),
-			fmt.Sprintf("≤ %d / %d ms", mostStepMedian.Milliseconds(), mostStepP99.Milliseconds()),
-			verdictOfBoth(median(own) <= mostStepMedian, quantile(own, 0.99) <= mostStepP99), all, latencyCell),
-		rowOf("the same, watch to watch", "", unasked, all, func(_ string, s series) string {
+			fmt.Sprintf("≤ %d / %d ms", maxStepMedian.Milliseconds(), maxStepP99.Milliseconds()),
+			verdictOfBoth(median(own) <= maxStepMedian, quantile(own, 0.99) <= maxStepP99), all, latencyCell),
+		rowOf("the same, watch to watch", "", noGoal, all, func(_ string, s series) string {
 			seen := durations(s.steps(), func(s step) time.Duration { return s.seen })
 			return milliseconds(median(seen), quantile(seen, 0.99))
 		}),
-		rowOf("of these, from zone to zone, audit log", "", unasked, all, func(_ string, s series) string {
+		rowOf("of these, from zone to zone, audit log", "", noGoal, all, func(_ string, s series) string {
 			var between []time.Duration
 			for _, one := range s.steps() {
-				if one.handOver {
+				if one.zoneChange {
 					between = append(between, one.sent)
 				}
 			}
 			return milliseconds(median(between), quantile(between, 0.99))
 		}),
-		rowOf("CPU of the operator for a rollout", "", unasked, all, func(name string, s series) string {
+		rowOf("CPU of the operator for a rollout", "", noGoal, all, func(name string, s series) string {
 			if name == floorName {
 				return ""
 			}
@@ -146,40 +144,40 @@ func aloneRows(pods int, all map[string]series) []row {
 	}
 }
 
-// besideIdle makes idle groups in the namespaces of all operators, watches them
-// being idle, and repeats the rollouts beside them.
-func (a *arena) besideIdle(ctx context.Context, groups map[string][]*group, there, count int, alone map[string]series) ([]row, error) {
-	for _, r := range a.racers {
-		if r.isFloor() {
+// measureWithIdleGroups creates idle groups in the namespaces of all operators, measures the idle
+// operators, and repeats the rollouts.
+func (tb *testbed) measureWithIdleGroups(ctx context.Context, groups map[string][]*group, existing, count int, alone map[string]series) ([]row, error) {
+	for _, c := range tb.contenders {
+		if c.isFloor() {
 			continue
 		}
-		idle := newGroups([]string{groups[r.name][0].namespace}, r.name+"-idle", "idle-", count, idleGroupPods)
-		if err := a.makeGroups(ctx, idle[there:]); err != nil {
+		idle := newGroups([]string{groups[c.name][0].namespace}, c.name+"-idle", "idle-", count, idleGroupPods)
+		if err := tb.makeGroups(ctx, idle[existing:]); err != nil {
 			return nil, err
 		}
 	}
-	still, err := a.idleness(ctx, count)
+	idleUses, err := tb.measureIdle(ctx, count)
 	if err != nil {
 		return nil, err
 	}
-	rows := idleRows(count, a.idle.window, still)
-	beside, err := a.inTurn(ctx, fmt.Sprintf("beside %d idle groups", count), a.racers, groups, a.settings.rollout.runs)
+	rows := idleRows(count, tb.idle.window, idleUses)
+	withIdle, err := tb.inTurns(ctx, fmt.Sprintf("beside %d idle groups", count), tb.contenders, groups, tb.settings.rollout.runs)
 	if err != nil {
 		return rows, err
 	}
-	return append(rows, besideRows(3*a.settings.rollout.pods, count, alone, beside)...), nil
+	return append(rows, withIdleRows(3*tb.settings.rollout.pods, count, alone, withIdle)...), nil
 }
 
-func besideRows(pods, count int, alone, beside map[string]series) []row {
-	own, before := beside[lockstepName], alone[lockstepName]
+func withIdleRows(pods, count int, alone, withIdle map[string]series) []row {
+	own, withoutIdle := withIdle[lockstepName], alone[lockstepName]
 	took := own.latencies()
-	same := verdictOfBoth(median(took) <= times(mostTimesAlone, median(before.latencies())), quantile(took, 0.99) <= mostStepP99)
+	same := verdictOfBoth(median(took) <= times(maxUnchangedRatio, median(withoutIdle.latencies())), quantile(took, 0.99) <= maxStepP99)
 	return []row{
-		totalsRow(fmt.Sprintf("%d pods beside %d idle groups", pods, count), beside, mostTimesFloor),
+		totalsRow(fmt.Sprintf("%d pods beside %d idle groups", pods, count), withIdle, maxFloorRatio),
 		rowOf(fmt.Sprintf("Ready to next delete beside them, audit log, p50 / p99 of %d", len(took)),
-			fmt.Sprintf("≤ %.2f × alone / %d ms", mostTimesAlone, mostStepP99.Milliseconds()), same, beside, latencyCell),
-		rowOf("CPU for a rollout beside them (times alone)", fmt.Sprintf("≤ %.2f × alone", mostTimesAlone),
-			verdictOf(own.cpu() <= times(mostTimesAlone, before.cpu())), beside, func(name string, s series) string {
+			fmt.Sprintf("≤ %.2f × alone / %d ms", maxUnchangedRatio, maxStepP99.Milliseconds()), same, withIdle, latencyCell),
+		rowOf("CPU for a rollout beside them (times alone)", fmt.Sprintf("≤ %.2f × alone", maxUnchangedRatio),
+			verdictOf(own.cpu() <= times(maxUnchangedRatio, withoutIdle.cpu())), withIdle, func(name string, s series) string {
 				if name == floorName {
 					return ""
 				}
@@ -188,88 +186,88 @@ func besideRows(pods, count int, alone, beside map[string]series) []row {
 	}
 }
 
-// stillness is what an operator did that had nothing to do.
-type stillness struct {
-	written int
-	lasted  time.Duration
-	cpu     time.Duration
+// idleUse is what an idle operator did.
+type idleUse struct {
+	writes   int
+	duration time.Duration
+	cpu      time.Duration
 }
 
-func (s stillness) perMinute() float64 { return float64(s.written) / s.lasted.Minutes() }
+func (s idleUse) perMinute() float64 { return float64(s.writes) / s.duration.Minutes() }
 
-// core is the share of one that it needed.
-func (s stillness) core() float64 { return s.cpu.Seconds() / s.lasted.Seconds() }
+// cpuShare returns the share of one core that it used.
+func (s idleUse) cpuShare() float64 { return s.cpu.Seconds() / s.duration.Seconds() }
 
-// idleness watches operators that have nothing to do.
-func (a *arena) idleness(ctx context.Context, count int) (map[string]stillness, error) {
-	if err := a.settle(ctx); err != nil {
+// measureIdle measures idle operators.
+func (tb *testbed) measureIdle(ctx context.Context, count int) (map[string]idleUse, error) {
+	if err := tb.awaitNoWrites(ctx); err != nil {
 		return nil, err
 	}
 	began, used := time.Now(), map[string]time.Duration{}
-	for _, r := range a.racers {
-		used[r.name] = r.cpu()
+	for _, c := range tb.contenders {
+		used[c.name] = c.cpu()
 	}
-	a.say("idle with %d groups for %s", count, a.idle.window)
-	if err := pause(ctx, a.idle.window); err != nil {
+	tb.report("idle with %d groups for %s", count, tb.idle.window)
+	if err := pause(ctx, tb.idle.window); err != nil {
 		return nil, err
 	}
-	requests, err := a.audit.next()
+	requests, err := tb.audit.next()
 	if err != nil {
 		return nil, err
 	}
-	took, all := time.Since(began), map[string]stillness{}
-	for _, r := range a.racers {
-		if r.isFloor() {
+	took, all := time.Since(began), map[string]idleUse{}
+	for _, c := range tb.contenders {
+		if c.isFloor() {
 			continue
 		}
 		written := 0
 		for _, q := range requests {
-			if r.writes(q) {
+			if c.writes(q) {
 				written++
 			}
 		}
-		all[r.name] = stillness{written: written, lasted: took, cpu: r.cpu() - used[r.name]}
+		all[c.name] = idleUse{writes: written, duration: took, cpu: c.cpu() - used[c.name]}
 	}
 	return all, nil
 }
 
-// settle waits until operators have told what is new to them: nobody writes for a while. Who
-// never rests is watched all the same.
-func (a *arena) settle(ctx context.Context) error {
-	for end := time.Now().Add(longestSettling); time.Now().Before(end); {
+// awaitNoWrites waits until no operator writes for a while. If one never stops, the measurement
+// continues after a timeout.
+func (tb *testbed) awaitNoWrites(ctx context.Context) error {
+	for end := time.Now().Add(maxSettling); time.Now().Before(end); {
 		if err := pause(ctx, settleBeforeIdle); err != nil {
 			return err
 		}
-		requests, err := a.audit.next()
+		requests, err := tb.audit.next()
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(requests, a.byOperator) {
+		if !slices.ContainsFunc(requests, tb.isOperatorWrite) {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (a *arena) byOperator(q request) bool {
-	return slices.ContainsFunc(a.racers, func(r *racer) bool { return !r.isFloor() && r.writes(q) })
+func (tb *testbed) isOperatorWrite(q request) bool {
+	return slices.ContainsFunc(tb.contenders, func(c *contender) bool { return !c.isFloor() && c.writes(q) })
 }
 
-func idleRows(count int, window time.Duration, all map[string]stillness) []row {
+func idleRows(count int, window time.Duration, all map[string]idleUse) []row {
 	own := all[lockstepName]
 	return []row{
-		rowOf(fmt.Sprintf("writes a minute, idle with %d groups for %.0f s, leader's Lease apart", count, window.Seconds()), "0", verdictOf(own.written == 0), all,
-			func(_ string, s stillness) string { return fmt.Sprintf("%.1f", s.perMinute()) }),
-		rowOf("share of a core meanwhile", "< 1 %", verdictOf(own.core() < mostShareOfCore), all,
-			func(_ string, s stillness) string { return fmt.Sprintf("%.2f %%", 100*s.core()) }),
+		rowOf(fmt.Sprintf("writes a minute, idle with %d groups for %.0f s, leader's Lease apart", count, window.Seconds()), "0", verdictOf(own.writes == 0), all,
+			func(_ string, s idleUse) string { return fmt.Sprintf("%.1f", s.perMinute()) }),
+		rowOf("share of a core meanwhile", "< 1 %", verdictOf(own.cpuShare() < maxCPUShare), all,
+			func(_ string, s idleUse) string { return fmt.Sprintf("%.2f %%", 100*s.cpuShare()) }),
 	}
 }
 
-// totalsRow is about how long rollouts took: seconds, and beside the floor of the
-// same run. A goal of 0 is none.
+// totalsRow is the row about the duration of rollouts and its ratio to the floor of the same run. A
+// goal of 0 is none.
 func totalsRow(what string, all map[string]series, goal float64) row {
 	floors := all[floorName].totals()
-	r := rowOf(what, "", unasked, all, func(name string, s series) string {
+	r := rowOf(what, "", noGoal, all, func(name string, s series) string {
 		text := seconds(median(s.totals()))
 		if name != floorName {
 			text += " " + spread(ratios(s.totals(), floors))
@@ -287,7 +285,7 @@ func latencyCell(_ string, s series) string {
 	return milliseconds(median(s.latencies()), quantile(s.latencies(), 0.99))
 }
 
-// rowOf has a cell for everybody who was measured.
+// rowOf returns a row with a cell for every measured contender.
 func rowOf[T any](what, goal string, v verdict, all map[string]T, cell func(name string, of T) string) row {
 	r := row{what: what, goal: goal, cells: map[string]string{}, met: v}
 	for name, of := range all {

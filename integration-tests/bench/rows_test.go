@@ -9,14 +9,14 @@ import (
 
 const ms = time.Millisecond
 
-func TestWhoWasNotMeasuredHasNoColumn(t *testing.T) {
+func TestTableOmitsEmptyColumns(t *testing.T) {
 	got := table([]string{"floor", "lockstep", "other"}, []row{{what: "memory", goal: "≤ 40 MB", cells: map[string]string{"lockstep": "39 MB", "floor": ""}, met: met}})
 	if head, _, _ := strings.Cut(got, "\n"); head != "| what   | goal    | lockstep | met |" {
 		t.Errorf("got %s", head)
 	}
 }
 
-func TestAVerdictOnTwoGoalsSaysWhichIsMissed(t *testing.T) {
+func TestVerdictOfBothNamesMissedGoal(t *testing.T) {
 	of := func(took ...time.Duration) map[string]series {
 		s := series{{total: time.Second}}
 		for _, d := range took {
@@ -35,24 +35,24 @@ func TestAVerdictOnTwoGoalsSaysWhichIsMissed(t *testing.T) {
 		}
 	}
 	for want, took := range map[verdict][]time.Duration{"yes": {10 * ms, 50 * ms}, "no (p99)": {10 * ms, 51 * ms}, "no (p50)": {11 * ms, 11 * ms}} {
-		r := besideRows(30, 200, of(8*ms), of(slices.Concat(took[:1], took)...))[1]
+		r := withIdleRows(30, 200, of(8*ms), of(slices.Concat(took[:1], took)...))[1]
 		if r.met != want || r.goal != "≤ 1.25 × alone / 50 ms" {
 			t.Errorf("beside others %v: %q of %s, want %q", took, r.met, r.goal, want)
 		}
 	}
 }
 
-func TestWhatCountsAsUnchangedStandsInTheGoal(t *testing.T) {
+func TestUnchangedRatioIsInGoal(t *testing.T) {
 	alone := map[string]series{floorName: {{cpu: ms}}, lockstepName: {{cpu: 100 * ms}}}
 	for used, want := range map[time.Duration]verdict{125 * ms: met, 126 * ms: missed} {
 		beside := map[string]series{floorName: {{cpu: ms}}, lockstepName: {{cpu: used}}}
-		if r := besideRows(30, 200, alone, beside)[2]; r.met != want || r.goal != "≤ 1.25 × alone" {
+		if r := withIdleRows(30, 200, alone, beside)[2]; r.met != want || r.goal != "≤ 1.25 × alone" {
 			t.Errorf("%s: %q of %s, want %q", used, r.met, r.goal, want)
 		}
 	}
 }
 
-func TestTurnsAreToldAsRuns(t *testing.T) {
+func TestParts(t *testing.T) {
 	turns := []int{1, 2, 3, 4, 5}
 	for runs, want := range map[int][]int{1: {5}, 2: {3, 2}, 3: {2, 2, 1}, 9: {1, 1, 1, 1, 1}} {
 		var got []int
@@ -68,7 +68,7 @@ func TestTurnsAreToldAsRuns(t *testing.T) {
 	}
 }
 
-func TestAQuietGroupHasItsTotalsBesideTheFloors(t *testing.T) {
+func TestFairnessRowsCompareTotalsWithFloor(t *testing.T) {
 	of := func(floor, own time.Duration) map[string]series {
 		return map[string]series{
 			floorName:    {{total: floor, steps: []step{{first: floor / 100}}}},
@@ -84,14 +84,14 @@ func TestAQuietGroupHasItsTotalsBesideTheFloors(t *testing.T) {
 	}
 }
 
-func TestTheSlowestLeaderIsJudged(t *testing.T) {
-	r := failoverRow("killed", []time.Duration{12 * time.Second, 18 * time.Second, 11 * time.Second}, mostAfterKill)
+func TestFailoverRowChecksSlowest(t *testing.T) {
+	r := failoverRow("killed", []time.Duration{12 * time.Second, 18 * time.Second, 11 * time.Second}, maxAfterKill)
 	if r.what != "killed, median, least and largest of 3" || r.cells[lockstepName] != "12.00 s, 11.00 s to 18.00 s" || r.goal != "≤ 17 s" || r.met != missed {
 		t.Errorf("got %+v", r)
 	}
 }
 
-func TestGroupsThatAreShownAreComparedTurnByTurn(t *testing.T) {
+func TestStatusRowsCompareByTurn(t *testing.T) {
 	of := func(totals ...time.Duration) series {
 		var s series
 		for _, d := range totals {

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// mostTakeover is the goal from the change of a number to the zones' patches.
-const mostTakeover = time.Second
+// maxFollow is the goal from the change of the source until a zone follows.
+const maxFollow = time.Second
 
 const (
-	ensemblePods     = 2 // in each zone, between changes
-	idleEnsemblePods = 1
+	followerPods     = 2 // in each zone, between changes
+	idleFollowerPods = 1
 )
 
 const (
@@ -32,65 +32,64 @@ var (
 	statefulSets = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 )
 
-// scaling measures zones that have their replicas from somewhere else: how soon
-// they take a changed number over, and how often pods are called before they leave
-// with a delay.
+// scaling measures zones that follow a source: how soon they follow a change, and how often pods are
+// called in a delayed downscale.
 func (b *bench) scaling(ctx context.Context) ([]row, error) {
-	return b.inArena(ctx, "scaling", func(ctx context.Context, a *arena) ([]row, error) {
-		dials, err := dynamic.NewForConfig(a.cluster.AdminConfig())
+	return b.withTestbed(ctx, "scaling", func(ctx context.Context, tb *testbed) ([]row, error) {
+		sources, err := dynamic.NewForConfig(tb.cluster.AdminConfig())
 		if err != nil {
 			return nil, fmt.Errorf("make client: %w", err)
 		}
-		a.racers = a.racers[:2] // the floor and lockstep: a contender need not scale
-		mirrors, leads := map[string]ensemble{}, map[string]ensemble{}
-		for _, r := range a.racers {
-			namespaces, err := a.makeNamespaces(ctx, r, 1)
+		tb.contenders = tb.contenders[:2] // the floor and lockstep; other operators need not scale
+		mirrors, followers := map[string]followerGroup{}, map[string]followerGroup{}
+		for _, c := range tb.contenders {
+			namespaces, err := tb.makeNamespaces(ctx, c, 1)
 			if err != nil {
 				return nil, err
 			}
-			if mirrors[r.name], err = a.makeMirrors(ctx, dials, r, namespaces[0]); err != nil {
+			if mirrors[c.name], err = tb.makeMirrorGroup(ctx, sources, c, namespaces[0]); err != nil {
 				return nil, err
 			}
-			if leads[r.name], err = a.makeFollowers(ctx, dials, r, namespaces[0]); err != nil {
+			if followers[c.name], err = tb.makeFollowerGroup(ctx, sources, c, namespaces[0]); err != nil {
 				return nil, err
 			}
-			if err := a.startScaling(ctx, r, mirrors[r.name], leads[r.name]); err != nil {
+			if err := tb.startScaling(ctx, c, mirrors[c.name], followers[c.name]); err != nil {
 				return nil, err
 			}
 		}
-		rows, err := a.takeovers(ctx, mirrors, leads)
+		rows, err := tb.measureFollowers(ctx, mirrors, followers)
 		if err != nil {
 			return rows, err
 		}
-		more, err := a.delayedDownscale(ctx, dials)
+		more, err := tb.measureDelayedDownscale(ctx, sources)
 		return append(rows, more...), err
 	})
 }
 
-// startScaling runs the operator or, for the floor, its imitation.
-func (a *arena) startScaling(ctx context.Context, r *racer, all ...ensemble) error {
-	if !r.isFloor() {
-		return a.start(ctx, r, all[0].namespace)
+// startScaling starts the operator or, for the floor, its loop.
+func (tb *testbed) startScaling(ctx context.Context, c *contender, all ...followerGroup) error {
+	if !c.isFloor() {
+		return tb.start(ctx, c, all[0].namespace)
 	}
 	for _, e := range all {
-		if err := a.imitate(ctx, e); err != nil {
+		if err := tb.startScalingFloor(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeMirrors makes a group whose zones all mirror one ReplicaTemplate.
-func (a *arena) makeMirrors(ctx context.Context, dials dynamic.Interface, r *racer, namespace string) (ensemble, error) {
-	g := newGroups([]string{namespace}, r.name, "mirror-", 1, ensemblePods)[0]
-	e := ensemble{group: g, dial: dial{dials.Resource(templates).Namespace(namespace), g.name}, takes: g.zoneNames()}
-	if err := a.makeTemplate(ctx, e.dial, g.pods); err != nil {
+// makeMirrorGroup creates a group whose zones all mirror one ReplicaTemplate.
+func (tb *testbed) makeMirrorGroup(ctx context.Context, sources dynamic.Interface, c *contender, namespace string) (followerGroup, error) {
+	g := newGroups([]string{namespace}, c.name, "mirror-", 1, followerPods)[0]
+	e := followerGroup{group: g, source: replicaSource{sources.Resource(templates).Namespace(namespace), g.name}, followers: g.zoneNames()}
+	if err := tb.makeTemplate(ctx, e.source, g.pods); err != nil {
 		return e, err
 	}
-	return e, a.makeEnsemble(ctx, e, mirroring(e.dial.name))
+	return e, tb.makeGroupWithSource(ctx, e, mirrorAnnotations(e.source.name))
 }
 
-func (a *arena) makeTemplate(ctx context.Context, d dial, replicas int) error {
+func (tb *testbed) makeTemplate(ctx context.Context, d replicaSource, replicas int) error {
 	template := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": templates.GroupVersion().String(), "kind": "ReplicaTemplate",
 		"metadata": map[string]any{"name": d.name}, "spec": map[string]any{"replicas": int64(replicas)},
@@ -101,111 +100,110 @@ func (a *arena) makeTemplate(ctx context.Context, d dial, replicas int) error {
 	return nil
 }
 
-// mirroring are annotations of a zone that takes over what a ReplicaTemplate asks for.
-func mirroring(template string) map[string]string {
+// mirrorAnnotations returns the annotations of a zone that mirrors a ReplicaTemplate.
+func mirrorAnnotations(template string) map[string]string {
 	return map[string]string{
 		mirrorAnnotation + "name": template, mirrorAnnotation + "kind": "ReplicaTemplate",
 		mirrorAnnotation + "api-version": templates.GroupVersion().String(),
 	}
 }
 
-// makeFollowers makes a group whose second and third zones follow the first.
-func (a *arena) makeFollowers(ctx context.Context, dials dynamic.Interface, r *racer, namespace string) (ensemble, error) {
-	g := newGroups([]string{namespace}, r.name, "follow-", 1, ensemblePods)[0]
+// makeFollowerGroup creates a group whose second and third zones follow the first.
+func (tb *testbed) makeFollowerGroup(ctx context.Context, sources dynamic.Interface, c *contender, namespace string) (followerGroup, error) {
+	g := newGroups([]string{namespace}, c.name, "follow-", 1, followerPods)[0]
 	leader, followers := g.zoneNames()[0], g.zoneNames()[1:]
-	e := ensemble{group: g, dial: dial{dials.Resource(statefulSets).Namespace(namespace), leader}, takes: followers}
-	return e, a.makeEnsemble(ctx, e, map[string]string{leaderAnnotation: leader})
+	e := followerGroup{group: g, source: replicaSource{sources.Resource(statefulSets).Namespace(namespace), leader}, followers: followers}
+	return e, tb.makeGroupWithSource(ctx, e, map[string]string{leaderAnnotation: leader})
 }
 
-// makeEnsemble makes the group and tells its zones whom to follow.
-func (a *arena) makeEnsemble(ctx context.Context, e ensemble, annotations map[string]string) error {
-	if err := a.makeGroups(ctx, []*group{e.group}); err != nil {
+// makeGroupWithSource creates the group and annotates its followers.
+func (tb *testbed) makeGroupWithSource(ctx context.Context, e followerGroup, annotations map[string]string) error {
+	if err := tb.makeGroups(ctx, []*group{e.group}); err != nil {
 		return err
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}
-	for _, zone := range e.takes {
-		if _, err := a.client.AppsV1().StatefulSets(e.namespace).Patch(ctx, zone, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	for _, zone := range e.followers {
+		if _, err := tb.client.AppsV1().StatefulSets(e.namespace).Patch(ctx, zone, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("annotate %s/%s: %w", e.namespace, zone, err)
 		}
 	}
 	return nil
 }
 
-// takeovers measures both ways to have replicas from somewhere else, and mirrors
-// beside idle groups as well.
-func (a *arena) takeovers(ctx context.Context, mirrors, leads map[string]ensemble) ([]row, error) {
+// measureFollowers measures both kinds of followers, and mirrors next to idle groups as well.
+func (tb *testbed) measureFollowers(ctx context.Context, mirrors, followers map[string]followerGroup) ([]row, error) {
 	var rows []row
 	for _, one := range []struct {
-		who, what string
-		idle      int
-		ensembles map[string]ensemble
+		name, what string
+		idle       int
+		groups     map[string]followerGroup
 	}{
 		{"mirrors", "reference changed to last of 3 zones patched", 0, mirrors},
-		{"followers", "leader changed to last of 2 followers patched", 0, leads},
-		{"mirrors beside idle groups", fmt.Sprintf("reference changed, beside %d idle groups", a.scale.idle), a.scale.idle, mirrors},
+		{"followers", "leader changed to last of 2 followers patched", 0, followers},
+		{"mirrors beside idle groups", fmt.Sprintf("reference changed, beside %d idle groups", tb.scale.idle), tb.scale.idle, mirrors},
 	} {
-		if err := a.makeIdle(ctx, mirrors, one.idle); err != nil {
+		if err := tb.makeIdleGroups(ctx, mirrors, one.idle); err != nil {
 			return rows, err
 		}
-		all, err := a.changeInTurn(ctx, one.who, one.ensembles)
+		all, err := tb.changeInTurns(ctx, one.name, one.groups)
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, takeoverRows(one.what, all)...)
+		rows = append(rows, followRows(one.what, all)...)
 	}
 	return rows, nil
 }
 
-func (a *arena) makeIdle(ctx context.Context, beside map[string]ensemble, count int) error {
-	for _, r := range a.racers {
-		if r.isFloor() {
+func (tb *testbed) makeIdleGroups(ctx context.Context, groups map[string]followerGroup, count int) error {
+	for _, c := range tb.contenders {
+		if c.isFloor() {
 			continue
 		}
-		idle := newGroups([]string{beside[r.name].namespace}, r.name+"-idle", "idle-", count, idleEnsemblePods)
-		if err := a.makeGroups(ctx, idle); err != nil {
+		idle := newGroups([]string{groups[c.name].namespace}, c.name+"-idle", "idle-", count, idleFollowerPods)
+		if err := tb.makeGroups(ctx, idle); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changeInTurn lets everybody follow one change up and one down, one after the
-// other, several times. The first round is not counted.
-func (a *arena) changeInTurn(ctx context.Context, what string, ensembles map[string]ensemble) (map[string]takeovers, error) {
-	all := map[string]takeovers{}
-	for run := range a.scale.changes + 1 {
-		for i := range a.racers {
-			r := a.racers[(run+i)%len(a.racers)]
+// changeInTurns makes all contenders follow one change up and one down, one after the other, several
+// times. It does not count the first round.
+func (tb *testbed) changeInTurns(ctx context.Context, what string, groups map[string]followerGroup) (map[string]followSeries, error) {
+	all := map[string]followSeries{}
+	for run := range tb.scale.changes + 1 {
+		for i := range tb.contenders {
+			c := tb.contenders[(run+i)%len(tb.contenders)]
 			for _, up := range []bool{true, false} {
-				replicas := ensemblePods
+				replicas := followerPods
 				if up {
 					replicas++
 				}
-				took, err := a.takeOver(ctx, ensembles[r.name], replicas)
+				took, err := tb.awaitFollowers(ctx, groups[c.name], replicas)
 				if err != nil {
-					return nil, fmt.Errorf("%s of %s: %w", what, r.name, err)
+					return nil, fmt.Errorf("%s of %s: %w", what, c.name, err)
 				}
 				took.up = up
 				if run > 0 {
-					all[r.name] = append(all[r.name], took)
+					all[c.name] = append(all[c.name], took)
 				}
 			}
 		}
 		if run%10 == 0 {
-			a.say("%s, change %d of %d", what, run, a.scale.changes)
+			tb.report("%s, change %d of %d", what, run, tb.scale.changes)
 		}
 	}
 	return all, nil
 }
 
-// takeovers are what one racer took, change by change.
-type takeovers []takeover
+// followSeries is the results of one contender, change by change.
+type followSeries []followTimes
 
 // of returns one figure of all changes in one direction.
-func (t takeovers) of(up bool, figure func(takeover) time.Duration) []time.Duration {
+func (t followSeries) of(up bool, figure func(followTimes) time.Duration) []time.Duration {
 	var all []time.Duration
 	for _, one := range t {
 		if one.up == up {
@@ -215,19 +213,19 @@ func (t takeovers) of(up bool, figure func(takeover) time.Duration) []time.Durat
 	return all
 }
 
-func takeoverRows(what string, all map[string]takeovers) []row {
-	first := func(t takeover) time.Duration { return t.first }
-	last := func(t takeover) time.Duration { return t.last }
+func followRows(what string, all map[string]followSeries) []row {
+	first := func(t followTimes) time.Duration { return t.first }
+	last := func(t followTimes) time.Duration { return t.last }
 	return []row{
-		takeoverRow(fmt.Sprintf("%s, up, p50 / p99 of %d", what, len(all[lockstepName].of(true, last))), mostTakeover, all, true, last),
-		takeoverRow("the same down, to the first zone", mostTakeover, all, false, first),
-		takeoverRow("the same down, to the last one, zone after zone", 0, all, false, last),
+		followRow(fmt.Sprintf("%s, up, p50 / p99 of %d", what, len(all[lockstepName].of(true, last))), maxFollow, all, true, last),
+		followRow("the same down, to the first zone", maxFollow, all, false, first),
+		followRow("the same down, to the last one, zone after zone", 0, all, false, last),
 	}
 }
 
-// takeoverRow is about one figure, beside the floor of the same changes. A goal of
-// 0 is none.
-func takeoverRow(what string, most time.Duration, all map[string]takeovers, up bool, figure func(takeover) time.Duration) row {
+// followRow is the row about one figure, with its ratio to the floor of the same changes. A goal of 0
+// is none.
+func followRow(what string, limit time.Duration, all map[string]followSeries, up bool, figure func(followTimes) time.Duration) row {
 	floors := all[floorName].of(up, figure)
 	r := row{what: what, cells: map[string]string{}}
 	for name, t := range all {
@@ -237,9 +235,9 @@ func takeoverRow(what string, most time.Duration, all map[string]takeovers, up b
 			r.cells[name] += " " + spread(ratios(took, floors))
 		}
 	}
-	if most > 0 {
+	if limit > 0 {
 		own := all[lockstepName].of(up, figure)
-		r.goal, r.met = fmt.Sprintf("p99 ≤ %d s", most/time.Second), verdictOf(quantile(own, 0.99) <= most)
+		r.goal, r.met = fmt.Sprintf("p99 ≤ %d s", limit/time.Second), verdictOf(quantile(own, 0.99) <= limit)
 	}
 	return r
 }

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sized is a zone of which so many replicas are wanted and so many are Ready.
-func sized(name string, want, ready int32) *appsv1.StatefulSet {
+// zoneOfSize returns a zone with so many wanted and so many ready replicas.
+func zoneOfSize(name string, want, ready int32) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       appsv1.StatefulSetSpec{Replicas: &want},
@@ -22,56 +22,56 @@ func sized(name string, want, ready int32) *appsv1.StatefulSet {
 	}
 }
 
-func TestAZoneHasTakenOverWhenItIsFirstSeenWithTheNumber(t *testing.T) {
+func TestFollowTimesEndAtFirstEventWithReplicas(t *testing.T) {
 	g := newGroups([]string{"n"}, "r", "g", 1, 2)[0]
 	zones := g.zoneNames()
-	p := newProgress(ensemble{group: g, takes: zones[1:]}, 3)
+	p := newFollowProgress(followerGroup{group: g, followers: zones[1:]}, 3)
 	for i, set := range []*appsv1.StatefulSet{
-		sized(zones[0], 3, 2), // the leader, who is not asked
-		sized(zones[1], 2, 2), // not yet
-		sized(zones[2], 3, 2),
-		sized(zones[2], 3, 3),
-		sized(zones[1], 3, 2),
-		sized(zones[0], 3, 3),
-		sized(zones[1], 3, 3),
+		zoneOfSize(zones[0], 3, 2), // the leader does not follow
+		zoneOfSize(zones[1], 2, 2), // the replicas have not changed yet
+		zoneOfSize(zones[2], 3, 2),
+		zoneOfSize(zones[2], 3, 3),
+		zoneOfSize(zones[1], 3, 2),
+		zoneOfSize(zones[0], 3, 3),
+		zoneOfSize(zones[1], 3, 3),
 	} {
 		if p.done() {
 			t.Errorf("done before event %d", i)
 		}
-		p.see(set, start.Add(time.Duration(i)*time.Second))
+		p.observe(set, start.Add(time.Duration(i)*time.Second))
 	}
 	if !p.done() {
 		t.Error("not done")
 	}
-	if got, want := p.since(start), (takeover{first: 2 * time.Second, last: 4 * time.Second}); got != want {
+	if got, want := p.since(start), (followTimes{first: 2 * time.Second, last: 4 * time.Second}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-func TestAZoneThatLosesAPodAgainIsNotWhole(t *testing.T) {
+func TestZoneThatLosesPodIsNotAvailable(t *testing.T) {
 	g := newGroups([]string{"n"}, "r", "g", 1, 2)[0]
 	g.zones = 1
 	zone := g.zoneNames()[0]
-	p := newProgress(ensemble{group: g, takes: g.zoneNames()}, 1)
-	late := sized(zone, 1, 1)
+	p := newFollowProgress(followerGroup{group: g, followers: g.zoneNames()}, 1)
+	late := zoneOfSize(zone, 1, 1)
 	late.Generation = 2
-	for _, set := range []*appsv1.StatefulSet{sized(zone, 1, 2), late, sized(zone, 1, 0)} {
-		if p.see(set, start); p.done() {
+	for _, set := range []*appsv1.StatefulSet{zoneOfSize(zone, 1, 2), late, zoneOfSize(zone, 1, 0)} {
+		if p.observe(set, start); p.done() {
 			t.Errorf("done with %+v", set.Status)
 		}
 	}
-	if p.see(sized(zone, 1, 1), start); !p.done() {
+	if p.observe(zoneOfSize(zone, 1, 1), start); !p.done() {
 		t.Error("not done")
 	}
 }
 
-func TestUpAndDownAreCountedApart(t *testing.T) {
-	all := map[string]takeovers{
+func TestFollowSeriesSeparatesDirections(t *testing.T) {
+	all := map[string]followSeries{
 		floorName:    {{true, 10 * time.Millisecond, 20 * time.Millisecond}, {false, 10 * time.Millisecond, 10 * time.Millisecond}},
 		lockstepName: {{true, 20 * time.Millisecond, 30 * time.Millisecond}, {false, 1100 * time.Millisecond, 1200 * time.Millisecond}},
 	}
 	var got []string
-	for _, r := range takeoverRows("changed", all) {
+	for _, r := range followRows("changed", all) {
 		got = append(got, r.what+": "+r.goal+": "+r.cells[floorName]+", "+r.cells[lockstepName]+" "+string(r.met))
 	}
 	want := []string{
@@ -84,31 +84,31 @@ func TestUpAndDownAreCountedApart(t *testing.T) {
 	}
 }
 
-func TestEveryPodHasToHearOnce(t *testing.T) {
+func TestTransitionIsExactWithOneCallPerPod(t *testing.T) {
 	const post, remove = http.MethodPost, http.MethodDelete
 	due := []string{"p-1", "p-2"}
 	for sentence, c := range map[string]struct {
 		calls []podCall
 		want  bool
 	}{
-		"each heard once":                    {[]podCall{{start, post, "p-2"}, {start, post, "p-1"}}, true},
-		"nobody heard":                       {nil, false},
-		"one heard nothing":                  {[]podCall{{start, post, "p-1"}}, false},
-		"one heard twice, the other did not": {[]podCall{{start, post, "p-1"}, {start, post, "p-1"}}, false},
-		"one heard twice":                    {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-1"}}, false},
-		"one heard something else":           {[]podCall{{start, post, "p-1"}, {start, remove, "p-2"}}, false},
-		"a third heard as well":              {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-0"}}, false},
+		"one call for each":                     {[]podCall{{start, post, "p-2"}, {start, post, "p-1"}}, true},
+		"no call":                               {nil, false},
+		"no call for one":                       {[]podCall{{start, post, "p-1"}}, false},
+		"two calls for one, none for the other": {[]podCall{{start, post, "p-1"}, {start, post, "p-1"}}, false},
+		"two calls for one":                     {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-1"}}, false},
+		"another method for one":                {[]podCall{{start, post, "p-1"}, {start, remove, "p-2"}}, false},
+		"a call to an unaffected pod":           {[]podCall{{start, post, "p-1"}, {start, post, "p-2"}, {start, post, "p-0"}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := (transition{method: post, due: due, calls: c.calls}).exact(); got != c.want {
+			if got := (transition{method: post, pods: due, calls: c.calls}).isExact(); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
 	}
 }
 
-func TestTheRowOfCallsMissesItsGoalWhenOneTransitionDoes(t *testing.T) {
-	one := transition{what: "leave", method: http.MethodPost, due: []string{"p-1"}, began: start, leases: 2, calls: []podCall{
+func TestDelayedRowsMissGoalWithOneInexactTransition(t *testing.T) {
+	one := transition{what: "downscale", method: http.MethodPost, pods: []string{"p-1"}, began: start, leases: 2, calls: []podCall{
 		{start.Add(30 * time.Millisecond), http.MethodPost, "p-1"},
 	}}
 	twice := one
@@ -121,24 +121,24 @@ func TestTheRowOfCallsMissesItsGoalWhenOneTransitionDoes(t *testing.T) {
 		t.Errorf("got %s, met: %s", rows[0].cells[lockstepName], rows[0].met)
 	}
 	if got := rows[2].cells[lockstepName]; got != "30.0 / 30.0 ms" {
-		t.Errorf("told within %s", got)
+		t.Errorf("last call after %s", got)
 	}
 }
 
-func TestWithoutANetworkOfItsOwnNothingIsMeasuredAloud(t *testing.T) {
-	var told strings.Builder
-	a := &arena{bench: &bench{progress: &told, noNetwork: errors.New("only elsewhere")}}
-	rows, err := a.delayedDownscale(t.Context(), nil)
-	if err != nil || len(rows) != 1 || rows[0].met != unasked {
+func TestDelayedDownscaleWithoutNetworkIsReportedAsNotMeasured(t *testing.T) {
+	var output strings.Builder
+	a := &testbed{bench: &bench{progress: &output, networkErr: errors.New("not supported")}}
+	rows, err := a.measureDelayedDownscale(t.Context(), nil)
+	if err != nil || len(rows) != 1 || rows[0].met != noGoal {
 		t.Errorf("got %v, %v", rows, err)
 	}
-	if !strings.Contains(told.String(), "NOT MEASURED") || !strings.Contains(told.String(), "only elsewhere") {
-		t.Errorf("told %q", told.String())
+	if !strings.Contains(output.String(), "NOT MEASURED") || !strings.Contains(output.String(), "not supported") {
+		t.Errorf("output %q", output.String())
 	}
 }
 
-func TestAPodKeepsItsTimestampUntilItStays(t *testing.T) {
-	r := &residents{ready: map[string]time.Time{}}
+func TestPodServerKeepsTimestampUntilDelete(t *testing.T) {
+	r := &podServer{ready: map[string]time.Time{}}
 	say := func(method string) string {
 		answer := httptest.NewRecorder()
 		r.ServeHTTP(answer, httptest.NewRequest(method, "http://p-1.pods.n.svc.cluster.local.:8080/leave", http.NoBody))

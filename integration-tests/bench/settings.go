@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// settings are what a person can choose. Sizes have two defaults: one for a run
-// of a few minutes, one for -long.
+// settings are the flags. Sizes have two defaults: one for a run of a few minutes, and one for -long.
 type settings struct {
-	only       string
-	long       bool
-	etcdSyncs  bool
-	logs       string
-	operator   string
-	contenders contenders
+	only      string
+	long      bool
+	etcdSyncs bool
+	logs      string
+	operator  string
+	others    namedCommands
 
 	rollout  rolloutSizes
 	idle     idleSizes
@@ -59,9 +58,9 @@ type memorySizes struct {
 
 type fairnessSizes struct{ runs, groups, rate int }
 
-type failoverSizes struct{ kills, handOvers int }
+type failoverSizes struct{ kills, stops int }
 
-// pace is how reviews are asked: for a while at a constant rate, several times.
+// pace is the rate of reviews: constant for a window, several times.
 type pace struct {
 	runs, rate int
 	window     time.Duration
@@ -104,8 +103,7 @@ type soakSizes struct {
 	every                         time.Duration
 }
 
-// flags declares every flag, with its short default, and returns the defaults
-// of -long.
+// flags declares every flag with its short default, and returns the defaults of -long.
 func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	long := map[string]string{}
 	count := func(p *int, name string, short, longer int, help string) {
@@ -122,69 +120,69 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 		long[name] = longer
 	}
 	set.StringVar(&s.only, "only", "", "measure only these, comma-separated: "+strings.Join(scenarioNames(), ", "))
-	set.BoolVar(&s.long, "long", false, "sizes of the goals; takes hours")
-	set.BoolVar(&s.etcdSyncs, "etcd.syncs", false, "let etcd wait for the disk with every write; it never does otherwise")
-	set.StringVar(&s.logs, "logs", "", "folder to keep what operators and API server log, one for each scenario in it")
-	set.StringVar(&s.operator, "operator", "", "command line measured instead of lockstep of this source tree")
-	set.Var(&s.contenders, "contender", "command line of another operator measured in the same run, as NAME=COMMAND; may be given again")
+	set.BoolVar(&s.long, "long", false, "use the sizes of the goals; takes hours")
+	set.BoolVar(&s.etcdSyncs, "etcd.syncs", false, "make etcd sync every write to the disk")
+	set.StringVar(&s.logs, "logs", "", "folder for the logs of operators and API server, with a subfolder for each scenario")
+	set.StringVar(&s.operator, "operator", "", "command line to measure instead of lockstep of this source tree")
+	set.Var(&s.others, "contender", "command line of another operator to measure in the same run, as NAME=COMMAND; can be repeated")
 
-	count(&s.rollout.runs, "rollout.runs", 11, 21, "counted rollouts of each, after one that is not counted")
+	count(&s.rollout.runs, "rollout.runs", 11, 21, "counted rollouts of each contender, after one that is not counted")
 	count(&s.rollout.pods, "rollout.pods", 10, 10, "pods in each of three zones")
-	list(&s.idle.groups, "idle.groups", numbers{200}, "200,1000", "idle groups of six pods beside the one that rolls")
-	duration(&s.idle.window, "idle.window", 30*time.Second, 2*time.Minute, "for how long idleness is watched: a hold is renewed every 20s")
-	count(&s.many.groups, "many.groups", 100, 1000, "groups that roll at once; the goal is about 1000")
-	count(&s.many.namespaces, "many.namespaces", 50, 200, "namespaces they are spread over")
+	list(&s.idle.groups, "idle.groups", numbers{200}, "200,1000", "idle groups of six pods in addition to the group that rolls")
+	duration(&s.idle.window, "idle.window", 30*time.Second, 2*time.Minute, "how long idle operators are measured; a hold is renewed every 20s")
+	count(&s.many.groups, "many.groups", 100, 1000, "groups that roll at once; the goal applies to 1000")
+	count(&s.many.namespaces, "many.namespaces", 50, 200, "namespaces of these groups")
 	count(&s.many.pods, "many.pods", 1, 1, "pods in each of three zones")
-	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all of them, after one that is not counted; there is none of pods that take their time")
-	duration(&s.many.start, "many.start", 0, 0, "how long their pods take to be Ready: from this to three times as much; 0s: no time")
+	count(&s.many.runs, "many.runs", 1, 3, "counted rollouts of all groups, after one that is not counted; with -many.start, all are counted")
+	duration(&s.many.start, "many.start", 0, 0, "minimum time until their pods are Ready; the maximum is three times as long")
 	list(&s.memory.pods, "memory.pods", numbers{1000}, "1000,5000", "managed pods")
-	count(&s.memory.others, "memory.others", 2000, 20000, "other pods on top")
-	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
-	duration(&s.memory.scrape, "memory.scrape", 15*time.Second, 15*time.Second, "how often metrics are scraped where memory is that of daily use: whole seconds")
+	count(&s.memory.others, "memory.others", 2000, 20000, "additional pods that no operator manages")
+	duration(&s.memory.settle, "memory.settle", 10*time.Second, 150*time.Second, "maximum time until memory is stable")
+	duration(&s.memory.scrape, "memory.scrape", 15*time.Second, 15*time.Second, "scrape interval when memory is measured in typical use: whole seconds")
 	count(&s.fairness.runs, "fairness.runs", 2, 11, "counted rollouts of the quiet group in each state")
-	count(&s.fairness.groups, "fairness.groups", 200, 1000, "groups of one namespace that change all the time")
-	count(&s.fairness.rate, "fairness.rate", 30, 30, "changes a second of theirs")
+	count(&s.fairness.groups, "fairness.groups", 200, 1000, "groups in the busy namespace")
+	count(&s.fairness.rate, "fairness.rate", 30, 30, "changes of these groups per second")
 	count(&s.failover.kills, "failover.kills", 1, 5, "leaders killed")
-	count(&s.failover.handOvers, "failover.hand-overs", 2, 5, "leaders stopped gracefully")
-	count(&s.webhooks.runs, "webhooks.runs", 3, 5, "times that each kind of review is asked of each")
-	count(&s.webhooks.rate, "webhooks.rate", 500, 500, "reviews a second")
-	duration(&s.webhooks.window, "webhooks.window", 5*time.Second, 20*time.Second, "for how long at a time")
-	count(&s.webhooks.patches, "webhooks.patches", 200, 1000, "decreases through the API server that are refused")
-	count(&s.evict.pods, "evictions.pods", 1000, 5000, "pods of the large group that refuses evictions")
-	count(&s.evict.runs, "evictions.runs", 3, 5, "times that each kind of refusal is asked for")
-	count(&s.evict.rate, "evictions.rate", 1000, 1000, "reviews of evictions a second")
-	duration(&s.evict.window, "evictions.window", 5*time.Second, 20*time.Second, "for how long at a time")
-	count(&s.evict.joins, "evictions.joins", 100, 300, "pods evicted under the hold that their zone has already")
+	count(&s.failover.stops, "failover.hand-overs", 2, 5, "leaders stopped gracefully")
+	count(&s.webhooks.runs, "webhooks.runs", 3, 5, "runs of each kind of review for each webhook")
+	count(&s.webhooks.rate, "webhooks.rate", 500, 500, "reviews per second")
+	duration(&s.webhooks.window, "webhooks.window", 5*time.Second, 20*time.Second, "duration of a run")
+	count(&s.webhooks.patches, "webhooks.patches", 200, 1000, "refused downscales through the API server")
+	count(&s.evict.pods, "evictions.pods", 1000, 5000, "pods of the large group whose evictions are refused")
+	count(&s.evict.runs, "evictions.runs", 3, 5, "runs of each kind of refusal")
+	count(&s.evict.rate, "evictions.rate", 1000, 1000, "reviews of evictions per second")
+	duration(&s.evict.window, "evictions.window", 5*time.Second, 20*time.Second, "duration of a run")
+	count(&s.evict.joins, "evictions.joins", 100, 300, "pods that are evicted while their zone has the hold")
 	count(&s.evict.takes, "evictions.takes", 30, 100, "pods whose eviction takes the hold of their group")
-	count(&s.scale.changes, "scaling.changes", 30, 100, "changes up and as many down that zones take over, of each way to do so")
-	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods beside the one that takes over")
-	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale; two thirds leave")
-	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "how long they wait: whole seconds, longer than it takes to call them, less than 2m")
-	count(&s.status.groups, "status.groups", 100, 500, "groups that roll at once, shown in RolloutGroups, and as many that are not")
-	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces they are spread over")
+	count(&s.scale.changes, "scaling.changes", 30, 100, "changes up, and as many down, for each way to follow a source")
+	count(&s.scale.idle, "scaling.idle", 200, 1000, "idle groups of three pods in addition to the group that follows")
+	count(&s.scale.delayed, "scaling.delayed", 300, 1000, "pods of the zone with a delayed downscale, which removes two thirds")
+	duration(&s.scale.delay, "scaling.delay", 10*time.Second, 30*time.Second, "delay of the downscale: whole seconds, longer than the calls to the pods take, less than 2m")
+	count(&s.status.groups, "status.groups", 100, 500, "groups that roll at once with RolloutGroups, and as many without")
+	count(&s.status.namespaces, "status.namespaces", 50, 50, "namespaces of these groups")
 	count(&s.status.pods, "status.pods", 1, 1, "pods in each of three zones")
-	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both, after one that is not counted")
+	count(&s.status.runs, "status.runs", 2, 5, "counted rollouts of both operators, after one that is not counted")
 	count(&s.noisy.runs, "noisy.runs", 4, 11, "counted rollouts of the quiet group in each state")
 	count(&s.noisy.groups, "noisy.groups", 50, 100, "groups of three pods in the noisy namespace")
-	count(&s.noisy.rate, "noisy.rate", 200, 300, "changes a second there")
+	count(&s.noisy.rate, "noisy.rate", 200, 300, "changes per second in the noisy namespace")
 	count(&s.large.groups, "large.groups", 100, 1000, "groups of 20 pods in 4 zones")
-	count(&s.large.namespaces, "large.namespaces", 20, 200, "namespaces they are spread over")
-	count(&s.large.rolling, "large.rolling", 10, 10, "of these, groups that roll at once")
-	count(&s.large.runs, "large.runs", 2, 5, "counted rollouts of these, after one that is not counted")
-	count(&s.large.starts, "large.starts", 3, 5, "times that the operator is started")
-	duration(&s.large.settle, "large.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
-	list(&s.standIn.pods, "stand-in.pods", numbers{1000, 10000}, "1000,100000", "managed pods of an API server that is played, in groups of 20")
-	count(&s.standIn.changes, "stand-in.changes", 50, 200, "groups that change, one after the other")
-	duration(&s.standIn.settle, "stand-in.settle", 10*time.Second, 150*time.Second, "how long memory may take to settle")
-	count(&s.soak.minutes, "soak.minutes", 60, 60, "how long groups are rolled again and again; only with -only soak")
-	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes of these that are not judged")
+	count(&s.large.namespaces, "large.namespaces", 20, 200, "namespaces of these groups")
+	count(&s.large.rolling, "large.rolling", 10, 10, "groups that roll at once")
+	count(&s.large.runs, "large.runs", 2, 5, "counted rollouts of the groups that roll, after one that is not counted")
+	count(&s.large.starts, "large.starts", 3, 5, "starts of the operator")
+	duration(&s.large.settle, "large.settle", 10*time.Second, 150*time.Second, "maximum time until memory is stable")
+	list(&s.standIn.pods, "stand-in.pods", numbers{1000, 10000}, "1000,100000", "managed pods of the stand-in, in groups of 20")
+	count(&s.standIn.changes, "stand-in.changes", 50, 200, "groups that are changed one after the other")
+	duration(&s.standIn.settle, "stand-in.settle", 10*time.Second, 150*time.Second, "maximum time until memory is stable")
+	count(&s.soak.minutes, "soak.minutes", 60, 60, "minutes of repeated rollouts; only with -only soak")
+	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes that are not compared with the goals")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
 	count(&s.soak.pods, "soak.pods", 2, 2, "pods in each of three zones")
-	duration(&s.soak.every, "soak.every", 15*time.Second, 15*time.Second, "how often they roll: whole seconds, more than a rollout takes")
+	duration(&s.soak.every, "soak.every", 15*time.Second, 15*time.Second, "interval of rollouts: whole seconds, longer than a rollout takes")
 	return long
 }
 
-// parse reads a command line. All that is wrong with values is told at once.
+// parse parses a command line. It returns all errors about values at once.
 func parse(arguments []string, out io.Writer) (settings, error) {
 	var s settings
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -211,7 +209,7 @@ func (s *settings) check() error {
 	var errs []error
 	for _, name := range s.chosen() {
 		if !slices.Contains(scenarioNames(), name) {
-			errs = append(errs, fmt.Errorf("-only: there is no %q, only %s", name, strings.Join(scenarioNames(), ", ")))
+			errs = append(errs, fmt.Errorf("-only: unknown scenario %q: must be one of %s", name, strings.Join(scenarioNames(), ", ")))
 		}
 	}
 	for name, n := range map[string]int{
@@ -229,24 +227,24 @@ func (s *settings) check() error {
 		"soak.minutes":     s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
-			errs = append(errs, fmt.Errorf("-%s is %d, a number above 0 is needed", name, n))
+			errs = append(errs, fmt.Errorf("-%s is %d: must be a number above 0", name, n))
 		}
 	}
-	if s.many.start > patience/3 {
-		errs = append(errs, fmt.Errorf("-many.start is %s, and pods may take three times as much, but a run ends where nothing happens for %s", s.many.start, patience))
+	if s.many.start > stallTimeout/3 {
+		errs = append(errs, fmt.Errorf("-many.start is %s: must be at most a third of %s, after which a run without progress ends", s.many.start, stallTimeout))
 	}
 	if s.large.rolling > s.large.groups {
-		errs = append(errs, fmt.Errorf("-large.rolling is %d, but there are only %d groups", s.large.rolling, s.large.groups))
+		errs = append(errs, fmt.Errorf("-large.rolling is %d: must be at most the %d groups", s.large.rolling, s.large.groups))
 	}
-	if judged := s.soak.minutes - s.soak.warmUp; judged < leastJudged {
-		errs = append(errs, fmt.Errorf("-soak.minutes: %d are left after the warm-up, at least %d are needed", judged, leastJudged))
+	if remaining := s.soak.minutes - s.soak.warmUp; remaining < minSamples {
+		errs = append(errs, fmt.Errorf("-soak.minutes: %d remain after the warm-up: must be at least %d", remaining, minSamples))
 	}
 	return errors.Join(errs...)
 }
 
 func (s *settings) chosen() []string {
 	if s.only == "" {
-		return slices.DeleteFunc(scenarioNames(), func(name string) bool { return slices.Contains(onlyAlone, name) })
+		return slices.DeleteFunc(scenarioNames(), func(name string) bool { return slices.Contains(optIn, name) })
 	}
 	return strings.Split(s.only, ",")
 }
@@ -276,35 +274,35 @@ func (n *numbers) Set(text string) error {
 	return nil
 }
 
-// contender is another operator, by its command line.
-type contender struct{ name, command string }
+// namedCommand is the name and the command line of another operator.
+type namedCommand struct{ name, command string }
 
-// contenders is a flag that may be given again.
-type contenders []contender
+// namedCommands is a flag that can be repeated.
+type namedCommands []namedCommand
 
 // String implements flag.Value.
-func (c *contenders) String() string { return "" }
+func (c *namedCommands) String() string { return "" }
 
-var namedCommand = regexp.MustCompile(`^([a-z][a-z0-9-]{0,30})=(.+)$`)
+var namedCommandPattern = regexp.MustCompile(`^([a-z][a-z0-9-]{0,30})=(.+)$`)
 
 // Set implements flag.Value.
-func (c *contenders) Set(text string) error {
-	next := contender{"contender", text}
+func (c *namedCommands) Set(text string) error {
+	next := namedCommand{"contender", text}
 	if len(*c) > 0 {
 		next.name = fmt.Sprint("contender-", len(*c)+1)
 	}
-	if parts := namedCommand.FindStringSubmatch(text); parts != nil {
-		next = contender{parts[1], parts[2]}
+	if parts := namedCommandPattern.FindStringSubmatch(text); parts != nil {
+		next = namedCommand{parts[1], parts[2]}
 	}
 	if next.command == "" {
 		return errors.New("the command line is empty")
 	}
 	if next.name == floorName || next.name == lockstepName {
-		return fmt.Errorf("%s is the name of a column already", next.name)
+		return fmt.Errorf("-contender: %s is already the name of a column", next.name)
 	}
-	for _, taken := range *c {
-		if taken.name == next.name {
-			return fmt.Errorf("there are two called %s", next.name)
+	for _, existing := range *c {
+		if existing.name == next.name {
+			return fmt.Errorf("-contender: duplicate name %s", next.name)
 		}
 	}
 	*c = append(*c, next)

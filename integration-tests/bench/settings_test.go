@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestLongChangesWhatWasNotGiven(t *testing.T) {
+func TestLongKeepsExplicitFlags(t *testing.T) {
 	s, err := parse([]string{"-long", "-rollout.runs=3", "-idle.groups", "7, 9"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestLongChangesWhatWasNotGiven(t *testing.T) {
 	}
 }
 
-func TestLongIsLonger(t *testing.T) {
+func TestLongSizesAreLarger(t *testing.T) {
 	s, err := parse([]string{"-long"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -34,23 +34,23 @@ func TestLongIsLonger(t *testing.T) {
 	}
 }
 
-func TestOtherOperatorsHaveNames(t *testing.T) {
+func TestContenderFlagNames(t *testing.T) {
 	s, err := parse([]string{
 		"-contender", "/bin/one -namespace={namespace}", "-contender", "tuned=/bin/one -tick 50ms", "-contender", "/bin/two",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := contenders{{"contender", "/bin/one -namespace={namespace}"}, {"tuned", "/bin/one -tick 50ms"}, {"contender-3", "/bin/two"}}
-	if len(s.contenders) != 3 || s.contenders[0] != want[0] || s.contenders[1] != want[1] || s.contenders[2] != want[2] {
-		t.Errorf("got %v, want %v", s.contenders, want)
+	want := namedCommands{{"contender", "/bin/one -namespace={namespace}"}, {"tuned", "/bin/one -tick 50ms"}, {"contender-3", "/bin/two"}}
+	if len(s.others) != 3 || s.others[0] != want[0] || s.others[1] != want[1] || s.others[2] != want[2] {
+		t.Errorf("got %v, want %v", s.others, want)
 	}
 	if names := strings.Join((&bench{settings: s}).names(), " "); names != "floor lockstep contender tuned contender-3" {
 		t.Errorf("the columns are %s", names)
 	}
 }
 
-func TestUnusableFlagsAreRefused(t *testing.T) {
+func TestInvalidFlagsAreRefused(t *testing.T) {
 	for sentence, arguments := range map[string][]string{
 		"a scenario that is not there":          {"-only", "rollout,speed"},
 		"no runs":                               {"-rollout.runs", "0"},
@@ -68,13 +68,13 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if _, err := parse(arguments, io.Discard); err == nil {
-				t.Errorf("%q is taken", arguments)
+				t.Errorf("%q: got no error", arguments)
 			}
 		})
 	}
 }
 
-func TestWhatWasChosenIsMeasured(t *testing.T) {
+func TestChosenScenarios(t *testing.T) {
 	for only, want := range map[string]string{
 		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in",
 		"idle":        "rollout",
@@ -84,7 +84,7 @@ func TestWhatWasChosenIsMeasured(t *testing.T) {
 		b := &bench{settings: settings{only: only}}
 		var got []string
 		for _, s := range scenarios() {
-			if b.measures(s) {
+			if b.isChosen(s) {
 				got = append(got, s.names[0])
 			}
 		}

@@ -11,29 +11,29 @@ import (
 	"testing"
 )
 
-func TestASoakIsJudgedByItsOuterThirdsAfterTheWarmUp(t *testing.T) {
-	at := func(heap int) vitals {
-		return vitals{heap: heap << 10, resident: 40 << 10, own: 20 << 10, goroutines: 100}
+func TestSoakRowsCompareOuterThirdsAfterWarmUp(t *testing.T) {
+	at := func(heap int) processStats {
+		return processStats{heap: heap << 10, resident: 40 << 10, anonymous: 20 << 10, goroutines: 100}
 	}
 	for sentence, tc := range map[string]struct {
-		samples []vitals
+		samples []processStats
 		want    string
 		met     verdict
 	}{
 		"what only the warm-up needed does not count": {
-			[]vitals{at(100), at(1000), at(1000), at(1000), at(1000)}, "1000 KB, then 1000 KB (+0.00 %)", met,
+			[]processStats{at(100), at(1000), at(1000), at(1000), at(1000)}, "1000 KB, then 1000 KB (+0.00 %)", met,
 		},
 		"what grows all the time is found": {
-			[]vitals{at(100), at(1000), at(1004), at(1006), at(1010)}, "1000 KB, then 1010 KB (+1.00 %)", missed,
+			[]processStats{at(100), at(1000), at(1004), at(1006), at(1010)}, "1000 KB, then 1010 KB (+1.00 %)", missed,
 		},
 		"one sample apart says nothing": {
-			[]vitals{at(100), at(1000), at(1000), at(1000), at(1000), at(1000), at(1000), at(9000), at(1000), at(1000)},
+			[]processStats{at(100), at(1000), at(1000), at(1000), at(1000), at(1000), at(1000), at(9000), at(1000), at(1000)},
 			"1000 KB, then 1000 KB (+0.00 %)", met,
 		},
-		"less is no growth": {[]vitals{at(100), at(1000), at(900), at(800)}, "1000 KB, then 800 KB (-20.00 %)", met},
+		"less is no growth": {[]processStats{at(100), at(1000), at(900), at(800)}, "1000 KB, then 800 KB (-20.00 %)", met},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			rows := soaked{minutes: len(tc.samples), warmUp: 1, samples: tc.samples}.rows()
+			rows := soakResult{minutes: len(tc.samples), warmUp: 1, samples: tc.samples}.rows()
 			if got := rows[0].cells[lockstepName]; got != tc.want || rows[0].met != tc.met {
 				t.Errorf("got %s, met %q", got, rows[0].met)
 			}
@@ -46,17 +46,17 @@ func TestASoakIsJudgedByItsOuterThirdsAfterTheWarmUp(t *testing.T) {
 	}
 }
 
-func TestAThirdThatIsLongEnoughHasWholeWaves(t *testing.T) {
+func TestOuterThirdsUseWholeEventCycles(t *testing.T) {
 	var values []int
 	for i := range 50 {
-		values = append(values, 1000+100*(i%wave))
+		values = append(values, 1000+100*(i%eventCycle))
 	}
 	if first, last := outerThirds(values); first != last {
 		t.Errorf("what comes in waves is %d first and %d last", first, last)
 	}
 }
 
-func TestEachThirdHasAValue(t *testing.T) {
+func TestOuterThirdsOfFewValues(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		var values []int
 		for i := range n {
@@ -68,7 +68,7 @@ func TestEachThirdHasAValue(t *testing.T) {
 	}
 }
 
-func TestVitalsAreReadFromProfiles(t *testing.T) {
+func TestStatsAreReadFromProfiles(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())
@@ -86,28 +86,28 @@ func TestVitalsAreReadFromProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.read(t.Context(), "/"); err == nil {
-		t.Error("a process that tells no address is read")
+		t.Error("got no error for a process without an address")
 	}
 	line := `{"msg":"listening","address":"` + strings.TrimPrefix(server.URL, "http://") + "\"}\n"
 	if err := os.WriteFile(log, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.vitals(t.Context())
+	got, err := p.stats(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.heap != 4711 || got.goroutines != 42 || got.runtime != (runtimeMemory{heapInUse: 5000, heapKept: 200, stacks: 70, allocations: 90}) {
 		t.Errorf("read as %+v", got)
 	}
-	if got.own <= 0 || got.resident <= got.own {
-		t.Errorf("%d KB resident, of these %d its own", got.resident, got.own)
+	if got.anonymous <= 0 || got.resident <= got.anonymous {
+		t.Errorf("%d KB resident, of these %d its own", got.resident, got.anonymous)
 	}
-	if want := []string{afterCollection, afterCollection, goroutineProfile}; !slices.Equal(asked, want) {
+	if want := []string{heapAfterCollection, heapAfterCollection, goroutineProfile}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
 
-func TestAProfileWithoutWhatIsSoughtIsAnError(t *testing.T) {
+func TestIncompleteProfileIsError(t *testing.T) {
 	if heap, _, err := memoryIn("# HeapAlloc = 4711\n"); err == nil {
 		t.Errorf("a profile without most of its lines is read as %d", heap)
 	}

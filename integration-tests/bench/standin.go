@@ -19,37 +19,37 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/bench/standin"
 )
 
-// groupsPerNamespace of the stand-in.
+// groupsPerNamespace is the number of groups in each namespace of the stand-in.
 const groupsPerNamespace = 5
 
-// reaction is how somebody did against the stand-in.
-type reaction struct {
-	full, read time.Duration   // until caches were full, and what the floor took
-	memory     occupied        // of the floor: none
+// standInResult is what was measured of a contender with the stand-in.
+type standInResult struct {
+	full, read time.Duration   // time until caches were full, and the floor's time
+	memory     memoryUse       // of the floor: none
 	writes     []time.Duration // from a change of one group to the first write for it
 }
 
-// standIns measures every operator against an API server that is played in this
-// process, with ever more pods.
+// standIns measures every operator with a stand-in for an API server in this process, with increasing
+// numbers of pods.
 func (b *bench) standIns(ctx context.Context) ([]row, error) {
 	var rows []row
-	var first map[string]reaction
-	racers := b.standInRacers()
+	var first map[string]standInResult
+	contenders := b.standInContenders()
 	for _, pods := range b.standIn.pods {
-		all := map[string]reaction{}
+		all := map[string]standInResult{}
 		var world standin.World
-		for _, r := range racers {
-			err := b.besideStandIn(ctx, r, pods, func(ctx context.Context, a *arena, s *stage) error {
+		for _, c := range contenders {
+			err := b.withStandIn(ctx, c, pods, func(ctx context.Context, tb *testbed, s *standInServer) error {
 				world = s.world
-				done, err := a.react(ctx, r, s)
-				all[r.name] = done
-				if r.name == lockstepName && err == nil {
-					all[floorName], err = a.reactBarely(ctx, s, done.read)
+				done, err := tb.measureStandIn(ctx, c, s)
+				all[c.name] = done
+				if c.name == lockstepName && err == nil {
+					all[floorName], err = tb.measureStandInFloor(ctx, s, done.read)
 				}
 				return err
 			})
 			if err != nil {
-				return rows, fmt.Errorf("%s with %d pods: %w", r.name, pods, err)
+				return rows, fmt.Errorf("%s with %d pods: %w", c.name, pods, err)
 			}
 		}
 		rows = append(rows, standInRows(world, all, first)...)
@@ -60,47 +60,46 @@ func (b *bench) standIns(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// standInRacers are those that are one process for all namespaces.
-func (b *bench) standInRacers() []*racer {
-	racers := []*racer{{name: lockstepName, command: b.operator}}
-	for _, c := range b.contenders {
+// standInContenders returns the operators that are one process for all namespaces.
+func (b *bench) standInContenders() []*contender {
+	contenders := []*contender{{name: lockstepName, command: b.operator}}
+	for _, c := range b.others {
 		if strings.Contains(c.command, "{namespace}") {
-			b.say("%s is one process for each namespace, and is not measured with thousands of these", c.name)
+			b.report("%s is one process for each namespace and is not measured with thousands of namespaces", c.name)
 			continue
 		}
-		racers = append(racers, &racer{name: c.name, command: c.command})
+		contenders = append(contenders, &contender{name: c.name, command: c.command})
 	}
-	return racers
+	return contenders
 }
 
-// stage is a stand-in that listens.
-type stage struct {
+// standInServer is a stand-in that listens.
+type standInServer struct {
 	*standin.Server
 
 	world  standin.World
 	client kubernetes.Interface
 }
 
-// besideStandIn plays an API server with so many pods for a racer and somebody who
-// measures him.
-func (b *bench) besideStandIn(ctx context.Context, r *racer, pods int, measure func(context.Context, *arena, *stage) error) (err error) {
+// withStandIn starts a stand-in with so many pods for a contender, and calls measure.
+func (b *bench) withStandIn(ctx context.Context, c *contender, pods int, measure func(context.Context, *testbed, *standInServer) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	logs, discard, err := b.folderForLogs(fmt.Sprintf("stand-in-%d-%s", pods, r.name))
+	logs, discard, err := b.logFolder(fmt.Sprintf("stand-in-%d-%s", pods, c.name))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, discard()) }()
-	a := &arena{bench: b, logs: logs, fail: fail, racers: []*racer{r}}
-	if err := b.chooseProgram(ctx, r); err != nil {
+	a := &testbed{bench: b, logs: logs, abort: fail, contenders: []*contender{c}}
+	if err := b.chooseProgram(ctx, c); err != nil {
 		return err
 	}
-	s, stop, err := b.playStandIn(ctx, r, pods, filepath.Join(logs, "kubeconfig"))
+	s, stop, err := b.startStandIn(ctx, c, pods, filepath.Join(logs, "kubeconfig"))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	defer a.endProcesses()
+	defer a.killProcesses()
 	err = measure(ctx, a, s)
 	if err != nil && context.Cause(ctx) != nil {
 		err = context.Cause(ctx)
@@ -108,32 +107,32 @@ func (b *bench) besideStandIn(ctx context.Context, r *racer, pods int, measure f
 	return err
 }
 
-// playStandIn starts a stand-in, writes a kubeconfig for the racer and returns how to
-// end it.
-func (b *bench) playStandIn(ctx context.Context, r *racer, pods int, kubeconfig string) (*stage, func(), error) {
+// startStandIn starts a stand-in, writes a kubeconfig for the contender and returns a function that
+// stops it.
+func (b *bench) startStandIn(ctx context.Context, c *contender, pods int, kubeconfig string) (*standInServer, func(), error) {
 	const each = largeZones * largePods
-	s := &stage{world: standin.World{
+	s := &standInServer{world: standin.World{
 		Groups: (pods + each - 1) / each, PerNamespace: groupsPerNamespace, Zones: largeZones, Pods: largePods,
-		OptIn: map[string]string{"lockstep.dev/enabled": "true", racerLabel: r.name}, Spec: podSpec,
+		OptIn: map[string]string{"lockstep.dev/enabled": "true", contenderLabel: c.name}, Spec: podSpec,
 	}}
 	s.Server = standin.New(s.world)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, nil, fmt.Errorf("play an API server: %w", err)
+		return nil, nil, fmt.Errorf("start stand-in: %w", err)
 	}
-	server := &http.Server{Handler: s.Server, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: s.Server, ReadHeaderTimeout: stallTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(listener) // whoever is measured tells that it is gone
+		_ = server.Serve(listener) // the clients report the end of the server
 	}()
 	stop := func() {
-		_ = server.Close() // what it could not close is gone with this process
+		_ = server.Close() // connections that remain end with this process
 		<-ended
 		s.Wait()
 	}
 	url := "http://" + listener.Addr().String()
-	r.kubeconfig = kubeconfig
+	c.kubeconfig = kubeconfig
 	if s.client, err = kubernetes.NewForConfig(&rest.Config{
 		Host: url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 	}); err == nil {
@@ -141,7 +140,7 @@ func (b *bench) playStandIn(ctx context.Context, r *racer, pods int, kubeconfig 
 	}
 	if err != nil {
 		stop()
-		return nil, nil, fmt.Errorf("play an API server: %w", err)
+		return nil, nil, fmt.Errorf("start stand-in: %w", err)
 	}
 	return s, stop, nil
 }
@@ -154,57 +153,57 @@ func writeKubeconfig(path, url string) error {
 	return clientcmd.WriteToFile(*c, path)
 }
 
-// react starts a racer, and changes one group after the other.
-func (a *arena) react(ctx context.Context, r *racer, s *stage) (reaction, error) {
-	var done reaction
+// measureStandIn starts a contender and changes one group after the other.
+func (tb *testbed) measureStandIn(ctx context.Context, c *contender, s *standInServer) (standInResult, error) {
+	var result standInResult
 	var err error
-	if done.read, err = readAll(ctx, s.client); err != nil {
-		return done, err
+	if result.read, err = readAll(ctx, s.client); err != nil {
+		return result, err
 	}
 	began := time.Now()
-	if err := a.start(ctx, r, ""); err != nil {
-		return done, err
+	if err := tb.start(ctx, c, ""); err != nil {
+		return result, err
 	}
-	if done.full, _, err = a.filled(ctx, r, began); err != nil {
-		return done, err
+	if result.full, _, err = tb.awaitFullCaches(ctx, c, began); err != nil {
+		return result, err
 	}
 	groups := s.Managed()
 	pods := fmt.Sprint(len(groups)*largeZones*largePods, " pods of a stand-in")
-	a.say("%s: caches with %s full after %s, everything read in %s", r.name, pods, seconds(done.full), seconds(done.read))
-	if done.memory, err = a.occupies(ctx, r, pods, a.standIn.settle); err != nil {
-		return done, err
+	tb.report("%s: caches with %s full after %s, everything read in %s", c.name, pods, seconds(result.full), seconds(result.read))
+	if result.memory, err = tb.measureMemory(ctx, c, pods, tb.standIn.settle); err != nil {
+		return result, err
 	}
-	for n := range a.standIn.changes {
-		g := groups[n*len(groups)/a.standIn.changes]
-		took, err := a.firstWrite(ctx, s, g, true)
+	for n := range tb.standIn.changes {
+		g := groups[n*len(groups)/tb.standIn.changes]
+		took, err := tb.firstWrite(ctx, s, g, true)
 		if err != nil {
-			return done, fmt.Errorf("change %d of %d: %w", n+1, a.standIn.changes, err)
+			return result, fmt.Errorf("change %d of %d: %w", n+1, tb.standIn.changes, err)
 		}
-		done.writes = append(done.writes, took)
+		result.writes = append(result.writes, took)
 	}
-	a.say("%s: change to first write beside %s %s", r.name, pods, milliseconds(median(done.writes), quantile(done.writes, 0.99)))
-	return done, nil
+	tb.report("%s: change to first write with %s %s", c.name, pods, milliseconds(median(result.writes), quantile(result.writes, 0.99)))
+	return result, nil
 }
 
-// betweenChanges is how long nothing happens between two changes.
+// betweenChanges is the pause between two changes.
 const betweenChanges = 50 * time.Millisecond
 
-// firstWrite changes a group and returns how long it took until the first write for
-// it came. Where somebody rolls it, it waits until that is done.
-func (a *arena) firstWrite(ctx context.Context, s *stage, g standin.Group, rolls bool) (time.Duration, error) {
+// firstWrite changes a group and returns the time until the first write for it. If a contender rolls
+// the group, it waits for the end of the rollout.
+func (tb *testbed) firstWrite(ctx context.Context, s *standInServer, g standin.Group, rolls bool) (time.Duration, error) {
 	const pollEvery = 2 * time.Millisecond
 	if err := pause(ctx, betweenChanges); err != nil {
 		return 0, err
 	}
 	at := s.Change(g)
-	for time.Since(at) < patience {
+	for time.Since(at) < stallTimeout {
 		first, some := s.FirstWrite(g.Namespace, at)
-		if some && (!rolls || s.Renewed(g)) {
+		if some && (!rolls || s.IsUpdated(g)) {
 			return first.At.Sub(at), nil
 		}
 		if err := pause(ctx, pollEvery); err != nil {
 			return 0, err
 		}
 	}
-	return 0, fmt.Errorf("%s/%s is not rolled after %s", g.Namespace, g.Name, patience)
+	return 0, fmt.Errorf("%s/%s is not rolled after %s", g.Namespace, g.Name, stallTimeout)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// quantile of values, by nearest rank; 0 of none.
+// quantile returns a quantile by nearest rank; 0 if there are no values.
 func quantile[T int | float64 | time.Duration](values []T, q float64) T {
 	if len(values) == 0 {
 		return 0
@@ -18,7 +18,7 @@ func quantile[T int | float64 | time.Duration](values []T, q float64) T {
 
 func median[T int | float64 | time.Duration](values []T) T { return quantile(values, 0.5) }
 
-// durations takes one figure of every element.
+// durations returns one duration of every element.
 func durations[E any](elements []E, of func(E) time.Duration) []time.Duration {
 	values := make([]time.Duration, len(elements))
 	for i, e := range elements {
@@ -27,8 +27,8 @@ func durations[E any](elements []E, of func(E) time.Duration) []time.Duration {
 	return values
 }
 
-// ratios are taken element by element: what a noisy machine does to one of a run
-// it does to all.
+// ratios returns the ratios element by element, because noise of the machine affects all contenders of
+// a run.
 func ratios(values, to []time.Duration) []float64 {
 	var all []float64
 	for i := range min(len(values), len(to)) {
@@ -39,7 +39,7 @@ func ratios(values, to []time.Duration) []float64 {
 	return all
 }
 
-// spread of some ratios: their median, the least and the largest.
+// spread formats the median, the minimum and the maximum of some ratios.
 func spread(all []float64) string {
 	if len(all) < 2 {
 		return fmt.Sprintf("(%.2f)", median(all))
@@ -47,8 +47,7 @@ func spread(all []float64) string {
 	return fmt.Sprintf("(%.2f, %.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))
 }
 
-// parts cuts what was taken turn by turn into so many runs of equal length; the last
-// one may be shorter.
+// parts splits the turns into so many runs of equal length; the last run may be shorter.
 func parts[T any](turns []T, runs int) [][]T {
 	return slices.Collect(slices.Chunk(turns, max((len(turns)+runs-1)/runs, 1)))
 }
@@ -59,7 +58,7 @@ func times(factor float64, d time.Duration) time.Duration {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// milliseconds of several figures: "9.1 / 28.3 ms".
+// milliseconds formats several durations: "9.1 / 28.3 ms".
 func milliseconds(all ...time.Duration) string {
 	texts := make([]string, len(all))
 	for i, d := range all {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestWritesAreCountedInAnySecond(t *testing.T) {
+func TestMaxWithin(t *testing.T) {
 	begin := time.Unix(1700000000, 0)
 	at := func(milliseconds ...int) []time.Time {
 		var all []time.Time
@@ -27,13 +27,13 @@ func TestWritesAreCountedInAnySecond(t *testing.T) {
 		"the first is long before": {at(0, 5000, 5100, 5200, 5300), 4},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := mostWithin(time.Second, tc.times); got != tc.want {
+			if got := maxWithin(time.Second, tc.times); got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
 	}
-	s := series{{total: 2 * time.Second, shown: map[string][]time.Time{"a": at(0, 1000), "b": at(0, 100)}}}
-	if mean, most := s.perGroup(4); mean != 0.5 || most != 2 {
+	s := series{{total: 2 * time.Second, statusWrites: map[string][]time.Time{"a": at(0, 1000), "b": at(0, 100)}}}
+	if mean, most := s.statusesPerSecond(4); mean != 0.5 || most != 2 {
 		t.Errorf("mean %v, most %d", mean, most)
 	}
 }

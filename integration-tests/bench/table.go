@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// row is one figure of everybody beside its goal.
+// row is one figure of all contenders and its goal.
 type row struct {
 	what  string
 	goal  string
-	cells map[string]string // by racer
+	cells map[string]string // by contender
 	met   verdict           // by lockstep
 }
 
 type verdict string
 
 const (
-	met     verdict = "yes"
-	missed  verdict = "no"
-	unasked verdict = "" // there is no goal
+	met    verdict = "yes"
+	missed verdict = "no"
+	noGoal verdict = "" // there is no goal
 )
 
 func verdictOf(ok bool) verdict {
@@ -29,7 +29,7 @@ func verdictOf(ok bool) verdict {
 	return missed
 }
 
-// verdictOfBoth says of a goal for p50 and one for p99 which of them is missed.
+// verdictOfBoth says which of the goals for p50 and p99 is missed.
 func verdictOfBoth(p50, p99 bool) verdict {
 	switch {
 	case p50 && !p99:
@@ -40,8 +40,7 @@ func verdictOfBoth(p50, p99 bool) verdict {
 	return verdictOf(p50)
 }
 
-// table prints rows in Markdown that also reads well in a terminal. Who was not
-// measured has no column.
+// table formats rows as aligned Markdown. A contender without figures has no column.
 func table(names []string, rows []row) string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !slices.ContainsFunc(rows, func(r row) bool { return r.cells[name] != "" })

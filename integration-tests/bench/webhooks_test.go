@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestALatencyCountsFromWhenTheRequestWasDue(t *testing.T) {
+func TestOpenLoopMeasuresFromDueTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var under, most atomic.Int32
@@ -38,12 +38,12 @@ func TestALatencyCountsFromWhenTheRequestWasDue(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 		if most.Load() != 4 {
-			t.Errorf("%d requests at a time at most, want 4: nobody waits for an earlier one", most.Load())
+			t.Errorf("%d requests at a time at most, want 4", most.Load())
 		}
 	})
 }
 
-func TestTheFirstErrorEndsALoad(t *testing.T) {
+func TestOpenLoopEndsAtFirstError(t *testing.T) {
 	planted := errors.New("planted")
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -59,21 +59,21 @@ func TestTheFirstErrorEndsALoad(t *testing.T) {
 	})
 }
 
-func TestTheFloorAnswersEveryReviewWithYes(t *testing.T) {
+func TestAllowAllAllowsEveryReview(t *testing.T) {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "zone-a"}}
-	q, err := ask("/admission/x", autoscalingScale, "scale", set, set)
+	q, err := newUpdateReview("/admission/x", autoscalingScale, "scale", set, set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	allow(w, httptest.NewRequestWithContext(t.Context(), "POST", q.path, strings.NewReader(string(q.review("a-uid")))))
-	var got answer
+	allow(w, httptest.NewRequestWithContext(t.Context(), "POST", q.path, strings.NewReader(string(q.withUID("a-uid")))))
+	var got reviewAnswer
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || !got.Response.Allowed || got.Response.UID != "a-uid" {
 		t.Errorf("got %d %q, %v", w.Code, w.Body, err)
 	}
 }
 
-func TestDecisionsAreComparedWithTheFloorRunByRun(t *testing.T) {
+func TestDecisionRowComparesWithFloorByRun(t *testing.T) {
 	r := decisionRow("x", 10*ms, map[string][][]time.Duration{
 		floorName: {{1 * ms, 1 * ms}, {4 * ms, 4 * ms}}, lockstepName: {{2 * ms, 2 * ms}, {8 * ms, 12 * ms}},
 	})
@@ -85,7 +85,7 @@ func TestDecisionsAreComparedWithTheFloorRunByRun(t *testing.T) {
 	}
 }
 
-func TestARefusalAsksTheAPIServerNothingButToNoteWhoWaits(t *testing.T) {
+func TestRequestsRowAllowsRefusalRecords(t *testing.T) {
 	const user = "lockstep"
 	note := request{user: user, verb: "patch", namespace: "n", resource: "leases"}
 	for sentence, tc := range map[string]struct {
@@ -96,22 +96,22 @@ func TestARefusalAsksTheAPIServerNothingButToNoteWhoWaits(t *testing.T) {
 		"nothing":                       {nil, false, met},
 		"what others do":                {[]request{{user: "admin", verb: "get", namespace: "n"}}, false, met},
 		"what keeps a leader":           {[]request{{user: user, verb: "update", namespace: lockstepHome, resource: "leases"}}, false, met},
-		"what tells what it may do":     {[]request{{user: user, verb: "create", resource: "selfsubjectaccessreviews"}}, false, met},
+		"an access review":              {[]request{{user: user, verb: "create", resource: "selfsubjectaccessreviews"}}, false, met},
 		"a read":                        {[]request{{user: user, verb: "get", namespace: "n"}}, true, missed},
-		"a note where nobody waits":     {[]request{note}, false, missed},
+		"a record without a held group": {[]request{note}, false, missed},
 		"a note at once and after 10 s": {[]request{note, note, note}, true, met},
 		"a note too many":               {[]request{note, note, note, note}, true, missed},
 	} {
-		v := newVerdicts()
-		v.took[lockstepName], v.under = make([][]time.Duration, 2), 15*time.Second
+		v := newLoadResult()
+		v.took[lockstepName], v.duration = make([][]time.Duration, 2), 15*time.Second
 		v.count(tc.requests, user)
-		if r := requestsRow(load{notes: tc.notes}, v); r.met != tc.want {
+		if r := requestsRow(load{recordsRefusal: tc.notes}, v); r.met != tc.want {
 			t.Errorf("%s: %s %q, want %q", sentence, r.cells[lockstepName], r.met, tc.want)
 		}
 	}
 }
 
-func TestTheAPIServersHistogramIsRead(t *testing.T) {
+func TestBucketsOf(t *testing.T) {
 	const text = `# HELP took_bucket x
 took_bucket{name="a.dev",operation="UPDATE",rejected="false",le="0.005"} 90
 took_bucket{name="a.dev",operation="UPDATE",rejected="false",le="0.025"} 95
@@ -136,7 +136,7 @@ took_sum{name="a.dev"} 7
 		t.Errorf("since then %v, %v", got, err)
 	}
 	two := b.since(buckets{})
-	if two.join(b); !slices.Equal(two.counts, []float64{182, 200, 210}) || !slices.Equal(b.counts, []float64{91, 100, 105}) {
+	if two.addAll(b); !slices.Equal(two.counts, []float64{182, 200, 210}) || !slices.Equal(b.counts, []float64{91, 100, 105}) {
 		t.Errorf("twice the same: %v, of %v", two, b)
 	}
 	if got := (buckets{}).quantile(0.99); got != 0 {
@@ -144,7 +144,7 @@ took_sum{name="a.dev"} 7
 	}
 }
 
-func TestALogSaysWhereWebhooksAreServed(t *testing.T) {
+func TestAddressIn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const begun = "no JSON\n{\"msg\":\"listening\",\"address\":\"127.0.0.1:1\"}\n"
 	for text, want := range map[string]string{begun: "", begun + "{\"msg\":\"serving webhooks\",\"address\":\"127.0.0.1:2\"}\n": "127.0.0.1:2"} {

@@ -22,26 +22,26 @@ type campaign struct {
 	progress *os.File
 	code     string
 	results  *results
-	show     *score
+	score    *score
 }
 
 const (
-	// plansOfACluster is after how many plans there is a new one: audit logs and what
-	// the control plane remembers only grow.
+	// plansOfACluster is the number of plans for one cluster. Audit logs and the memory of the control
+	// plane grow with each plan.
 	plansOfACluster = 100
 	// formerCommit is the file with the commit of the former operator.
 	formerCommit = "upgrade/from"
 )
 
-// run carries out all plans that are not recorded yet, and prints the table. It
-// returns whether all went as it must.
+// run runs all plans that are not recorded yet, and prints the table. It reports whether all of them
+// succeeded.
 func (c *campaign) run(ctx context.Context) (bool, error) {
 	if c.settings.mutant != "" {
 		dir, err := os.MkdirTemp("", "lockstep-mutant-")
 		if err != nil {
 			return false, fmt.Errorf("build mutant: %w", err)
 		}
-		defer func() { _ = os.RemoveAll(dir) }() // what stays is the system's to remove
+		defer func() { _ = os.RemoveAll(dir) }() // the system removes what remains
 		if c.settings.program, err = buildMutant(ctx, c.settings.mutant, dir); err != nil {
 			return false, err
 		}
@@ -59,25 +59,25 @@ func (c *campaign) run(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	began := time.Now()
-	c.show = keepScore(c.progress, len(seeds))
+	c.score = newScore(c.progress, len(seeds))
 	var done []record
 	for len(seeds) > 0 && err == nil {
 		batch := seeds[:min(len(seeds), plansOfACluster)]
 		seeds = seeds[len(batch):]
 		var some []record
-		some, err = c.onOneCluster(ctx, programs, batch)
+		some, err = c.runOnCluster(ctx, programs, batch)
 		done = append(done, some...)
 	}
-	c.show.line.End()
-	c.conclude(done, time.Since(began))
-	return c.fine(done), err
+	c.score.line.End()
+	c.printSummary(done, time.Since(began))
+	return c.succeeded(done), err
 }
 
-// fine reports whether all plans of the seeds that were asked for went as they must,
-// whether they were carried out now or are recorded for this code.
-func (c *campaign) fine(done []record) bool {
+// succeeded reports whether the plans of all requested seeds succeeded, in this run or as recorded for
+// this code.
+func (c *campaign) succeeded(done []record) bool {
 	if c.only == 0 {
-		for seed, r := range decided(c.results.of(c.code)) {
+		for seed, r := range conclusive(c.results.of(c.code)) {
 			if c.seed <= seed && seed-c.seed < uint64(c.plans) {
 				done = append(done, r)
 			}
@@ -86,12 +86,12 @@ func (c *campaign) fine(done []record) bool {
 	return !slices.ContainsFunc(done, record.broken)
 }
 
-// seeds returns those to try.
+// seeds returns the seeds to run.
 func (c *campaign) seeds() []uint64 {
 	if c.only > 0 {
 		return []uint64{c.only}
 	}
-	known := decided(c.results.of(c.code))
+	known := conclusive(c.results.of(c.code))
 	var seeds []uint64
 	for i := range uint64(c.plans) {
 		if _, recorded := known[c.seed+i]; !recorded {
@@ -101,11 +101,11 @@ func (c *campaign) seeds() []uint64 {
 	return seeds
 }
 
-// programs are paths of operators.
+// programs are the paths of operators.
 type programs struct {
-	program string
-	former  string // an older one
-	bent    string // the program, but its clocks can be wrong; empty: there is none
+	program     string
+	former      string // an older version
+	wrongClocks string // the program with clocks that can be wrong; empty: there is none
 }
 
 func (c *campaign) build(ctx context.Context) (p programs, err error) {
@@ -113,7 +113,7 @@ func (c *campaign) build(ctx context.Context) (p programs, err error) {
 		if p.program, err = localcluster.BuildOperator(ctx, c.progress); err != nil {
 			return p, err
 		}
-		if p.bent, err = localcluster.BuildOperatorWithWrongClocks(ctx, c.progress); err != nil {
+		if p.wrongClocks, err = localcluster.BuildOperatorWithWrongClocks(ctx, c.progress); err != nil {
 			return p, err
 		}
 	}
@@ -125,13 +125,13 @@ func (c *campaign) build(ctx context.Context) (p programs, err error) {
 	return p, err
 }
 
-// onOneCluster carries out plans, some at a time.
-func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []uint64) (done []record, err error) {
-	g, err := prepareGround(ctx, programs, io.Discard)
+// runOnCluster runs plans on one cluster, several at a time.
+func (c *campaign) runOnCluster(ctx context.Context, programs programs, seeds []uint64) (done []record, err error) {
+	g, err := newEnvironment(ctx, programs, io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, g.leave()) }()
+	defer func() { err = errors.Join(err, g.stop()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan uint64)
@@ -147,10 +147,10 @@ func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []
 	}()
 	var workers sync.WaitGroup
 	var mu sync.Mutex
-	for range c.atOnce {
+	for range c.parallel {
 		workers.Go(func() {
 			for seed := range next {
-				r, err := c.try(ctx, g, seed)
+				r, err := c.runPlan(ctx, g, seed)
 				if r.Code != "" {
 					mu.Lock()
 					done = append(done, r)
@@ -170,28 +170,28 @@ func (c *campaign) onOneCluster(ctx context.Context, programs programs, seeds []
 	return done, nil
 }
 
-// try carries out the plan of a seed and records what came of it, also where it could not
-// be carried out. The error says that no other can be, or that somebody has interrupted it.
-func (c *campaign) try(ctx context.Context, g *ground, seed uint64) (record, error) {
-	c.show.begin()
-	r, err := g.carryOut(ctx, newPlan(seed))
-	return c.keep(ctx, r, err, g.failed())
+// runPlan runs the plan of a seed and records the result, even if the plan could not be completed. It
+// returns an error if no other plan can be run, or if the run was interrupted.
+func (c *campaign) runPlan(ctx context.Context, g *environment, seed uint64) (record, error) {
+	c.score.begin()
+	r, err := g.runTrial(ctx, newPlan(seed))
+	return c.store(ctx, r, err, g.err())
 }
 
-// keep records what came of a plan: whether it could be carried out, and whether its cluster
-// was lost. Of one that was interrupted only what is held against the operator is kept.
-func (c *campaign) keep(ctx context.Context, r record, err, lost error) (record, error) {
+// store records the result of a plan: whether it was completed, and whether its cluster failed. If the
+// run was interrupted, it only stores results with findings against the operator.
+func (c *campaign) store(ctx context.Context, r record, err, lost error) (record, error) {
 	interrupted := context.Cause(ctx)
-	if interrupted != nil && !r.accuses() {
+	if interrupted != nil && !r.hasFindings() {
 		return record{}, interrupted
 	}
 	if err = errors.Join(err, lost); err != nil {
 		r.Undone = err.Error()
 	}
 	r.Code = c.code
-	c.show.over(r)
+	c.score.finish(r)
 	if r.broken() || c.only > 0 {
-		c.tell(r)
+		c.report(r)
 	}
 	if c.only > 0 {
 		return r, errors.Join(interrupted, lost)
@@ -199,8 +199,8 @@ func (c *campaign) keep(ctx context.Context, r record, err, lost error) (record,
 	return r, errors.Join(interrupted, lost, c.results.add(r))
 }
 
-// tries are the flags that say which operator is tried.
-func (c *campaign) tries() string {
+// operatorFlags returns the flags that select the tested operator.
+func (c *campaign) operatorFlags() string {
 	switch {
 	case c.settings.mutant != "":
 		return " -mutant " + c.settings.mutant
@@ -210,8 +210,8 @@ func (c *campaign) tries() string {
 	return ""
 }
 
-// tell prints what went wrong in a plan, and writes its whole story beside the results.
-func (c *campaign) tell(r record) {
+// report prints the findings of a plan, and writes its event log next to the results.
+func (c *campaign) report(r record) {
 	var b strings.Builder
 	fmt.Fprint(&b, newPlan(r.Seed))
 	for _, v := range r.Violations {
@@ -232,13 +232,13 @@ func (c *campaign) tell(r record) {
 	for _, remark := range r.Remarks {
 		fmt.Fprintf(&b, "  remark    %s\n", remark)
 	}
-	if r.story != "" {
+	if r.log != "" {
 		path := filepath.Join(filepath.Dir(c.settings.results), fmt.Sprintf("faults-%d.txt", r.Seed))
-		if err := os.WriteFile(path, []byte(r.story), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(r.log), 0o644); err != nil {
 			path = err.Error()
 		}
 		fmt.Fprintf(&b, "  all of it %s\n", path)
 	}
-	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d%s'\n", r.Seed, c.tries())
-	c.show.line.Print(b.String())
+	fmt.Fprintf(&b, "  again     make faults FAULTS_FLAGS='-only %d%s'\n", r.Seed, c.operatorFlags())
+	c.score.line.Print(b.String())
 }

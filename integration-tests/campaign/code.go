@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// tried are the folders, seen from integration-tests, that decide what comes of a
-// seed: the operator, its manifests, and what tries it.
-var tried = []string{
+// testedFolders are the folders, relative to integration-tests, that determine the result of a seed:
+// the operator, its manifests and the test code.
+var testedFolders = []string{
 	"../go.mod", "../go.sum", "../cmd", "../internal", "../manifests",
 	"go.mod", "go.sum", "campaign", "child", "controlplane", "faultproxy", "judge", "localcluster", "upgrade", "wrongclock",
 }
 
-// codeOf names the state of all that is tried, as git has it, with what is not
-// committed yet, and with the program of an operator from elsewhere.
+// codeOf returns a hash of the tested code: the files in git, uncommitted changes and, if given, the
+// program of another operator.
 func codeOf(ctx context.Context, program string) (string, error) {
 	sum := sha256.New()
 	if program != "" {
@@ -32,7 +32,7 @@ func codeOf(ctx context.Context, program string) (string, error) {
 		{"ls-files", "--stage", "--"},
 		{"diff", "--no-ext-diff", "HEAD", "--"},
 	} {
-		out, err := exec.CommandContext(ctx, "git", append(args, tried...)...).Output()
+		out, err := exec.CommandContext(ctx, "git", append(args, testedFolders...)...).Output()
 		if err != nil {
 			return "", fmt.Errorf("ask git what is tried: git %s: %w", args[0], err)
 		}
@@ -44,9 +44,9 @@ func codeOf(ctx context.Context, program string) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), nil
 }
 
-// addUntracked adds files that git does not know yet, and does not ignore.
+// addUntracked adds the files that git neither tracks nor ignores.
 func addUntracked(ctx context.Context, sum io.Writer) error {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, tried...)...).Output()
+	out, err := exec.CommandContext(ctx, "git", append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, testedFolders...)...).Output()
 	if err != nil {
 		return err
 	}

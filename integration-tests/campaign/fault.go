@@ -12,79 +12,79 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// fault is something that goes wrong in a plan.
+// fault is a failure that a plan injects.
 type fault struct {
-	words string // for people
+	description string // for people
 
-	// late are resources of which a replica's watches tell late, alone if what others tell
-	// has to be known at once.
-	late  map[string]time.Duration
-	alone bool
-	// script meets requests of a replica. One that is early does so from the
-	// operator's start, when its watches begin; others from the first step on.
+	// watchDelays are the delays of a replica's watches by resource. If singleDelay is set, all other
+	// resources must be known at once.
+	watchDelays map[string]time.Duration
+	singleDelay bool
+	// script selects faults for the requests of a replica. If early is set, it applies from the start
+	// of the operator, when its watches begin; otherwise from the first step.
 	script func(*replica) faultproxy.Script
 	early  bool
-	// lists lets a replica's caches begin with what the API server's cache has.
-	lists bool
-	// former lets a replica begin as the operator of a former commit.
+	// cachedLists makes a replica fill its caches from the API server's cache.
+	cachedLists bool
+	// former makes a replica start with the former version.
 	former bool
-	// elsewhere is the group of which a zone is in another one for a while.
-	elsewhere string
-	// clocks are those that the replicas live by; nil: true ones.
+	// movedGroup is the group of which a zone is in another group for a while.
+	movedGroup string
+	// clocks are the clocks of the replicas; nil: correct clocks.
 	clocks *[2]clocks
-	// deed is done once, at a time after the first step began.
-	deed func(context.Context, *trial, *replica) error
-	at   time.Duration
+	// run is called once, at a time after the first step began.
+	run func(context.Context, *trial, *replica) error
+	at  time.Duration
 
-	// replica is whom it befalls; -1: both.
+	// replica is the affected replica; -1: both.
 	replica int
-	// once: of the faults with the same word here a plan has one at most.
+	// once excludes other faults with the same value from a plan.
 	once string
 }
 
-// befalls reports whether a fault is one of a replica's.
-func (f fault) befalls(replica int) bool { return f.replica < 0 || f.replica == replica }
+// affects reports whether a fault affects a replica.
+func (f fault) affects(replica int) bool { return f.replica < 0 || f.replica == replica }
 
-// sources are the kinds of faults, each with how often it is drawn.
-var sources = []struct {
+// faultKinds are the kinds of faults and their relative frequency.
+var faultKinds = []struct {
 	share int
 	draw  func(*rand.Rand) fault
 }{
 	{5, killedAtWrites},
-	{3, seenLate},
-	{2, statesMissed},
-	{1, watchesSlow},
-	{4, refused},
-	{2, garbled},
-	{3, goneBack},
-	{2, paused},
+	{3, delayedWatches},
+	{2, expiredWatches},
+	{1, slowWatches},
+	{4, failedRequests},
+	{2, lostWrites},
+	{3, laggingCaches},
+	{2, processPaused},
 	{2, lateWrites},
-	{4, podLosesReady},
+	{4, podUnready},
 	{3, podDeleted},
 	{2, leadershipDeleted},
-	{2, leadershipTaken},
+	{2, leadershipStolen},
 	{2, formerVersion},
-	{2, clocksWrong},
+	{2, wrongClocks},
 	{1, webhooksCut},
 	{1, apiserverRestarts},
 	{1, etcdRestarts},
 }
 
-// mostFaults is how many a plan may have.
-const mostFaults = 4
+// maxFaults is the maximum number of faults of a plan.
+const maxFaults = 4
 
 // newFaults draws one to four faults.
 func newFaults(random *rand.Rand) []fault {
 	shares := 0
-	for _, s := range sources {
+	for _, s := range faultKinds {
 		shares += s.share
 	}
 	var faults []fault
-	for wanted := 1 + random.IntN(mostFaults); len(faults) < wanted; {
+	for count := 1 + random.IntN(maxFaults); len(faults) < count; {
 		drawn := random.IntN(shares)
-		for _, s := range sources {
+		for _, s := range faultKinds {
 			if drawn -= s.share; drawn < 0 {
-				if f := s.draw(random); !f.isAgain(faults) {
+				if f := s.draw(random); !f.isDuplicate(faults) {
 					faults = append(faults, f)
 				}
 				break
@@ -94,17 +94,17 @@ func newFaults(random *rand.Rand) []fault {
 	return faults
 }
 
-// isAgain reports whether a fault was drawn that a plan has once at most.
-func (f fault) isAgain(drawn []fault) bool {
+// isDuplicate reports whether a fault with the same value of once was drawn.
+func (f fault) isDuplicate(drawn []fault) bool {
 	return f.once != "" && slices.ContainsFunc(drawn, func(other fault) bool { return other.once == f.once })
 }
 
-// anyReplica draws whom a fault befalls.
+// anyReplica draws the affected replica, or both.
 func anyReplica(random *rand.Rand) int { return random.IntN(3) - 1 }
 
 func oneReplica(random *rand.Rand) int { return random.IntN(2) }
 
-// killedAtWrites kills an operator at some of its writes, each counted from the last.
+// killedAtWrites kills operators at some of their writes, each counted from the last kill.
 func killedAtWrites(random *rand.Rand) fault {
 	var gaps []int
 	var after []bool
@@ -112,12 +112,12 @@ func killedAtWrites(random *rand.Rand) fault {
 		gaps, after = append(gaps, 1+random.IntN(12)), append(after, random.IntN(2) == 0)
 	}
 	return fault{
-		words:   fmt.Sprintf("operators are killed at these writes, each counted from the last: %v (after the answer: %v)", gaps, after),
-		replica: -1,
+		description: fmt.Sprintf("operators are killed at these writes, each counted from the last: %v (after the answer: %v)", gaps, after),
+		replica:     -1,
 		script: func(r *replica) faultproxy.Script {
 			next, since := 0, 0
 			return func(q faultproxy.Request) faultproxy.Fault {
-				if q.Kind != faultproxy.Write || next == len(gaps) || !r.runs() {
+				if q.Kind != faultproxy.Write || next == len(gaps) || !r.isRunning() {
 					return faultproxy.Fault{}
 				}
 				if since++; since < gaps[next] {
@@ -133,37 +133,37 @@ func killedAtWrites(random *rand.Rand) fault {
 	}
 }
 
-// How a proxy names what counts here at the kill: who is to be killed may be dead already.
+// crashBefore and crashAfter are the names of these faults in a proxy. The trial counts them when a
+// process is killed, because the process may be dead already.
 var crashBefore, crashAfter = faultproxy.CrashBefore(nil).String(), faultproxy.CrashAfter(nil).String()
 
-func seenLate(random *rand.Rand) fault {
+func delayedWatches(random *rand.Rand) fault {
 	resources := []string{"pods", "statefulsets", "leases"}
 	late := map[string]time.Duration{}
 	for _, i := range random.Perm(len(resources))[:1+random.IntN(len(resources))] {
 		late[resources[i]] = between(random, 200*time.Millisecond, 2500*time.Millisecond)
 	}
-	f := fault{late: late, replica: anyReplica(random), once: "late"}
-	f.words = fmt.Sprintf("%s seen late: %v", whose(f.replica), late)
+	f := fault{watchDelays: late, replica: anyReplica(random), once: "late"}
+	f.description = fmt.Sprintf("%s seen late: %v", ownerOf(f.replica), late)
 	return f
 }
 
-// seenAloneLate lets the watches of pods or of StatefulSets tell late by seconds, while all
-// others tell at once.
-func seenAloneLate(random *rand.Rand) fault {
+// singleDelayedWatch delays the watches of pods or StatefulSets by seconds, and no others.
+func singleDelayedWatch(random *rand.Rand) fault {
 	resource := []string{"pods", "statefulsets", "statefulsets"}[random.IntN(3)]
 	d := between(random, 3*time.Second, 8*time.Second)
-	f := fault{late: map[string]time.Duration{resource: d}, alone: true, replica: anyReplica(random), once: "late"}
-	f.words = fmt.Sprintf("%s %s alone are seen late by %s", whose(f.replica), resource, d)
+	f := fault{watchDelays: map[string]time.Duration{resource: d}, singleDelay: true, replica: anyReplica(random), once: "late"}
+	f.description = fmt.Sprintf("%s %s alone are seen late by %s", ownerOf(f.replica), resource, d)
 	return f
 }
 
-// statesMissed ends watches, and lets their continuation be refused: what was only so
-// in between is never heard of.
-func statesMissed(random *rand.Rand) fault {
+// expiredWatches ends watches and refuses to resume them, so that intermediate states are never
+// received.
+func expiredWatches(random *rand.Rand) fault {
 	life := between(random, 500*time.Millisecond, 4*time.Second)
 	f := fault{replica: anyReplica(random), early: true}
 	dice := random.Uint64()
-	f.words = fmt.Sprintf("%s watches end after %s, and half of those that go on are told that it is too late for that", whose(f.replica), life)
+	f.description = fmt.Sprintf("%s watches end after %s, and half of those that go on are told that it is too late for that", ownerOf(f.replica), life)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
 			sometimes(r, dice, 1, faultproxy.Watch, 3, faultproxy.Answered(http.StatusGone)),
@@ -173,11 +173,11 @@ func statesMissed(random *rand.Rand) fault {
 	return f
 }
 
-func watchesSlow(random *rand.Rand) fault {
+func slowWatches(random *rand.Rand) fault {
 	hold := between(random, 500*time.Millisecond, 4*time.Second)
 	f := fault{replica: anyReplica(random), early: true}
 	dice := random.Uint64()
-	f.words = fmt.Sprintf("%s watches begin %s late and end early", whose(f.replica), hold)
+	f.description = fmt.Sprintf("%s watches begin %s late and end early", ownerOf(f.replica), hold)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
 			sometimes(r, dice, 3, faultproxy.Watch, 2, faultproxy.Held(hold)),
@@ -187,8 +187,8 @@ func watchesSlow(random *rand.Rand) fault {
 	return f
 }
 
-// refused lets any request be answered by an error, or not in time.
-func refused(random *rand.Rand) fault {
+// failedRequests answers requests with an error or a timeout.
+func failedRequests(random *rand.Rand) fault {
 	codes := []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 	var chosen []int
 	var answers []faultproxy.Fault
@@ -198,7 +198,7 @@ func refused(random *rand.Rand) fault {
 	}
 	oneOf := 2 + random.IntN(4)
 	f, dice := fault{replica: anyReplica(random)}, random.Uint64()
-	f.words = fmt.Sprintf("one in %d of %s requests is answered one of %v", oneOf, whose(f.replica), chosen)
+	f.description = fmt.Sprintf("one in %d of %s requests is answered one of %v", oneOf, ownerOf(f.replica), chosen)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
 			sometimes(r, dice, 5, faultproxy.Write, oneOf, answers...), sometimes(r, dice, 6, faultproxy.Event, oneOf, answers...),
@@ -209,13 +209,13 @@ func refused(random *rand.Rand) fault {
 	return f
 }
 
-// heldAtMost is longer than operators wait for an answer.
-const heldAtMost = 15 * time.Second
+// maxHold is longer than operators wait for an answer.
+const maxHold = 15 * time.Second
 
-// garbled lets requests go astray on their way.
-func garbled(random *rand.Rand) fault {
+// lostWrites loses, cuts, repeats or delays requests.
+func lostWrites(random *rand.Rand) fault {
 	ways := []faultproxy.Fault{
-		faultproxy.Lost(), faultproxy.Cut(), faultproxy.Repeated(), faultproxy.Held(between(random, 100*time.Millisecond, heldAtMost)),
+		faultproxy.Lost(), faultproxy.Cut(), faultproxy.Repeated(), faultproxy.Held(between(random, 100*time.Millisecond, maxHold)),
 	}
 	var chosen []faultproxy.Fault
 	for _, i := range random.Perm(len(ways))[:1+random.IntN(2)] {
@@ -223,7 +223,7 @@ func garbled(random *rand.Rand) fault {
 	}
 	oneOf := 4 + random.IntN(6)
 	f, dice := fault{replica: anyReplica(random)}, random.Uint64()
-	f.words = fmt.Sprintf("one in %d of %s writes meets one of %v", oneOf, whose(f.replica), chosen)
+	f.description = fmt.Sprintf("one in %d of %s writes meets one of %v", oneOf, ownerOf(f.replica), chosen)
 	f.script = func(r *replica) faultproxy.Script {
 		return faultproxy.FirstOf(
 			sometimes(r, dice, 10, faultproxy.Write, oneOf, chosen...), sometimes(r, dice, 11, faultproxy.Leader, 2*oneOf, chosen...),
@@ -232,32 +232,31 @@ func garbled(random *rand.Rand) fault {
 	return f
 }
 
-// sometimes is faultproxy.Sometimes with a seed of the fault's, the replica's and its
-// own.
+// sometimes is faultproxy.Sometimes with a seed of the fault, the replica and the rule.
 func sometimes(r *replica, dice, own uint64, kind faultproxy.Kind, oneOf int, faults ...faultproxy.Fault) faultproxy.Script {
 	return faultproxy.Sometimes(dice^(own<<1+uint64(r.number)), kind, oneOf, faults...)
 }
 
-// goneBack lets an operator's caches go on by an API server that lags, or begin anew by
-// it: with a state older than the one that the process before knew. What it reads live
-// and what it writes goes to the other API server.
-func goneBack(random *rand.Rand) fault {
-	anew := random.IntN(3) > 0
-	f := fault{replica: oneReplica(random), lists: true, at: between(random, time.Second, 6*time.Second), once: "stale"}
-	f.words = fmt.Sprintf("after %s the %s operator's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
-	if anew {
-		f.words = fmt.Sprintf("after %s the %s operator is killed, and its next one's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
+// laggingCaches fills an operator's caches from an API server that lags, either by moving its watches
+// or after a restart. After a restart, the caches begin with an older state than the previous process
+// knew. Live reads and writes use the other API server.
+func laggingCaches(random *rand.Rand) fault {
+	restarts := random.IntN(3) > 0
+	f := fault{replica: oneReplica(random), cachedLists: true, at: between(random, time.Second, 6*time.Second), once: "stale"}
+	f.description = fmt.Sprintf("after %s the %s operator's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
+	if restarts {
+		f.description = fmt.Sprintf("after %s the %s operator is killed, and its next one's caches are filled by an API server that lags by %s", f.at, ordinals[f.replica], lag)
 	}
-	f.deed = func(_ context.Context, t *trial, r *replica) error {
-		if err := r.proxy.CacheAt(t.ground.stale.AdminConfig().Host); err != nil {
+	f.run = func(_ context.Context, t *trial, r *replica) error {
+		if err := r.proxy.CacheAt(t.env.stale.AdminConfig().Host); err != nil {
 			return err
 		}
-		r.lags()
-		if anew {
+		r.setLagging()
+		if restarts {
 			r.crash("begun anew with an older state")()
 			return nil
 		}
-		atWork := r.runs()
+		atWork := r.isRunning()
 		r.proxy.Leave()
 		err := r.proxy.Return()
 		if err == nil && atWork {
@@ -268,13 +267,13 @@ func goneBack(random *rand.Rand) fault {
 	return f
 }
 
-// formerVersion lets one of the operators be an older one, which may be replaced.
+// formerVersion starts one of the operators with an older version, which may be upgraded.
 func formerVersion(random *rand.Rand) fault {
 	f := fault{replica: oneReplica(random), former: true, at: between(random, 2*time.Second, 8*time.Second), once: "former"}
-	f.words = fmt.Sprintf("the %s operator is of a former version", ordinals[f.replica])
+	f.description = fmt.Sprintf("the %s operator is of a former version", ordinals[f.replica])
 	if random.IntN(2) == 0 {
-		f.words += fmt.Sprintf(" and replaced after %s", f.at)
-		f.deed = func(ctx context.Context, t *trial, r *replica) error {
+		f.description += fmt.Sprintf(" and replaced after %s", f.at)
+		f.run = func(ctx context.Context, t *trial, r *replica) error {
 			upgraded, err := r.upgrade(ctx)
 			if upgraded {
 				t.count("upgraded")
@@ -287,8 +286,8 @@ func formerVersion(random *rand.Rand) fault {
 
 func webhooksCut(random *rand.Rand) fault {
 	f := fault{replica: -1, at: between(random, 0, 2*time.Second)}
-	f.words = fmt.Sprintf("from %s on, connections to webhooks are cut five times in five seconds", f.at)
-	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
+	f.description = fmt.Sprintf("from %s on, connections to webhooks are cut five times in five seconds", f.at)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
 		for range 5 {
 			if t.service.cut() {
 				t.count("webhook connections cut")
@@ -302,40 +301,40 @@ func webhooksCut(random *rand.Rand) fault {
 	return f
 }
 
-// restarted is the fault of the API server that all plans of a cluster share.
-const restarted = "API server restarted"
+// apiServerRestarted is the fault that affects all plans of a cluster.
+const apiServerRestarted = "API server restarted"
 
 func apiserverRestarts(random *rand.Rand) fault {
-	return interrupted(random, restarted, localcluster.APIServer)
+	return controlPlaneRestart(random, apiServerRestarted, localcluster.APIServer)
 }
 
 func etcdRestarts(random *rand.Rand) fault {
-	return interrupted(random, "etcd restarted", localcluster.Etcd)
+	return controlPlaneRestart(random, "etcd restarted", localcluster.Etcd)
 }
 
-// interrupted ends a program of the control plane, for all plans that share it.
-func interrupted(random *rand.Rand, kind, program string) fault {
+// controlPlaneRestart stops a program of the control plane, for all plans that share it.
+func controlPlaneRestart(random *rand.Rand, kind, program string) fault {
 	away := between(random, 0, 2*time.Second)
 	f := fault{replica: -1, at: between(random, 2*time.Second, 8*time.Second)}
-	f.words = fmt.Sprintf("after %s %s is killed and away for %s", f.at, program, away)
-	f.deed = func(ctx context.Context, t *trial, _ *replica) error {
-		return t.countUnless(t.ground.interrupt(ctx, t, kind, program, away), kind)
+	f.description = fmt.Sprintf("after %s %s is killed and away for %s", f.at, program, away)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		return t.countUnless(t.env.interrupt(ctx, t, kind, program, away), kind)
 	}
 	return f
 }
 
-// whose names a replica for people.
-func whose(replica int) string {
+// ownerOf names a replica in the possessive form.
+func ownerOf(replica int) string {
 	if replica < 0 {
 		return "both operators'"
 	}
 	return fmt.Sprintf("the %s operator's", ordinals[replica])
 }
 
-// ordinals name replicas.
+// ordinals are the names of the replicas.
 var ordinals = [2]string{"first", "second"}
 
-// wait waits; it returns false when ctx ends before.
+// wait waits. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -6,31 +6,30 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// grace says at how much grace a plan was judged: how many of the pods that served and
-// were taken down, for how long at most something was not held against whoever did it,
-// and what would be objected to if nothing ever were.
+// grace is the grace with which a plan was verified: for how many disruptions of ready pods, and for
+// how long at most, operators were excused, and how many violations there would be without.
 type grace struct {
-	Longer  int     `json:"longer"`  // at more than a second
-	Much    int     `json:"much"`    // of these at more than three
+	Longer  int     `json:"longer"`  // with more than a second
+	Much    int     `json:"much"`    // with more than three seconds
 	Longest float64 `json:"longest"` // seconds
-	Needed  int     `json:"needed"`  // objections at a second, in all
+	Needed  int     `json:"needed"`  // violations with a second, in all
 }
 
-// much is the grace from which on pods are counted apart.
-const much = 3 * time.Second
+// largeGrace is the grace above which disruptions are counted separately.
+const largeGrace = 3 * time.Second
 
-func graceOf(takedowns []judge.Takedown, atOneSecond []judge.Violation) grace {
+func graceOf(disruptions []judge.Disruption, atOneSecond []judge.Violation) grace {
 	g := grace{Needed: len(atOneSecond)}
 	longest := judge.DefaultGrace
-	for _, d := range takedowns {
-		if !d.WasUp {
+	for _, d := range disruptions {
+		if !d.WasServing {
 			continue
 		}
 		longest = max(longest, d.Grace)
 		if d.Grace > judge.DefaultGrace {
 			g.Longer++
 		}
-		if d.Grace > much {
+		if d.Grace > largeGrace {
 			g.Much++
 		}
 	}

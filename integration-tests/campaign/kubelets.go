@@ -13,44 +13,44 @@ import (
 )
 
 const (
-	// again is the annotation by which pods are touched.
-	again = "lockstep.test/again"
-	// reminding is how long after an interruption kubelets are reminded, and how often.
-	reminding, reminder = 40 * time.Second, 4 * time.Second
+	// touchAnnotation is the annotation that changes the version of a pod.
+	touchAnnotation = "lockstep.test/again"
+	// touchDuration is how long after an interruption pods are touched, and touchInterval is the interval.
+	touchDuration, touchInterval = 40 * time.Second, 4 * time.Second
 )
 
-// remindKubelets goes on until ctx ends: after each interruption it touches pods that
-// do not serve, for a while. A kubelet tries again what did not get through; the
-// simulated one forgets it, and begins anew with a pod only when it hears of it.
-func (g *ground) remindKubelets(ctx context.Context) {
+// touchUnreadyPods touches pods that are not ready for a while after each interruption, until ctx
+// ends. A real kubelet retries failed requests. The simulated kubelet does not, and continues with a
+// pod only after an event.
+func (e *environment) touchUnreadyPods(ctx context.Context) {
 	for {
 		select {
-		case <-g.interrupted:
+		case <-e.interrupted:
 		case <-ctx.Done():
 			return
 		}
-		for range reminding / reminder {
-			if wait(ctx, reminder) {
-				g.touchAll(ctx)
+		for range touchDuration / touchInterval {
+			if wait(ctx, touchInterval) {
+				e.touchAll(ctx)
 			}
 		}
 	}
 }
 
-func (g *ground) touchAll(ctx context.Context) {
-	pods, err := g.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+func (e *environment) touchAll(ctx context.Context) {
+	pods, err := e.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return // away again; whoever does that reminds as well
+		return // the API server is away again, and another interruption follows
 	}
 	for _, p := range pods.Items {
-		if !judge.PodOf(&p).Up() {
-			g.touch(ctx, &p)
+		if !judge.PodOf(&p).Serving() {
+			e.touch(ctx, &p)
 		}
 	}
 }
 
-// touch changes nothing of a pod but its version.
-func (g *ground) touch(ctx context.Context, p *corev1.Pod) {
-	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, p.UID, again, time.Now().Format(time.RFC3339Nano))
-	_, _ = g.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}) // it may be gone
+// touch only changes the version of a pod.
+func (e *environment) touch(ctx context.Context, p *corev1.Pod) {
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, p.UID, touchAnnotation, time.Now().Format(time.RFC3339Nano))
+	_, _ = e.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}) // the pod may be deleted
 }

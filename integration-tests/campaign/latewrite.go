@@ -8,20 +8,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// lateWrites kills an operator when it writes, and lets what it wrote arrive long
-// after: others are at work then, who know nothing of it but what is noted.
+// lateWrites kills an operator at a write that arrives long afterwards. Then another process is at
+// work, which knows only the recorded intents.
 func lateWrites(random *rand.Rand) fault {
 	resource := []string{"pods", "leases", "statefulsets", ""}[random.IntN(4)]
-	nth, late := 1+random.IntN(4), between(random, time.Second, heldAtMost)
+	nth, late := 1+random.IntN(4), between(random, time.Second, maxHold)
 	what := "write"
 	if resource != "" {
 		what += " of " + resource
 	}
-	f := fault{replica: -1, words: fmt.Sprintf("operators are killed at their %s number %d, which arrives %s late", what, nth, late)}
+	f := fault{replica: -1, description: fmt.Sprintf("operators are killed at their %s number %d, which arrives %s late", what, nth, late)}
 	f.script = func(r *replica) faultproxy.Script {
 		seen := 0
 		return func(q faultproxy.Request) faultproxy.Fault {
-			if q.Kind != faultproxy.Write || resource != "" && q.Resource != resource || !r.runs() {
+			if q.Kind != faultproxy.Write || resource != "" && q.Resource != resource || !r.isRunning() {
 				return faultproxy.Fault{}
 			}
 			if seen++; seen != nth {

@@ -1,22 +1,22 @@
-// Command campaign tries lockstep under faults that nobody chose, on a local cluster,
-// plan by plan, and prints what came of it.
+// Command campaign tests lockstep with randomly drawn faults on a local cluster, plan by plan, and
+// prints the results.
 //
 //	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED] [-operator PROGRAM | -mutant NAME]
 //
-// A plan is made from its seed alone: one or two groups of three zones in a namespace
-// of its own, what users ask of them, and what goes wrong meanwhile. Two operators of
-// its own work there, each behind a fault proxy, for this one namespace and with the
-// Role that the manifests have for that. Several plans share a cluster at a time.
+// The seed of a plan determines everything in it: one or two groups of three zones in a namespace of
+// its own, the changes by users, and the faults. Each plan has two operators that manage this one
+// namespace with the namespaced Role of the manifests, each behind a fault proxy. Several plans share
+// a cluster at a time.
 //
 //	seed ──► plan ──► trial ─┬─► zones, operators, webhooks, steps of users, faults
-//	                         ├─► the goal: everything that was asked for has come about
+//	                         ├─► the goal: all requested changes are complete
 //	                         └─► the judge (package judge): audit logs and watches
 //
-// What is found goes to a file of JSON lines. Seeds that stand there for this very
-// code are not tried again, so a run can be interrupted and added to.
+// The results are appended to a file of JSON lines. Seeds that are recorded for the same code are
+// skipped, so a run can be interrupted and continued.
 //
-// The exit code is 1 when a promise was broken, a goal was not reached, or an attempt at a
-// plan could not be carried out or judged, and 3 when the campaign could not go on.
+// The exit code is 1 if a guarantee was violated, a goal was not reached, or a plan could not be
+// completed or verified. It is 3 if the campaign could not continue.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Exit codes. With `go run` the shell sees 1 for all but exitFine.
+// These are the exit codes. With `go run` the shell sees 1 for all but exitFine.
 const (
 	exitFine   = 0
 	exitBroken = 1
@@ -43,7 +43,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	klog.SetLogger(klog.Logger{}) // client-go complains of an API server that is away on purpose
+	klog.SetLogger(klog.Logger{}) // client-go logs errors while the API server is stopped on purpose
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
@@ -68,38 +68,38 @@ func run(ctx context.Context, args []string) int {
 	return exitFine
 }
 
-// settings are what the command line says.
+// settings are the flags.
 type settings struct {
-	plans   int    // how many seeds
-	seed    uint64 // the first of them
-	only    uint64 // this one alone, whatever is recorded; 0: none
-	results string // path
-	atOnce  int    // plans on a cluster at a time
-	program string // another operator's path; empty: that of this source tree
-	mutant  string // the mistake that is planted in it; empty: none
+	plans    int    // number of seeds
+	seed     uint64 // the first seed
+	only     uint64 // the only seed to run, even if it is recorded; 0: none
+	results  string // path of the results
+	parallel int    // plans on a cluster at a time
+	program  string // path of another operator; empty: the one of this source tree
+	mutant   string // name of the mutant to build; empty: none
 }
 
 func parse(args []string, usage io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("campaign", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.IntVar(&s.plans, "plans", 60, "how many plans")
+	flags.IntVar(&s.plans, "plans", 60, "number of plans")
 	flags.Uint64Var(&s.seed, "seed", 1, "seed of the first plan; the others follow it")
-	flags.Uint64Var(&s.only, "only", 0, "carry out the plan of this seed alone, told in full, and record nothing")
-	flags.StringVar(&s.results, "results", "bin/faults.jsonl", "file of results, which is added to")
-	flags.IntVar(&s.atOnce, "at-once", 8, "how many plans share the cluster at a time")
-	flags.StringVar(&s.program, "operator", "", "path of the operator to try, instead of one built from this source tree")
-	flags.StringVar(&s.mutant, "mutant", "", "plant this mistake in the operator, which the campaign should find: "+mutantNames())
+	flags.Uint64Var(&s.only, "only", 0, "run only the plan of this seed, report it in full, and record nothing")
+	flags.StringVar(&s.results, "results", "bin/faults.jsonl", "file to which results are appended")
+	flags.IntVar(&s.parallel, "at-once", 8, "number of plans that share the cluster at a time")
+	flags.StringVar(&s.program, "operator", "", "path of the operator to test instead of lockstep of this source tree")
+	flags.StringVar(&s.mutant, "mutant", "", "test an operator with this mistake, which the campaign should find: "+mutantNames())
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return s, fmt.Errorf("read command line: %q is not a flag", flags.Arg(0))
+		return s, fmt.Errorf("parse command line: %q is not a flag", flags.Arg(0))
 	case s.mutant != "" && s.program != "":
-		return s, errors.New("read command line: -mutant and -operator exclude each other")
-	case s.plans < 1 || s.atOnce < 1 || s.seed < 1:
-		return s, errors.New("read command line: -plans, -at-once and -seed are at least 1")
+		return s, errors.New("parse command line: -mutant and -operator exclude each other")
+	case s.plans < 1 || s.parallel < 1 || s.seed < 1:
+		return s, errors.New("parse command line: -plans, -at-once and -seed must be at least 1")
 	}
 	return s, nil
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// mutant is a mistake that is planted in the source, to see after how many plans the
-// campaign finds it. The operator's own check of its plans is switched off where it would
-// find it first: it is what comes of the mistake that has to be found.
+// mutant is a mistake in the source. The campaign shows after how many plans it finds the mistake. If
+// the operator's own invariants would find it first, they are switched off, because the effect is to
+// be found.
 type mutant struct {
 	name  string
 	edits []edit
@@ -23,12 +23,12 @@ type mutant struct {
 // edit is a replacement in one file of the operator. The old text occurs exactly once.
 type edit struct{ file, old, new string }
 
-// repository is where the operator's source is, seen from integration-tests.
+// repository is the path of the operator's source from integration-tests.
 const repository = "../"
 
-var blind = edit{"internal/lock/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
+var withoutInvariants = edit{"internal/lock/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
 
-var blindToEvictions = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
+var withoutEvictionInvariants = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
 
 var mutants = []mutant{
 	{"deletes-without-preconditions", []edit{
@@ -44,23 +44,23 @@ var mutants = []mutant{
 	}},
 	{"forgets-the-minimum-time", []edit{
 		{"internal/plan/admit.go", "\ttooSoon,", "\t"},
-		blind,
+		withoutInvariants,
 	}},
 	{"forgets-zones-that-left", []edit{
 		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
-		blind, blindToEvictions,
+		withoutInvariants, withoutEvictionInvariants,
 	}},
 	{"pods-beyond-the-spec-are-free", []edit{
 		{"internal/plan/evict.go", "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"},
-		blindToEvictions,
+		withoutEvictionInvariants,
 	}},
 	{"budget-off-by-one", []edit{
 		{"internal/plan/guards.go", "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"},
-		blind,
+		withoutInvariants,
 	}},
 }
 
-// mutantNames are for people.
+// mutantNames lists the names of all mutants.
 func mutantNames() string {
 	var names []string
 	for _, m := range mutants {
@@ -69,8 +69,7 @@ func mutantNames() string {
 	return strings.Join(names, ", ")
 }
 
-// buildMutant builds the operator with the mistake of a name in it, which no file of the
-// source tree shows, in a folder.
+// buildMutant builds the operator with a mutant into a folder. It does not change the source tree.
 func buildMutant(ctx context.Context, name, dir string) (string, error) {
 	i := slices.IndexFunc(mutants, func(m mutant) bool { return m.name == name })
 	if i < 0 {
@@ -92,7 +91,8 @@ func buildMutant(ctx context.Context, name, dir string) (string, error) {
 	return program, nil
 }
 
-// overlay writes what the compiler is to see in place of the source, and returns its path.
+// overlay writes the changed files and the compiler's overlay file, and returns the path of the
+// latter.
 func (m mutant) overlay(dir string) (string, error) {
 	replace := map[string]string{}
 	for i, e := range m.edits {

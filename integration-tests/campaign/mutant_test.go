@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestEveryMutantCanBePlanted(t *testing.T) {
-	t.Chdir("..") // where the campaign runs
+func TestEveryMutantApplies(t *testing.T) {
+	t.Chdir("..") // the working directory of the campaign
 	for _, m := range mutants {
 		path, err := m.overlay(t.TempDir())
 		if err != nil {
@@ -20,7 +20,7 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 		}
 		var overlay struct{ Replace map[string]string }
 		if err := json.Unmarshal(text, &overlay); err != nil || len(overlay.Replace) == 0 {
-			t.Errorf("%s: the compiler is told %q, %v", m.name, text, err)
+			t.Errorf("%s: overlay is %q, %v", m.name, text, err)
 		}
 		for original, replaced := range overlay.Replace {
 			before, errBefore := os.ReadFile(original)
@@ -32,9 +32,9 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	}
 }
 
-func TestAMutantThatNobodyKnowsIsNotBuilt(t *testing.T) {
+func TestUnknownMutantIsNotBuilt(t *testing.T) {
 	t.Parallel()
-	if _, err := buildMutant(t.Context(), "nobody", t.TempDir()); err == nil {
+	if _, err := buildMutant(t.Context(), "unknown", t.TempDir()); err == nil {
 		t.Error("it was built")
 	}
 }

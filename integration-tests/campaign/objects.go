@@ -18,20 +18,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// groupLabel is on zones and on their pods.
+// groupLabel is the label of zones and their pods.
 const groupLabel = "rollout-group"
 
 func image(version int) string { return "example.com/main:" + strconv.Itoa(version) }
 
-// statefulSet is one of the zones, at version 1.
+// statefulSet returns zone i at version 1.
 func (g group) statefulSet(i int) *appsv1.StatefulSet {
 	labels := map[string]string{"zone": g.zone(i), groupLabel: g.name}
-	annotations := map[string]string{"rollout-max-unavailable": strconv.Itoa(g.unavailable)}
-	if g.follows && i > 0 {
+	annotations := map[string]string{"rollout-max-unavailable": strconv.Itoa(g.maxUnavailable)}
+	if g.hasLeader && i > 0 {
 		annotations["grafana.com/rollout-downscale-leader"] = g.zone(0)
 	}
-	if g.apart > 0 {
-		annotations["grafana.com/min-time-between-zones-downscale"] = g.apart.String()
+	if g.minBetweenDownscales > 0 {
+		annotations["grafana.com/min-time-between-zones-downscale"] = g.minBetweenDownscales.String()
 	}
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: g.zone(i), Labels: map[string]string{groupLabel: g.name}, Annotations: annotations},
@@ -43,7 +43,7 @@ func (g group) statefulSet(i int) *appsv1.StatefulSet {
 			Selector:            &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{
-					localcluster.ReadyAfter: g.ready.String(), localcluster.GoneAfter: g.gone.String(),
+					localcluster.ReadyAfter: g.readyDelay.String(), localcluster.GoneAfter: g.terminationDelay.String(),
 				}},
 				Spec: corev1.PodSpec{
 					NodeName:   localcluster.NodeName(0),
@@ -56,11 +56,11 @@ func (g group) statefulSet(i int) *appsv1.StatefulSet {
 
 var budgets = schema.GroupVersionResource{Group: "rollout-operator.grafana.com", Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
 
-// disruptionBudget says how many pods of the group evictions may take down.
+// disruptionBudget returns the budget for evictions from the group.
 func (g group) disruptionBudget() (*unstructured.Unstructured, error) {
 	spec := map[string]any{
 		"selector":       map[string]any{"matchLabels": map[string]string{groupLabel: g.name}},
-		"maxUnavailable": g.evictable,
+		"maxUnavailable": g.maxEvicted,
 	}
 	if g.partitions {
 		spec["podNamePartitionRegex"] = g.partitionRegex()
@@ -80,12 +80,12 @@ func (g group) disruptionBudget() (*unstructured.Unstructured, error) {
 }
 
 func (g group) partitionRegex() string {
-	return strings.TrimSuffix(g.name, elsewhere) + "-zone-[a-c]-([0-9]+)"
+	return strings.TrimSuffix(g.name, otherGroupSuffix) + "-zone-[a-c]-([0-9]+)"
 }
 
-// budget is what the judge knows of it.
+// budget returns the same budget for the judge.
 func (g group) budget() judge.Budget {
-	b := judge.Budget{Group: g.name, Limit: g.evictable}
+	b := judge.Budget{Group: g.name, Limit: g.maxEvicted}
 	if g.partitions {
 		b.Partition = regexp.MustCompile("^" + g.partitionRegex() + "$")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-func TestASeedDecidesAllOfAPlan(t *testing.T) {
+func TestSeedDeterminesPlan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		if one, again := newPlan(seed).String(), newPlan(seed).String(); one != again {
@@ -21,22 +21,22 @@ func TestASeedDecidesAllOfAPlan(t *testing.T) {
 	}
 }
 
-func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
+func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 	t.Parallel()
-	asked, met := map[string]int{}, map[string]int{}
+	steps, met := map[string]int{}, map[string]int{}
 	const plans = 1000
 	for seed := range uint64(plans) {
 		p := newPlan(seed)
 		for _, s := range p.steps() {
-			asked[s.kind]++
+			steps[s.kind]++
 		}
 		for _, f := range p.faults {
-			met[kindOfWords(f.words)]++
+			met[kindOfWords(f.description)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepShrink, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
-		if asked[kind] < plans/20 {
-			t.Errorf("%d plans ask for a %s %d times", plans, kind, asked[kind])
+	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
+		if steps[kind] < plans/20 {
+			t.Errorf("%d plans ask for a %s %d times", plans, kind, steps[kind])
 		}
 	}
 	for _, words := range faultWords {
@@ -45,11 +45,11 @@ func TestPlansAskForEverythingAndMeetEveryFault(t *testing.T) {
 		}
 	}
 	if len(met) != len(faultWords) {
-		t.Errorf("faults are told as %v", met)
+		t.Errorf("faults are described as %v", met)
 	}
 }
 
-func TestWhatTheFormerVersionDoesNotKnowIsNotDrawnBesideIt(t *testing.T) {
+func TestPlansWithFormerVersionOmitNewFeatures(t *testing.T) {
 	t.Parallel()
 	drawn := 0
 	for seed := range uint64(1000) {
@@ -59,13 +59,13 @@ func TestWhatTheFormerVersionDoesNotKnowIsNotDrawnBesideIt(t *testing.T) {
 		}
 		drawn++
 		for _, f := range p.faults {
-			if f.alone || strings.Contains(f.words, "leaves") {
-				t.Fatalf("%s beside a former version in\n%s", f.words, p)
+			if f.singleDelay || strings.Contains(f.description, "leaves") {
+				t.Fatalf("%s with a former version in\n%s", f.description, p)
 			}
 		}
 		for _, s := range p.steps() {
 			if s.kind == stepRaise {
-				t.Fatalf("%s beside a former version in\n%s", s.what, p)
+				t.Fatalf("%s with a former version in\n%s", s.what, p)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestWhatTheFormerVersionDoesNotKnowIsNotDrawnBesideIt(t *testing.T) {
 	}
 }
 
-func TestAPlanHasWhatCannotBeTwiceOnce(t *testing.T) {
+func TestPlanHasNoDuplicateFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		seen := map[string]bool{}
@@ -87,7 +87,7 @@ func TestAPlanHasWhatCannotBeTwiceOnce(t *testing.T) {
 	}
 }
 
-func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
+func TestFaultsOfOneKindAffectDifferentRequests(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 0))
 	one, other := &replica{number: 0}, &replica{number: 1}
@@ -101,7 +101,7 @@ func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
 		}
 		return requests
 	}
-	for name, draw := range map[string]func(*rand.Rand) fault{"refused": refused, "garbled": garbled, "states missed": statesMissed, "watches slow": watchesSlow} {
+	for name, draw := range map[string]func(*rand.Rand) fault{"refused": failedRequests, "garbled": lostWrites, "states missed": expiredWatches, "watches slow": slowWatches} {
 		first, second := draw(random), draw(random)
 		got := met(first.script(one))
 		if !slices.Equal(got, met(first.script(one))) {
@@ -113,7 +113,7 @@ func TestTwoFaultsOfAKindMeetOtherRequests(t *testing.T) {
 	}
 }
 
-// faultWords are what tells the kinds of faults apart.
+// faultWords are fragments that identify the kinds of faults.
 var faultWords = []string{
 	"are killed at these writes", "alone are seen late", "it is orphaned", "it has no group", "it is in another group", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
 	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
@@ -134,13 +134,13 @@ func kindOfWords(words string) string {
 	return words
 }
 
-func TestEveryZoneOfAPlanKeepsAPod(t *testing.T) {
+func TestEveryZoneOfPlanKeepsPod(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		p := newPlan(seed)
 		for _, g := range p.groups {
-			for i := range g.wanted {
-				if g.replicas[i] < 1 || g.wanted[i] < 1 {
+			for i := range g.finalReplicas {
+				if g.replicas[i] < 1 || g.finalReplicas[i] < 1 {
 					t.Fatalf("zone %s of\n%s", g.zone(i), p)
 				}
 			}

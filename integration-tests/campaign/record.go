@@ -15,58 +15,58 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// record is what came of a plan: a line of the file of results.
+// record is the result of a plan, and a line of the file of results.
 type record struct {
-	Seed       uint64         `json:"seed"`
-	Code       string         `json:"code"` // what was tried, and by what
-	Began      time.Time      `json:"began"`
-	Seconds    float64        `json:"seconds"`
-	Groups     int            `json:"groups"`
-	Steps      map[string]int `json:"steps"`
-	Faults     map[string]int `json:"faults"`         // of its own
-	Felt       map[string]int `json:"felt,omitempty"` // what went wrong on behalf of other plans
-	Takedowns  int            `json:"takedowns"`      // deletions by operators and evictions of pods that served
-	Violations []string       `json:"violations,omitempty"`
-	Failures   []string       `json:"failures,omitempty"` // of operators, whatever the judge says
-	Unjudged   []string       `json:"unjudged,omitempty"` // why the judge cannot judge
-	Undone     string         `json:"undone,omitempty"`   // why it could not be carried out
-	Reached    bool           `json:"reached"`            // the goal
-	Missed     string         `json:"missed,omitempty"`   // what of it was not, though the cluster stood
-	Granted    int            `json:"granted"`            // evictions, by the audit log
-	Evicted    int            `json:"evicted"`            // pods that served until then
-	Grace      grace          `json:"graces"`             // at which it was judged
-	Remarks    []string       `json:"remarks,omitempty"`
+	Seed        uint64         `json:"seed"`
+	Code        string         `json:"code"` // hash of the operator and of the tests
+	Began       time.Time      `json:"began"`
+	Seconds     float64        `json:"seconds"`
+	Groups      int            `json:"groups"`
+	Steps       map[string]int `json:"steps"`
+	Faults      map[string]int `json:"faults"`         // of the plan itself
+	Felt        map[string]int `json:"felt,omitempty"` // faults of other plans that affected it
+	Disruptions int            `json:"takedowns"`      // deletions by operators and evictions of ready pods
+	Violations  []string       `json:"violations,omitempty"`
+	Failures    []string       `json:"failures,omitempty"` // of operators, independent of the judge
+	Unjudged    []string       `json:"unjudged,omitempty"` // why the judge has no verdict
+	Undone      string         `json:"undone,omitempty"`   // why the plan could not be completed
+	Reached     bool           `json:"reached"`            // the goal was reached
+	Missed      string         `json:"missed,omitempty"`   // what of the goal was missed, although the cluster was complete
+	Granted     int            `json:"granted"`            // evictions, by the audit log
+	Evicted     int            `json:"evicted"`            // evicted pods that were ready
+	Grace       grace          `json:"graces"`             // of the verification
+	Remarks     []string       `json:"remarks,omitempty"`
 
-	story string
+	log string
 }
 
-// broken reports whether a plan did not end as it must.
+// broken reports whether a plan did not succeed.
 func (r record) broken() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || len(r.Unjudged) > 0 || r.Undone != "" || r.Missed != ""
 }
 
-// judged reports whether a plan was carried out and judged, and nothing is in doubt.
+// judged reports whether a plan was completed and verified without doubt.
 func (r record) judged() bool { return len(r.Unjudged) == 0 && r.Undone == "" }
 
-// accuses reports whether something is held against the operator. That is known whatever
-// else is not.
-func (r record) accuses() bool {
+// hasFindings reports whether there are findings against the operator. They are valid even if the plan
+// was not completed.
+func (r record) hasFindings() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || r.Missed != ""
 }
 
-// decides reports whether what came of a plan is known, so that it is not tried again.
-func (r record) decides() bool { return r.accuses() || r.judged() }
+// isConclusive reports whether the result is known, so that the plan is not repeated.
+func (r record) isConclusive() bool { return r.hasFindings() || r.judged() }
 
-// soFar is what is known of a plan before it is judged.
-func (t *trial) soFar() record {
+// partialRecord returns what is known of a plan before it is verified.
+func (t *trial) partialRecord() record {
 	r := record{
 		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
-		Faults: t.happened(), Felt: t.felt(),
+		Faults: t.ownFaults(), Felt: t.foreignFaults(),
 	}
 	if t.missed != nil {
 		r.Missed = t.missed.Error()
 	}
-	own := t.ownRules()
+	own := t.invariantViolations()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.Failures, r.Remarks = slices.Concat(t.failures, own), t.remarks
@@ -74,19 +74,19 @@ func (t *trial) soFar() record {
 }
 
 func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
-	r := t.soFar()
+	r := t.partialRecord()
 	r.Groups, r.Steps, r.Reached = len(t.plan.groups), map[string]int{}, t.reached
 	r.Unjudged, r.Granted = verdict.Unexplained, granted(requests)
 	for _, s := range t.plan.steps() {
-		if s.kind != stepBack {
+		if s.kind != stepRevert {
 			r.Steps[s.kind]++
 		}
 	}
-	for _, d := range verdict.Takedowns {
-		if d.WasUp {
-			r.Takedowns++
+	for _, d := range verdict.Disruptions {
+		if d.WasServing {
+			r.Disruptions++
 		}
-		if d.WasUp && d.Evicted {
+		if d.WasServing && d.Evicted {
 			r.Evicted++
 		}
 	}
@@ -101,15 +101,15 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 	return r
 }
 
-// results is the file to which records are added.
+// results is the file of records.
 type results struct {
 	path string
 
 	mu  sync.Mutex
-	all []record // those that were there, and those that were added
+	all []record // those of the file, and those that were added
 }
 
-// openResults reads what is there. A last line that was cut off is taken away.
+// openResults reads the existing records. It removes an incomplete last line.
 func openResults(path string) (*results, error) {
 	r := &results{path: path}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -120,16 +120,16 @@ func openResults(path string) (*results, error) {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	defer file.Close()
-	lines, whole := bufio.NewReader(file), int64(0)
+	lines, complete := bufio.NewReader(file), int64(0)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return r, file.Truncate(whole)
+			return r, file.Truncate(complete)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read results: %w", err)
 		}
-		whole += int64(len(line))
+		complete += int64(len(line))
 		var one record
 		if err := json.Unmarshal(line, &one); err != nil {
 			return nil, fmt.Errorf("read results: line %d of %s: %w", number, path, err)
@@ -138,7 +138,7 @@ func openResults(path string) (*results, error) {
 	}
 }
 
-// of returns all records of a state of the code, "" for any.
+// of returns all records of a code; an empty string returns all.
 func (r *results) of(code string) []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,19 +151,19 @@ func (r *results) of(code string) []record {
 	return found
 }
 
-// decided returns the records that decide about a seed. One with something wrong stays,
-// whatever came of the seed later.
-func decided(records []record) map[uint64]record {
+// conclusive returns the deciding record of each seed. A broken record is kept, whatever the later
+// results are.
+func conclusive(records []record) map[uint64]record {
 	found := map[uint64]record{}
 	for _, one := range records {
-		if before, known := found[one.Seed]; one.decides() && (!known || !before.broken()) {
+		if before, known := found[one.Seed]; one.isConclusive() && (!known || !before.broken()) {
 			found[one.Seed] = one
 		}
 	}
 	return found
 }
 
-// add writes a record at the end of the file.
+// add appends a record to the file.
 func (r *results) add(one record) error {
 	line, err := json.Marshal(one)
 	if err != nil {

@@ -28,7 +28,7 @@ func resultsWith(t *testing.T, lines string) *results {
 	return r
 }
 
-func TestSeedsThatAreRecordedForThisCodeArePassedOver(t *testing.T) {
+func TestSeedsSkipsRecordedSeeds(t *testing.T) {
 	t.Parallel()
 	r := resultsWith(t, `{"seed":2,"code":"now"}
 {"seed":3,"code":"formerly"}
@@ -40,11 +40,11 @@ func TestSeedsThatAreRecordedForThisCodeArePassedOver(t *testing.T) {
 	}
 	c.only = 4
 	if got := c.seeds(); !slices.Equal(got, []uint64{4}) {
-		t.Errorf("seeds %v are tried where 4 is asked for", got)
+		t.Errorf("got seeds %v, want 4", got)
 	}
 }
 
-func TestWhatIsAddedIsReadAgain(t *testing.T) {
+func TestResultsAreReadBack(t *testing.T) {
 	t.Parallel()
 	r, err := openResults(filepath.Join(t.TempDir(), "new", "faults.jsonl"))
 	if err != nil {
@@ -59,25 +59,25 @@ func TestWhatIsAddedIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := tally(again.all)
+	s := sumUp(again.all)
 	if s.plans != 3 || s.violations != 3 || s.faults["f"] != 6 || s.reached != 0 {
 		t.Errorf("added up to %+v", s)
 	}
 }
 
-func TestSeedsOfWhateverCodeAddUp(t *testing.T) {
+func TestSummaryOfAllCode(t *testing.T) {
 	t.Parallel()
 	r := resultsWith(t, `{"seed":1,"code":"now","faults":{"f":2},"takedowns":3,"granted":1,"reached":true}
 {"seed":1,"code":"formerly","faults":{"f":9},"reached":true,"takedowns":3,"granted":1}
 {"seed":2,"code":"formerly","faults":{"f":1},"violations":["v"]}
 `)
 	const want = "of whatever code: 2 seeds, 10 faults, 3 pods, 1 evictions granted, 1 of 2 goals reached, 1 violations"
-	if got := whatever(r.of("")); got != want {
+	if got := summaryOfAllCode(r.of("")); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
-func TestALineThatIsNoResultIsNamed(t *testing.T) {
+func TestInvalidResultLineIsNamed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "faults.jsonl")
 	if err := os.WriteFile(path, []byte("{}\nnothing\n"), 0o600); err != nil {
@@ -88,7 +88,7 @@ func TestALineThatIsNoResultIsNamed(t *testing.T) {
 	}
 }
 
-func TestAViolationThatIsRecordedStaysOne(t *testing.T) {
+func TestRecordedViolationIsKept(t *testing.T) {
 	t.Parallel()
 	r := resultsWith(t, `{"seed":2,"code":"now","violations":["v"]}
 {"seed":3,"code":"formerly","violations":["v"]}
@@ -106,22 +106,22 @@ func TestAViolationThatIsRecordedStaysOne(t *testing.T) {
 		{settings{seed: 1, plans: 3, only: 1}, []record{{Seed: 1}}, true},
 	} {
 		c := campaign{settings: test.settings, code: "now", results: r}
-		if got := c.fine(test.done); got != test.fine {
+		if got := c.succeeded(test.done); got != test.fine {
 			t.Errorf("%+v with %v went as it must: %t, want %t", test.settings, test.done, got, test.fine)
 		}
 	}
 }
 
-func TestAPlanOfWhichNothingIsKnownIsTriedAgainAndCounted(t *testing.T) {
+func TestInconclusivePlanIsRepeatedAndCounted(t *testing.T) {
 	t.Parallel()
-	r := resultsWith(t, `{"seed":1,"code":"now","unjudged":["nobody asked"]}
+	r := resultsWith(t, `{"seed":1,"code":"now","unjudged":["no request"]}
 {"seed":2,"code":"now","undone":"no zones"}
-{"seed":3,"code":"now","unjudged":["nobody asked"],"violations":["v"]}
+{"seed":3,"code":"now","unjudged":["no request"],"violations":["v"]}
 {"seed":3,"code":"now"}
 {"seed":4,"code":"now","undone":"no operator","failures":["f"]}
 {"seed":5,"code":"now","missed":"m"}
 {"seed":5,"code":"now","reached":true}
-{"seed":6,"code":"now","missed":"m","unjudged":["nobody asked"]}
+{"seed":6,"code":"now","missed":"m","unjudged":["no request"]}
 {"seed":6,"code":"now","reached":true}
 {"seed":7,"code":"now","missed":"m","undone":"the cluster is lost"}
 {"seed":7,"code":"now","reached":true}
@@ -130,19 +130,19 @@ func TestAPlanOfWhichNothingIsKnownIsTriedAgainAndCounted(t *testing.T) {
 	if got := c.seeds(); !slices.Equal(got, []uint64{1, 2, 8}) {
 		t.Errorf("seeds %v are tried", got)
 	}
-	s := tally(r.of("now"))
+	s := sumUp(r.of("now"))
 	if s.attempts != 11 || s.plans != 5 || s.judged != 1 || s.unjudged != 3 || s.undone != 3 || s.violations != 1 || s.failures != 1 || s.reached != 0 {
 		t.Errorf("added up to %+v", s)
 	}
 	for seed := uint64(3); seed < 8; seed++ {
 		c.settings = settings{plans: 1, seed: seed}
-		if c.fine(nil) {
+		if c.succeeded(nil) {
 			t.Errorf("what was wrong with seed %d is forgotten", seed)
 		}
 	}
 }
 
-func TestALineThatWasCutOffIsNotAddedTo(t *testing.T) {
+func TestTruncatedResultLineIsRemoved(t *testing.T) {
 	t.Parallel()
 	r := resultsWith(t, `{"seed":2,"code":"now"}`+"\n"+`{"seed":5,"co`)
 	if err := r.add(record{Seed: 7, Code: "now"}); err != nil {
@@ -154,7 +154,7 @@ func TestALineThatWasCutOffIsNotAddedTo(t *testing.T) {
 	}
 }
 
-func TestResultsAreAddedTogether(t *testing.T) {
+func TestSumUp(t *testing.T) {
 	t.Parallel()
 	r := resultsWith(t, "")
 	var adding sync.WaitGroup
@@ -171,12 +171,12 @@ func TestResultsAreAddedTogether(t *testing.T) {
 	}
 	adding.Wait()
 	again, err := openResults(r.path)
-	if err != nil || len(decided(again.of("now"))) != workers*each || len(r.of("now")) != workers*each {
+	if err != nil || len(conclusive(again.of("now"))) != workers*each || len(r.of("now")) != workers*each {
 		t.Errorf("%d are known and %d are read, %v", len(r.of("now")), len(again.of("now")), err)
 	}
 }
 
-func TestAPlanIsBrokenByWhateverDidNotGoAsItMust(t *testing.T) {
+func TestBrokenRecords(t *testing.T) {
 	t.Parallel()
 	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}, {Failures: []string{"f"}}, {Unjudged: []string{"u"}}, {Undone: "u"}} {
 		if !r.broken() {
@@ -188,7 +188,7 @@ func TestAPlanIsBrokenByWhateverDidNotGoAsItMust(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldAgainstAnOperatorIsKeptThoughSomebodyInterrupts(t *testing.T) {
+func TestInterruptedPlanKeepsFindings(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("another worker failed")
@@ -201,7 +201,7 @@ func TestWhatIsHeldAgainstAnOperatorIsKeptThoughSomebodyInterrupts(t *testing.T)
 		"a failure":       {record{Seed: 1, Failures: []string{"it ended"}}, 1},
 		"a missed goal":   {record{Seed: 1, Missed: "no rollout"}, 1},
 		"nothing yet":     {record{Seed: 1}, 0},
-		"no judgement":    {record{Seed: 1, Unjudged: []string{"nobody asked"}}, 0},
+		"no judgement":    {record{Seed: 1, Unjudged: []string{"no request"}}, 0},
 		"a reached goal":  {record{Seed: 1, Reached: true}, 0},
 		"worth a remark?": {record{Seed: 1, Remarks: []string{"slow"}}, 0},
 	} {
@@ -212,9 +212,9 @@ func TestWhatIsHeldAgainstAnOperatorIsKeptThoughSomebodyInterrupts(t *testing.T)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.show = keepScore(shown, 1)
-			r, err := c.keep(ctx, test.came, nil, nil)
-			c.show.line.End()
+			c.score = newScore(shown, 1)
+			r, err := c.store(ctx, test.came, nil, nil)
+			c.score.line.End()
 			if !errors.Is(err, interrupted) {
 				t.Errorf("it goes on: %v", err)
 			}
@@ -229,9 +229,9 @@ func TestWhatIsHeldAgainstAnOperatorIsKeptThoughSomebodyInterrupts(t *testing.T)
 	}
 }
 
-func TestWhoWasUpWhenEvictedAndWhichPlansNothingMetIsAddedUp(t *testing.T) {
+func TestSumUpCountsEvictedPodsAndPlansWithoutFaults(t *testing.T) {
 	t.Parallel()
-	s := tally([]record{
+	s := sumUp([]record{
 		{Seed: 1, Granted: 3, Evicted: 2, Faults: map[string]int{"cut": 2}, Felt: map[string]int{"etcd restarted for another plan": 1}},
 		{Seed: 2, Granted: 1, Evicted: 1, Felt: map[string]int{"etcd restarted for another plan": 4}},
 	})

@@ -17,46 +17,46 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// replica is one of a trial's two operators. Whoever kills it, it is started again
-// soon, as kubelets do; it keeps its proxy.
+// replica is one of the two operators of a trial. When its process ends, it starts another one, as
+// kubelets do. It keeps its proxy.
 type replica struct {
 	trial      *trial
 	number     int
 	proxy      *faultproxy.Proxy
 	kubeconfig string
 
-	mu      sync.Mutex
-	program string
-	process *localcluster.Operator // nil while there is none that is ready
-	ends    bool                   // somebody wants it to
-	logs    []string               // paths, of all that have run
-	lives   []life                 // of all processes, those that did not start as well
-	stale   time.Time              // since when caches are filled by the API server that lags; zero: they are not
+	mu             sync.Mutex
+	program        string
+	process        *localcluster.Operator // nil if no process is ready
+	stopping       bool                   // the end of the process is expected
+	logs           []string               // paths of the logs of all processes
+	processRecords []processRecord        // of all processes, including those that did not start
+	stale          time.Time              // since when the stale API server fills the caches; zero: it does not
 
-	led atomic.Int64 // when it renewed its leadership last, as far as anybody looked
+	led atomic.Int64 // when it last renewed the leader Lease, as far as observed
 }
 
-// life is the time of one process. Its number is in how its requests are signed: what
-// befell one excuses no other.
-type life struct {
-	signature string
-	from, to  time.Time // zero: it lasts
-	bent      bool      // its clocks were wrong
+// processRecord is the lifetime of one process. Its requests carry a signature with its number, so
+// that faults of one process do not excuse another.
+type processRecord struct {
+	signature   string
+	from, to    time.Time // to is zero while it runs
+	wrongClocks bool      // the process had wrong clocks
 }
 
-// agent is how audit logs tell its requests from all others.
-func (l life) agent() string { return "(" + l.signature + ")" }
+// agent returns the part of the user agent that identifies its requests in audit logs.
+func (l processRecord) agent() string { return "(" + l.signature + ")" }
 
-// pastHold is longer than a Lease of a group counts.
-const pastHold = 70 * time.Second
+// longerThanHold is longer than the Lease duration of a group.
+const longerThanHold = 70 * time.Second
 
-// restart is how long nobody runs between two processes.
-const restart = 300 * time.Millisecond
+// restartDelay is the time between two processes.
+const restartDelay = 300 * time.Millisecond
 
-// newReplica is one behind a proxy of its own. It begins with run.
+// newReplica returns a replica behind a proxy of its own. run starts it.
 func (t *trial) newReplica(number int, token string) (*replica, error) {
-	r := &replica{trial: t, number: number, program: t.ground.program}
-	direct := t.ground.cluster.AdminConfig() // for address and CA; the operator shows its own token
+	r := &replica{trial: t, number: number, program: t.env.program}
+	direct := t.env.cluster.AdminConfig() // for address and CA; the operator uses its own token
 	var err error
 	if r.proxy, err = faultproxy.Start(direct.Host, direct.CAData); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 	for _, cluster := range config.Clusters {
 		cluster.Server, cluster.CertificateAuthorityData = r.proxy.URL(), r.proxy.Authority()
 	}
-	r.kubeconfig = fmt.Sprintf("%s/%s-%d.kubeconfig", t.ground.cluster.Dir(), t.namespace, number)
+	r.kubeconfig = fmt.Sprintf("%s/%s-%d.kubeconfig", t.env.cluster.Dir(), t.namespace, number)
 	if err := clientcmd.WriteToFile(*config, r.kubeconfig); err != nil {
 		return nil, fmt.Errorf("write kubeconfig: %w", err)
 	}
@@ -78,58 +78,58 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 // run keeps the operator running until ctx ends.
 func (r *replica) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		r.isBorn()
+		r.startRecord()
 		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
-			Kubeconfig: r.kubeconfig, Program: r.built(), Args: r.args(), Env: r.env(),
+			Kubeconfig: r.kubeconfig, Program: r.nextProgram(), Args: r.args(), Env: r.env(),
 		})
 		if err != nil {
 			if ctx.Err() == nil {
 				r.trial.failed(time.Now(), "the %s operator does not start: %v", ordinals[r.number], err)
 			}
-			r.dies()
-			wait(ctx, restart)
+			r.endRecord()
+			wait(ctx, restartDelay)
 			continue
 		}
-		r.begins(process)
+		r.started(process)
 		select {
 		case <-process.Exited():
-			r.over(process)
-			r.dies()
-			wait(ctx, restart)
+			r.exited(process)
+			r.endRecord()
+			wait(ctx, restartDelay)
 		case <-ctx.Done():
 			process.Kill()
 		}
 	}
-	r.trial.service.leads(r.number, "")
+	r.trial.service.setAddress(r.number, "")
 }
 
-// isBorn notes that there will be another process.
-func (r *replica) isBorn() {
+// startRecord adds the record of another process.
+func (r *replica) startRecord() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := life{signature: fmt.Sprintf("%s %d", ordinals[r.number], len(r.lives)+1), from: time.Now()}
-	r.lives = append(r.lives, l)
+	l := processRecord{signature: fmt.Sprintf("%s %d", ordinals[r.number], len(r.processRecords)+1), from: time.Now()}
+	r.processRecords = append(r.processRecords, l)
 	r.proxy.Sign(l.signature)
 }
 
-// dies notes that the last process is no more.
-func (r *replica) dies() {
+// endRecord sets the end of the last process.
+func (r *replica) endRecord() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lives[len(r.lives)-1].to = time.Now()
+	r.processRecords[len(r.processRecords)-1].to = time.Now()
 }
 
-func (r *replica) processes() []life {
+func (r *replica) processes() []processRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.lives)
+	return slices.Clone(r.processRecords)
 }
 
-// present is the process that there is, or was last.
-func (r *replica) present() life {
+// currentProcess returns the current process, or the last one.
+func (r *replica) currentProcess() processRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lives[len(r.lives)-1]
+	return r.processRecords[len(r.processRecords)-1]
 }
 
 func (r *replica) args() []string {
@@ -141,67 +141,67 @@ func (r *replica) args() []string {
 	}
 }
 
-// env lets who goes back in time list objects from the API server's cache, as clients
-// did before lists were streamed: a stream waits until the cache is up to date. It says
-// which clocks are wrong to whom that matters.
+// env returns environment variables. For faults that need older lists, it disables streaming lists,
+// which wait until the API server's cache is up to date. For wrong clocks, it contains the settings of
+// the clocks.
 func (r *replica) env() (variables []string) {
 	for _, f := range r.trial.plan.faults {
-		if !f.befalls(r.number) {
+		if !f.affects(r.number) {
 			continue
 		}
-		if f.lists {
+		if f.cachedLists {
 			variables = append(variables, "KUBE_FEATURE_WatchListClient=false")
 		}
 		if f.clocks != nil {
-			variables = append(variables, f.clocks[r.number].since(r.trial.began).Variable())
+			variables = append(variables, f.clocks[r.number].clockAt(r.trial.began).Variable())
 		}
 	}
 	return variables
 }
 
-func (r *replica) built() string {
+func (r *replica) nextProgram() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ends = false
+	r.stopping = false
 	return r.program
 }
 
-func (r *replica) begins(process *localcluster.Operator) {
+func (r *replica) started(process *localcluster.Operator) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.process = process
-	if r.program == r.trial.ground.former && len(r.logs) == 0 {
+	if r.program == r.trial.env.former && len(r.logs) == 0 {
 		r.trial.count("former version")
 	}
-	if r.program == r.trial.ground.bent {
-		if !slices.ContainsFunc(r.lives, func(l life) bool { return l.bent }) {
+	if r.program == r.trial.env.wrongClocks {
+		if !slices.ContainsFunc(r.processRecords, func(l processRecord) bool { return l.wrongClocks }) {
 			r.trial.count("wrong clocks")
 		}
-		r.lives[len(r.lives)-1].bent = true
+		r.processRecords[len(r.processRecords)-1].wrongClocks = true
 	}
 	r.logs = append(r.logs, process.LogPath())
-	r.trial.service.leads(r.number, webhooksOf(process.Logs()))
+	r.trial.service.setAddress(r.number, webhooksOf(process.Logs()))
 }
 
-// over notes that a process has ended, which nobody may have wanted.
-func (r *replica) over(process *localcluster.Operator) {
+// exited records the end of a process, which is a failure if it was not expected.
+func (r *replica) exited(process *localcluster.Operator) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.process = nil
-	r.trial.service.leads(r.number, "")
-	if !r.ends {
-		r.trial.ended(process)
+	r.trial.service.setAddress(r.number, "")
+	if !r.stopping {
+		r.trial.operatorExited(process)
 	}
 }
 
-// runs reports whether there is a process that is ready.
-func (r *replica) runs() bool {
+// isRunning reports whether a process is ready.
+func (r *replica) isRunning() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.process != nil
 }
 
-// crash returns what kills the process, and counts that as a kind of fault if there is one.
+// crash returns a function that kills the process, and counts the fault if there was one.
 func (r *replica) crash(kind string) func() {
 	return func() {
 		if r.kill() {
@@ -210,11 +210,11 @@ func (r *replica) crash(kind string) func() {
 	}
 }
 
-// kill ends the process as a crash would. It reports whether there was one.
+// kill kills the process as a crash would. It reports whether there was one.
 func (r *replica) kill() bool {
 	r.mu.Lock()
 	process := r.process
-	r.process, r.ends = nil, true
+	r.process, r.stopping = nil, true
 	r.mu.Unlock()
 	if process != nil {
 		process.Kill()
@@ -222,28 +222,28 @@ func (r *replica) kill() bool {
 	return process != nil
 }
 
-// newest is the program that is tried, the one whose clocks can be wrong where they are to be.
+// newest returns the tested program, with wrong clocks if a fault requires them.
 func (r *replica) newest() string {
-	g := r.trial.ground
-	wrong := func(f fault) bool { return f.clocks != nil && f.befalls(r.number) }
-	if g.bent != "" && slices.ContainsFunc(r.trial.plan.faults, wrong) {
-		return g.bent
+	g := r.trial.env
+	wrong := func(f fault) bool { return f.clocks != nil && f.affects(r.number) }
+	if g.wrongClocks != "" && slices.ContainsFunc(r.trial.plan.faults, wrong) {
+		return g.wrongClocks
 	}
 	return g.program
 }
 
-// upgrade lets the newest program run from now on, if another one does. It reports whether
-// one was at work.
+// upgrade switches to the newest program, unless it is running already. It reports whether it replaced
+// a process.
 func (r *replica) upgrade(ctx context.Context) (bool, error) {
 	newest := r.newest()
 	r.mu.Lock()
 	process, same := r.process, r.program == newest
 	if !same {
-		r.program, r.ends = newest, true
+		r.program, r.stopping = newest, true
 	}
 	r.mu.Unlock()
 	if same || process == nil {
-		return false, nil // or the next one will be it
+		return false, nil // the next process runs the newest program
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -251,10 +251,10 @@ func (r *replica) upgrade(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// replaceFormer replaces an operator that is still of the former version.
+// replaceFormer upgrades an operator that is still of the former version.
 func (r *replica) replaceFormer(ctx context.Context) error {
 	r.mu.Lock()
-	former := r.program == r.trial.ground.former
+	former := r.program == r.trial.env.former
 	r.mu.Unlock()
 	if !former {
 		return nil
@@ -263,16 +263,16 @@ func (r *replica) replaceFormer(ctx context.Context) error {
 	return err
 }
 
-// calm ends the faults of requests from now on. Watches that tell late go on as they are.
-func (r *replica) calm() error {
+// endFaults ends the faults of requests. Watches that are delayed already continue as they are.
+func (r *replica) endFaults() error {
 	r.proxy.Play(nil)
 	for _, resource := range []string{"pods", "statefulsets", "leases"} {
 		r.proxy.DelayWatches(resource, 0)
 	}
-	return r.proxy.CacheAt(r.trial.ground.cluster.URL())
+	return r.proxy.CacheAt(r.trial.env.cluster.URL())
 }
 
-// webhooksOf is where a log says that webhooks are served.
+// webhooksOf returns the address of the webhooks in a log.
 func webhooksOf(log string) string {
 	for line := range strings.Lines(log) {
 		var entry struct{ Msg, Address string }
@@ -283,7 +283,7 @@ func webhooksOf(log string) string {
 	return ""
 }
 
-// log returns what all of the replica's processes have printed.
+// log returns the logs of all processes of the replica.
 func (r *replica) log() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

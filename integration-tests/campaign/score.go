@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/progress"
 )
 
-// score is how far a run is, which is shown.
+// score is the displayed progress of a run.
 type score struct {
 	terminal bool
 	total    int
@@ -23,7 +23,7 @@ type score struct {
 	faults  int
 }
 
-func keepScore(out *os.File, total int) *score {
+func newScore(out *os.File, total int) *score {
 	s := &score{terminal: progress.IsTerminal(out), total: total, began: time.Now()}
 	s.line = progress.Show(out, s.text)
 	return s
@@ -35,7 +35,7 @@ func (s *score) begin() {
 	s.running++
 }
 
-func (s *score) over(r record) {
+func (s *score) finish(r record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// service stands before the webhooks of two operators as a Service does: it spreads
-// connections over those that are there.
+// service is the Service in front of the webhooks of two operators. It distributes connections over
+// the available ones.
 type service struct {
 	listener net.Listener
 
-	mu   sync.Mutex
-	to   [2]string // addresses; empty: not there
-	shut bool      // nobody is there, whoever is
-	turn int
-	open map[net.Conn]bool
+	mu          sync.Mutex
+	addresses   [2]string // empty: not available
+	closed      bool      // refuses all connections
+	turn        int
+	connections map[net.Conn]bool
 }
 
 func newService() (*service, error) {
@@ -24,35 +24,35 @@ func newService() (*service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start service: %w", err)
 	}
-	s := &service{listener: listener, open: map[net.Conn]bool{}, shut: true}
+	s := &service{listener: listener, connections: map[net.Conn]bool{}, closed: true}
 	go s.accept()
 	return s, nil
 }
 
 func (s *service) address() string { return s.listener.Addr().String() }
 
-// leads says where an operator is, or that it is not there.
-func (s *service) leads(replica int, address string) {
+// setAddress sets the address of an operator, or an empty one if it is not available.
+func (s *service) setAddress(replica int, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.to[replica] = address
+	s.addresses[replica] = address
 }
 
-// opens lets connections through from now on.
-func (s *service) opens() {
+// open accepts connections from now on.
+func (s *service) open() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shut = false
+	s.closed = false
 }
 
-// cut ends all connections; it reports whether there were any.
+// cut closes all connections. It reports whether there were any.
 func (s *service) cut() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.open {
-		_ = c.Close() // an error is one of a connection that has ended by itself
+	for c := range s.connections {
+		_ = c.Close() // the connection may be closed already
 	}
-	return len(s.open) > 0
+	return len(s.connections) > 0
 }
 
 func (s *service) close() {
@@ -64,35 +64,35 @@ func (s *service) accept() {
 	for {
 		in, err := s.listener.Accept()
 		if err != nil {
-			return // closed
+			return // the listener is closed
 		}
-		go s.pass(in)
+		go s.forward(in)
 	}
 }
 
-func (s *service) pass(in net.Conn) {
-	defer func() { _ = in.Close() }() // an error is one of a connection that has ended
+func (s *service) forward(in net.Conn) {
+	defer func() { _ = in.Close() }() // the connection may be closed already
 	out := s.dial()
 	if out == nil {
 		return
 	}
 	defer func() { _ = out.Close() }()
-	s.keep(in)
-	defer s.forget(in)
-	asked := make(chan struct{})
+	s.add(in)
+	defer s.remove(in)
+	requestDone := make(chan struct{})
 	go func() {
-		defer close(asked)
-		_, _ = io.Copy(out, in) // either side may leave
+		defer close(requestDone)
+		_, _ = io.Copy(out, in) // either side may disconnect
 		_ = out.Close()
 	}()
 	_, _ = io.Copy(in, out)
 	_ = in.Close()
-	<-asked
+	<-requestDone
 }
 
-// dial connects to whoever's turn it is, or else to the other.
+// dial connects to the next operator, or else to the other one.
 func (s *service) dial() net.Conn {
-	for range s.to {
+	for range s.addresses {
 		if to := s.next(); to != "" {
 			if out, err := net.Dial("tcp", to); err == nil {
 				return out
@@ -105,21 +105,21 @@ func (s *service) dial() net.Conn {
 func (s *service) next() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shut {
+	if s.closed {
 		return ""
 	}
 	s.turn++
-	return s.to[s.turn%len(s.to)]
+	return s.addresses[s.turn%len(s.addresses)]
 }
 
-func (s *service) keep(c net.Conn) {
+func (s *service) add(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open[c] = true
+	s.connections[c] = true
 }
 
-func (s *service) forget(c net.Conn) {
+func (s *service) remove(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, c)
+	delete(s.connections, c)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// says is somebody who says a word to whoever connects, and waits until he leaves.
-func says(t *testing.T, word string) net.Listener {
+// serveWord is a server that sends a word to every client.
+func serveWord(t *testing.T, word string) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -31,8 +31,8 @@ func says(t *testing.T, word string) net.Listener {
 	return listener
 }
 
-// hears connects to a service and returns the connection and what is said there.
-func hears(t *testing.T, s *service) (net.Conn, string) {
+// readWord connects to a service and returns the received word.
+func readWord(t *testing.T, s *service) (net.Conn, string) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.address())
 	if err != nil {
@@ -49,41 +49,41 @@ func hears(t *testing.T, s *service) (net.Conn, string) {
 	return c, string(word)
 }
 
-func TestAServiceLeadsToWhoIsThere(t *testing.T) {
+func TestServiceConnectsToAvailableReplica(t *testing.T) {
 	t.Parallel()
 	s, err := newService()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
-	a, b := says(t, "a"), says(t, "b")
-	s.leads(0, a.Addr().String())
-	s.leads(1, b.Addr().String())
-	if _, word := hears(t, s); word != "" {
+	a, b := serveWord(t, "a"), serveWord(t, "b")
+	s.setAddress(0, a.Addr().String())
+	s.setAddress(1, b.Addr().String())
+	if _, word := readWord(t, s); word != "" {
 		t.Errorf("before it is open %q answers", word)
 	}
-	s.opens()
-	heard := map[string]int{}
+	s.open()
+	received := map[string]int{}
 	for range 4 {
-		_, word := hears(t, s)
-		heard[word]++
+		_, word := readWord(t, s)
+		received[word]++
 	}
-	if heard["a"] != 2 || heard["b"] != 2 {
-		t.Errorf("of two, these answered: %v", heard)
+	if received["a"] != 2 || received["b"] != 2 {
+		t.Errorf("two replicas: got %v", received)
 	}
-	_ = a.Close() // and nobody has said so
+	_ = a.Close() // without a call of setAddress
 	for range 2 {
-		if _, word := hears(t, s); word != "b" {
+		if _, word := readWord(t, s); word != "b" {
 			t.Errorf("%q answers, want b", word)
 		}
 	}
-	s.leads(1, "")
-	if _, word := hears(t, s); word != "" {
-		t.Errorf("nobody is there, and %q answers", word)
+	s.setAddress(1, "")
+	if _, word := readWord(t, s); word != "" {
+		t.Errorf("no replica is available: got %q", word)
 	}
 }
 
-func TestAServiceIsCut(t *testing.T) {
+func TestServiceCut(t *testing.T) {
 	t.Parallel()
 	s, err := newService()
 	if err != nil {
@@ -93,9 +93,9 @@ func TestAServiceIsCut(t *testing.T) {
 	if s.cut() {
 		t.Error("there was a connection to cut")
 	}
-	s.leads(0, says(t, "a").Addr().String())
-	s.opens()
-	c, _ := hears(t, s)
+	s.setAddress(0, serveWord(t, "a").Addr().String())
+	s.open()
+	c, _ := readWord(t, s)
 	if !s.cut() {
 		t.Error("there was no connection to cut")
 	}

@@ -11,29 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// attempt asks once.
+// attempt is one attempt of a change.
 type attempt func(context.Context) error
 
-// Kinds of steps, as the table names them.
+// These are the kinds of steps in the table.
 const (
-	stepRollout  = "rollout"
-	stepUpscale  = "upscale"
-	stepFollow   = "scaling by follow"
-	stepShrink   = "downscale"
-	stepRaise    = "upscale beside evictions"
-	stepEviction = "eviction"
-	stepAdded    = "eviction of a pod that was just added"
-	stepBeside   = "eviction beside a pod that was just added"
-	stepPause    = "pause of a zone"
-	stepStrategy = "other update strategy"
-	stepBack     = "" // takes back what another one asked for
+	stepRollout   = "rollout"
+	stepUpscale   = "upscale"
+	stepFollow    = "scaling by follow"
+	stepDownscale = "downscale"
+	stepRaise     = "upscale beside evictions"
+	stepEviction  = "eviction"
+	stepAdded     = "eviction of a pod that was just added"
+	stepBeside    = "eviction beside a pod that was just added"
+	stepPause     = "pause of a zone"
+	stepStrategy  = "other update strategy"
+	stepRevert    = "" // reverts another step
 )
 
-// rolls gives all zones of a group another template.
-func rolls(g group, version int, at time.Duration) step {
+// rollout changes the template of all zones of a group.
+func rollout(g group, version int, at time.Duration) step {
 	return step{
 		what: fmt.Sprintf("group %s gets version %d", g.name, version), kind: stepRollout, at: at,
-		until: func(t *trial) attempt {
+		attemptFor: func(t *trial) attempt {
 			done := 0
 			return func(ctx context.Context) error {
 				for ; done < len(g.replicas); done++ {
@@ -58,19 +58,19 @@ func (t *trial) setVersion(ctx context.Context, zone string, version int) error 
 	return err
 }
 
-// scales asks for other replicas of a zone by its scale, as autoscalers do.
-func scales(g group, zone int, to int32, at time.Duration) step {
+// scale changes the replicas of a zone through the scale subresource, as autoscalers do.
+func scale(g group, zone int, to int32, at time.Duration) step {
 	kind := stepUpscale
 	switch {
-	case g.follows:
+	case g.hasLeader:
 		kind = stepFollow
 	case to < g.replicas[zone]:
-		kind = stepShrink
+		kind = stepDownscale
 	}
 	name := g.zone(zone)
 	return step{
 		what: fmt.Sprintf("%s is scaled from %d to %d", name, g.replicas[zone], to), kind: kind, at: at,
-		until: func(t *trial) attempt {
+		attemptFor: func(t *trial) attempt {
 			return func(ctx context.Context) error {
 				scale := &autoscalingv1.Scale{
 					ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: to},
@@ -82,30 +82,30 @@ func scales(g group, zone int, to int32, at time.Duration) step {
 	}
 }
 
-// pauses pauses a zone, and resumes lets it go on.
-func pauses(zone string, at time.Duration) step {
-	return patches(zone, stepPause, "is paused", `{"metadata":{"annotations":{"grafana.com/rollout-paused":"true"}}}`, at)
+// pause pauses a zone; resume ends the pause.
+func pause(zone string, at time.Duration) step {
+	return patchZone(zone, stepPause, "is paused", `{"metadata":{"annotations":{"grafana.com/rollout-paused":"true"}}}`, at)
 }
 
-func resumes(zone string, at time.Duration) step {
-	return patches(zone, stepBack, "goes on", `{"metadata":{"annotations":{"grafana.com/rollout-paused":null}}}`, at)
+func resume(zone string, at time.Duration) step {
+	return patchZone(zone, stepRevert, "goes on", `{"metadata":{"annotations":{"grafana.com/rollout-paused":null}}}`, at)
 }
 
-// takesOver makes a zone's updates somebody else's business, who replaces nothing, and
-// givesBack makes them lockstep's again.
-func takesOver(zone string, at time.Duration) step {
-	return patches(zone, stepStrategy, "is no longer OnDelete",
+// useRollingUpdate gives the updates of a zone to the StatefulSet controller with a partition that
+// replaces nothing; useOnDelete gives them back to lockstep.
+func useRollingUpdate(zone string, at time.Duration) step {
+	return patchZone(zone, stepStrategy, "is no longer OnDelete",
 		`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1000}}}}`, at)
 }
 
-func givesBack(zone string, at time.Duration) step {
-	return patches(zone, stepBack, "is OnDelete again", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`, at)
+func useOnDelete(zone string, at time.Duration) step {
+	return patchZone(zone, stepRevert, "is OnDelete again", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`, at)
 }
 
-func patches(zone, kind, what, patch string, at time.Duration) step {
+func patchZone(zone, kind, what, patch string, at time.Duration) step {
 	return step{
 		what: zone + " " + what, kind: kind, at: at,
-		until: func(t *trial) attempt {
+		attemptFor: func(t *trial) attempt {
 			return func(ctx context.Context) error {
 				_, err := t.client.AppsV1().StatefulSets(t.namespace).Patch(ctx, zone, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 				return err
@@ -114,12 +114,11 @@ func patches(zone, kind, what, patch string, at time.Duration) step {
 	}
 }
 
-// evicts asks for a pod to leave. Where there is none of the name, the next one is
-// waited for.
-func evicts(pod string, at time.Duration) step {
+// evict evicts a pod. If no pod has the name, it waits for the next one.
+func evict(pod string, at time.Duration) step {
 	return step{
 		what: pod + " is evicted", kind: stepEviction, at: at,
-		until: func(t *trial) attempt {
+		attemptFor: func(t *trial) attempt {
 			return func(ctx context.Context) error {
 				return t.evict(ctx, pod, nil)
 			}
@@ -134,16 +133,16 @@ func (t *trial) evict(ctx context.Context, pod string, options *metav1.DeleteOpt
 }
 
 const (
-	// tryFor bounds one attempt.
-	tryFor = 20 * time.Second
-	// tryAgain is the pause between two.
-	tryAgain = 250 * time.Millisecond
+	// attemptTimeout limits one attempt.
+	attemptTimeout = 20 * time.Second
+	// retryInterval is the pause between two attempts.
+	retryInterval = 250 * time.Millisecond
 )
 
-// insist asks until it is granted or ctx ends.
-func insist(ctx context.Context, what string, try attempt) error {
+// retry repeats an attempt until it succeeds or ctx ends.
+func retry(ctx context.Context, what string, try attempt) error {
 	for {
-		once, cancel := context.WithTimeout(ctx, tryFor)
+		once, cancel := context.WithTimeout(ctx, attemptTimeout)
 		err := try(once)
 		cancel()
 		if err == nil {
@@ -152,7 +151,7 @@ func insist(ctx context.Context, what string, try attempt) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w; the last answer: %w", what, context.Cause(ctx), err)
-		case <-time.After(tryAgain):
+		case <-time.After(retryInterval):
 		}
 	}
 }

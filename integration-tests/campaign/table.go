@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// conclude prints what came of this run, and of all that is recorded for this code.
-func (c *campaign) conclude(done []record, took time.Duration) {
+// printSummary prints the results of this run, and of all records for this code.
+func (c *campaign) printSummary(done []record, took time.Duration) {
 	if c.only > 0 {
-		fmt.Fprint(c.out, table(tally(done), tally(done)))
+		fmt.Fprint(c.out, table(sumUp(done), sumUp(done)))
 		return
 	}
-	fmt.Fprint(c.out, table(tally(done), tally(c.results.of(c.code))))
-	fmt.Fprintf(c.out, "\n%s\n", whatever(c.results.of("")))
+	fmt.Fprint(c.out, table(sumUp(done), sumUp(c.results.of(c.code))))
+	fmt.Fprintf(c.out, "\n%s\n", summaryOfAllCode(c.results.of("")))
 	fmt.Fprintf(c.out, "seeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
-	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d%s' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed, c.tries())
+	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d%s' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed, c.operatorFlags())
 }
 
-// whatever adds up records of whatever code: one of each seed.
-func whatever(records []record) string {
-	s := tally(records)
+// summaryOfAllCode sums up the records of any code, one for each seed.
+func summaryOfAllCode(records []record) string {
+	s := sumUp(records)
 	return fmt.Sprintf("of whatever code: %d seeds, %d faults, %d pods, %d evictions granted, %d of %d goals reached, %d violations",
-		s.plans, sum(s.faults), s.takedowns, s.granted, s.reached, s.plans, s.violations)
+		s.plans, sum(s.faults), s.disruptions, s.granted, s.reached, s.plans, s.violations)
 }
 
-// sums are what many plans add up to.
-type sums struct {
-	plans, judged, groups, takedowns, granted, evicted, violations, failures, reached int
+// totals are the sums over many plans.
+type totals struct {
+	plans, judged, groups, disruptions, granted, evicted, violations, failures, reached int
 
-	unmet                      int     // plans that no fault of their own met
-	attempts, unjudged, undone int     // all; that could not be judged; that could not be carried out
-	longer, much, needed       int     // pods at more than the usual grace, at much more; objections without any
+	withoutFaults              int     // plans without faults of their own
+	attempts, unjudged, undone int     // all attempts; without a verdict; not completed
+	longer, much, needed       int     // pods with more than the usual grace, with much more; violations without any grace
 	longest                    float64 // grace, in seconds
 	steps, faults, felt        map[string]int
 }
 
-// tally adds up what came of plans: each attempt is counted as one, and violations and
-// failures of all of them; the rest is that of the attempts that decide.
-func tally(records []record) sums {
-	s := sums{attempts: len(records), steps: map[string]int{}, faults: map[string]int{}, felt: map[string]int{}}
+// sumUp sums up records. It counts each attempt, and the violations and failures of all attempts. All
+// other figures are those of the conclusive attempts.
+func sumUp(records []record) totals {
+	s := totals{attempts: len(records), steps: map[string]int{}, faults: map[string]int{}, felt: map[string]int{}}
 	for _, r := range records {
 		s.violations += len(r.Violations)
 		s.failures += len(r.Failures)
@@ -53,10 +53,10 @@ func tally(records []record) sums {
 			s.undone++
 		}
 	}
-	for _, r := range decided(records) {
+	for _, r := range conclusive(records) {
 		s.plans++
 		s.groups += r.Groups
-		s.takedowns += r.Takedowns
+		s.disruptions += r.Disruptions
 		s.granted += r.Granted
 		s.evicted += r.Evicted
 		s.longer, s.much, s.needed, s.longest = s.longer+r.Grace.Longer, s.much+r.Grace.Much, s.needed+r.Grace.Needed, max(s.longest, r.Grace.Longest)
@@ -67,7 +67,7 @@ func tally(records []record) sums {
 			s.reached++
 		}
 		if sum(r.Faults) == 0 {
-			s.unmet++
+			s.withoutFaults++
 		}
 		add(s.steps, r.Steps)
 		add(s.faults, r.Faults)
@@ -82,8 +82,8 @@ func add(to, counts map[string]int) {
 	}
 }
 
-// table prints sums in Markdown that also reads well in a terminal.
-func table(run, all sums) string {
+// table formats totals as aligned Markdown.
+func table(run, all totals) string {
 	var b strings.Builder
 	row := func(what string, run, all any) { fmt.Fprintf(&b, "| %-48s | %9v | %9v |\n", what, run, all) }
 	row("", "this run", "added up")
@@ -94,18 +94,18 @@ func table(run, all sums) string {
 	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {
 		row("asked: "+kind, run.steps[kind], all.steps[kind])
 	}
-	row("pods that served, deleted or evicted", run.takedowns, all.takedowns)
+	row("pods that served, deleted or evicted", run.disruptions, all.disruptions)
 	for _, kind := range slices.Sorted(maps.Keys(all.faults)) {
 		row("fault: "+kind, run.faults[kind], all.faults[kind])
 	}
 	row("faults", sum(run.faults), sum(all.faults))
-	row("plans that no fault of their own met", run.unmet, all.unmet)
+	row("plans that no fault of their own met", run.withoutFaults, all.withoutFaults)
 	for _, kind := range slices.Sorted(maps.Keys(all.felt)) {
 		row("felt: "+kind, run.felt[kind], all.felt[kind])
 	}
 	row("evictions granted, by the audit log", run.granted, all.granted)
 	row("evictions that took down a pod that was up", run.evicted, all.evicted)
-	row("pods judged at 1 s of grace, as always", run.takedowns-run.longer, all.takedowns-all.longer)
+	row("pods judged at 1 s of grace, as always", run.disruptions-run.longer, all.disruptions-all.longer)
 	row("pods judged at 1 to 3 s, by whom could not know", run.longer-run.much, all.longer-all.much)
 	row("pods judged at more", run.much, all.much)
 	row("longest grace", fmt.Sprintf("%.1f s", run.longest), fmt.Sprintf("%.1f s", all.longest))

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// ownRules says which operators found that a plan of theirs broke a rule of theirs.
-func (t *trial) ownRules() []string {
+// invariantViolations returns the operators that logged a violation of their own invariants.
+func (t *trial) invariantViolations() []string {
 	var found []string
 	for _, r := range t.replicas {
 		for line := range strings.Lines(r.log()) {
@@ -25,45 +25,45 @@ func (t *trial) ownRules() []string {
 	return found
 }
 
-// judge asks the judge: by watches, audit logs, and what the plan itself did to whom, which
-// says who could not know of what.
-func (t *trial) judge() (record, error) {
-	facts, err := t.witness.Facts()
+// verify verifies the trial with watches, audit logs and the injected faults, which say what operators
+// could not know.
+func (t *trial) verify() (record, error) {
+	events, err := t.observer.Events()
 	if err != nil {
-		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.partialRecord(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
-	requests, err := t.ground.requests(t.namespace, t.user())
+	requests, err := t.env.requests(t.namespace, t.user())
 	if err != nil {
-		return t.soFar(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
+		return t.partialRecord(), fmt.Errorf("plan %d: the judge cannot judge: %w", t.plan.seed, err)
 	}
 	rules := t.rules()
-	verdict := judge.Try(facts, requests, rules)
+	verdict := judge.Verify(events, requests, rules)
 	r := t.record(verdict, requests)
 	strict := rules
-	strict.Deaf, strict.Delays, strict.Strict = nil, nil, true
-	r.Grace = graceOf(verdict.Takedowns, judge.Try(facts, requests, strict).Violations)
-	r.Violations = append(r.Violations, judge.Overstepped(t.whileServed(requests), func(user string) bool { return user == t.user() })...)
+	strict.StaleCaches, strict.Delays, strict.Strict = nil, nil, true
+	r.Grace = graceOf(verdict.Disruptions, judge.Verify(events, requests, strict).Violations)
+	r.Violations = append(r.Violations, judge.ForbiddenRequests(t.withoutStartupRefusals(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
-		r.story = t.story(facts, requests)
+		r.log = t.eventLog(events, requests)
 	}
 	return r, nil
 }
 
-// user is whom the API server takes the plan's operators for.
+// user returns the user name of the plan's operators.
 func (t *trial) user() string { return "system:serviceaccount:" + t.namespace + ":" + account }
 
-// whileServed leaves out what an API server refused for lack of permission before it
-// had read, after a restart, what is permitted.
-func (t *trial) whileServed(requests []judge.Request) []judge.Request {
-	absences := t.ground.absencesSince(t.began)
+// withoutStartupRefusals omits requests that an API server refused because it had not loaded the
+// permissions after a restart.
+func (t *trial) withoutStartupRefusals(requests []judge.Request) []judge.Request {
+	absences := t.env.absencesSince(t.began)
 	return slices.DeleteFunc(slices.Clone(requests), func(r judge.Request) bool {
 		return r.Forbidden && slices.ContainsFunc(absences, func(a absence) bool {
-			return r.At.After(a.from) && r.At.Before(ended(a.to))
+			return r.At.After(a.from) && r.At.Before(endOrNow(a.to))
 		})
 	})
 }
 
-// granted counts the evictions that had a yes.
+// granted counts the allowed evictions.
 func granted(requests []judge.Request) int {
 	n := 0
 	for _, r := range requests {
@@ -74,20 +74,20 @@ func granted(requests []judge.Request) int {
 	return n
 }
 
-// rules are those of the plan: what was injected may not be known to operators.
+// rules returns the rules of the plan, in which the injected faults excuse the operators.
 func (t *trial) rules() judge.Rules {
 	rules := judge.Rules{
-		Operators: []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, Home: t.namespace}},
-		Deaf:      t.windows(), Delays: t.delays(), Guarded: true, Evicting: true, Pinned: true,
+		Operators:   []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, LeadershipNamespace: t.namespace}},
+		StaleCaches: t.staleWindows(), Delays: t.delays(), DownscaleWebhook: true, EvictionWebhook: true, PinnedEvictions: true,
 	}
 	for _, g := range t.plan.groups {
-		rules.Budgets = append(rules.Budgets, g.budget(), g.elsewhere().budget())
+		rules.Budgets = append(rules.Budgets, g.budget(), g.inOtherGroup().budget())
 	}
 	return rules
 }
 
-// happened counts all faults of its own that met this trial, by kind.
-func (t *trial) happened() map[string]int {
+// ownFaults counts the faults of this trial by kind.
+func (t *trial) ownFaults() map[string]int {
 	jumped := 0
 	for _, r := range t.replicas {
 		if r.clockJumped() {
@@ -100,12 +100,12 @@ func (t *trial) happened() map[string]int {
 	for _, r := range t.replicas {
 		counts := r.proxy.Counts()
 		for name, n := range counts.Faults {
-			if !slices.Contains(countedHere, name) {
+			if !slices.Contains(countedByTrial, name) {
 				all[name] += n
 			}
 		}
 		for resource := range counts.Late {
-			all[lateKind(resource, t.plan.seesAloneLate(r.number))]++
+			all[delayedWatchKind(resource, t.plan.hasSingleDelay(r.number))]++
 		}
 	}
 	if jumped > 0 {
@@ -114,46 +114,46 @@ func (t *trial) happened() map[string]int {
 	return all
 }
 
-// countedHere are names of faults whose effect a proxy does not see: whether somebody was
-// killed, or stopped for long enough.
-var countedHere = []string{crashBefore, crashAfter, faultproxy.StoppedAt(nil).String()}
+// countedByTrial are the faults whose effect a proxy does not know: whether a process was killed, or
+// stopped for long enough.
+var countedByTrial = []string{crashBefore, crashAfter, faultproxy.StoppedAt(nil).String()}
 
-// felt counts what went wrong on behalf of other trials while users of this one asked, or
-// the goal was waited for.
-func (t *trial) felt() map[string]int {
+// foreignFaults counts the faults of other trials during the steps of this trial and the wait for its
+// goal.
+func (t *trial) foreignFaults() map[string]int {
 	all := map[string]int{}
-	for _, a := range t.ground.absencesSince(t.played) {
-		if a.by != t && !t.played.IsZero() && a.from.Before(t.over) {
+	for _, a := range t.env.absencesSince(t.stepsBegan) {
+		if a.by != t && !t.stepsBegan.IsZero() && a.from.Before(t.stepsEnded) {
 			all[a.kind+" for another plan"]++
 		}
 	}
 	return all
 }
 
-// story tells everything that helps to understand what came of a plan.
-func (t *trial) story(facts []judge.Fact, requests []judge.Request) string {
-	var told []string
-	told = append(told, t.plan.String())
-	told = append(told, t.remarks...)
-	told = append(told, t.failures...)
-	for _, w := range t.windows() {
-		told = append(told, fmt.Sprintf("deaf %s to %s %s late=%s", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Late))
+// eventLog returns everything that helps to understand the result of a plan.
+func (t *trial) eventLog(events []judge.Event, requests []judge.Request) string {
+	var lines []string
+	lines = append(lines, t.plan.String())
+	lines = append(lines, t.remarks...)
+	lines = append(lines, t.failures...)
+	for _, w := range t.staleWindows() {
+		lines = append(lines, fmt.Sprintf("deaf %s to %s %s late=%s", w.From.Format("05.000"), w.To.Format("05.000"), w.Agent, w.Delay))
 	}
 	for _, d := range t.delays() {
-		told = append(told, fmt.Sprintf("on its way %s to %s %s %s %s %s", d.From.Format("05.000"), d.To.Format("05.000"), d.Of.Agent, d.Of.Verb, d.Of.Resource, d.Of.Name))
+		lines = append(lines, fmt.Sprintf("on its way %s to %s %s %s %s %s", d.From.Format("05.000"), d.To.Format("05.000"), d.Request.Agent, d.Request.Verb, d.Request.Resource, d.Request.Name))
 	}
-	slices.SortFunc(facts, func(a, b judge.Fact) int { return int(a.Version) - int(b.Version) })
-	for _, f := range facts {
-		told = append(told, f.String())
+	slices.SortFunc(events, func(a, b judge.Event) int { return int(a.Version) - int(b.Version) })
+	for _, f := range events {
+		lines = append(lines, f.String())
 	}
 	slices.SortStableFunc(requests, func(a, b judge.Request) int { return a.At.Compare(b.At) })
 	for _, r := range requests {
 		if r.Writes() && r.Resource != "events" {
-			told = append(told, r.At.Format("05.000")+" "+r.String())
+			lines = append(lines, r.At.Format("05.000")+" "+r.String())
 		}
 	}
 	for _, r := range t.replicas {
-		told = append(told, r.log())
+		lines = append(lines, r.log())
 	}
-	return join(told)
+	return join(lines)
 }

@@ -17,12 +17,12 @@ import (
 // certificate is the Secret with the webhooks' certificate and its CA.
 const certificate = "lockstep-webhook-certificate"
 
-// guard registers the webhooks as the manifests have them, for the trial's namespace
-// alone. The service is still shut, so everything they are asked about is refused:
-// that is how it is known that they are asked. Then it opens.
-func (t *trial) guard(ctx context.Context) error {
+// registerWebhooks registers the webhooks of the manifests for the trial's namespace. While the
+// service is closed, the API server refuses all reviewed requests, which shows that it calls the
+// webhooks. Then the service opens.
+func (t *trial) registerWebhooks(ctx context.Context) error {
 	var ca []byte
-	err := insist(ctx, "read the webhooks' CA", func(ctx context.Context) error {
+	err := retry(ctx, "read the webhooks' CA", func(ctx context.Context) error {
 		secret, err := t.client.CoreV1().Secrets(t.namespace).Get(ctx, certificate, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -36,31 +36,31 @@ func (t *trial) guard(ctx context.Context) error {
 		return err
 	}
 	pod := t.plan.groups[0].zone(0) + "-0"
-	if err := t.validates(ctx, ca); err != nil {
+	if err := t.registerValidating(ctx, ca); err != nil {
 		return err
 	}
-	if err := insist(ctx, "wait for pod-eviction to be asked", t.refusedBy("pod-eviction.lockstep.dev", func(ctx context.Context) error {
+	if err := retry(ctx, "wait for pod-eviction to be asked", t.expectRefusal("pod-eviction.lockstep.dev", func(ctx context.Context) error {
 		return t.evict(ctx, pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 	})); err != nil {
 		return err
 	}
-	if err := t.mutates(ctx, ca); err != nil {
+	if err := t.registerMutating(ctx, ca); err != nil {
 		return err
 	}
-	if err := insist(ctx, "wait for pod-eviction-pin to be asked", t.refusedBy("pod-eviction-pin.lockstep.dev", func(ctx context.Context) error {
+	if err := retry(ctx, "wait for pod-eviction-pin to be asked", t.expectRefusal("pod-eviction-pin.lockstep.dev", func(ctx context.Context) error {
 		return t.evict(ctx, pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 	})); err != nil {
 		return err
 	}
-	if err := insist(ctx, "wait for prepare-downscale to be asked", t.refusedBy("prepare-downscale.lockstep.dev", t.shrinkOnTrial)); err != nil {
+	if err := retry(ctx, "wait for prepare-downscale to be asked", t.expectRefusal("prepare-downscale.lockstep.dev", t.downscaleDryRun)); err != nil {
 		return err
 	}
-	t.service.opens()
+	t.service.open()
 	return nil
 }
 
-// refusedBy wants a request to fail because a webhook cannot be called.
-func (t *trial) refusedBy(webhook string, ask attempt) attempt {
+// expectRefusal returns an attempt that succeeds when a webhook cannot be called.
+func (t *trial) expectRefusal(webhook string, ask attempt) attempt {
 	return func(ctx context.Context) error {
 		err := ask(ctx)
 		if err == nil || !strings.Contains(err.Error(), `"`+webhook+`"`) {
@@ -70,13 +70,13 @@ func (t *trial) refusedBy(webhook string, ask attempt) attempt {
 	}
 }
 
-func (t *trial) shrinkOnTrial(ctx context.Context) error {
+func (t *trial) downscaleDryRun(ctx context.Context) error {
 	_, err := t.client.AppsV1().StatefulSets(t.namespace).Patch(ctx, t.plan.groups[0].zone(0), types.MergePatchType,
 		[]byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
-func (t *trial) validates(ctx context.Context, ca []byte) error {
+func (t *trial) registerValidating(ctx context.Context, ca []byte) error {
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := readManifest("pod-eviction.yaml", &c); err != nil {
 		return err
@@ -85,13 +85,13 @@ func (t *trial) validates(ctx context.Context, ca []byte) error {
 	for i := range c.Webhooks {
 		t.redirect(ca, &c.Webhooks[i].ClientConfig, &c.Webhooks[i].NamespaceSelector)
 	}
-	return insist(ctx, "register a validating webhook", func(ctx context.Context) error {
+	return retry(ctx, "register a validating webhook", func(ctx context.Context) error {
 		_, err := t.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &c, metav1.CreateOptions{})
-		return unlessThere(err)
+		return ignoreExisting(err)
 	})
 }
 
-func (t *trial) mutates(ctx context.Context, ca []byte) error {
+func (t *trial) registerMutating(ctx context.Context, ca []byte) error {
 	var c admissionregistrationv1.MutatingWebhookConfiguration
 	for _, file := range []string{"prepare-downscale.yaml", "pod-eviction-pin.yaml"} {
 		var one admissionregistrationv1.MutatingWebhookConfiguration
@@ -104,9 +104,9 @@ func (t *trial) mutates(ctx context.Context, ca []byte) error {
 	for i := range c.Webhooks {
 		t.redirect(ca, &c.Webhooks[i].ClientConfig, &c.Webhooks[i].NamespaceSelector)
 	}
-	return insist(ctx, "register mutating webhooks", func(ctx context.Context) error {
+	return retry(ctx, "register mutating webhooks", func(ctx context.Context) error {
 		_, err := t.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, &c, metav1.CreateOptions{})
-		return unlessThere(err)
+		return ignoreExisting(err)
 	})
 }
 
@@ -127,8 +127,8 @@ func readManifest(name string, into any) error {
 	return nil
 }
 
-// unlessThere lets a creation that is tried again have worked before.
-func unlessThere(err error) error {
+// ignoreExisting ignores errors of a creation that succeeded in an earlier attempt.
+func ignoreExisting(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

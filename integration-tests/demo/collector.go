@@ -13,64 +13,64 @@ import (
 	"time"
 )
 
-// collector takes the operator's spans, by OTLP over HTTP, and keeps those of rollouts.
+// collector receives the operator's spans by OTLP over HTTP and keeps those of rollouts.
 type collector struct {
-	server *http.Server
-	url    string
-	onward string // where everything is passed on to; usually nowhere
+	server     *http.Server
+	url        string
+	forwardURL string // to which all spans are forwarded; empty: none
 
 	mu    sync.Mutex
-	spans map[string]traced // by id: what is sent twice is one
+	spans map[string]rolloutSpan // by id, because spans may be sent twice
 }
 
-// traced is a span of a rollout, of one of its zones or of one of its pods.
-type traced struct {
+// rolloutSpan is a span of a rollout, of one of its zones or of one of its pods.
+type rolloutSpan struct {
 	trace, id, parent string
-	name              string // with what it is of: "pod ingester-zone-a-0"
+	name              string // with its object: "pod ingester-zone-a-0"
 	namespace         string
 	start, end        time.Time
 }
 
-func (t traced) kind() string { kind, _, _ := strings.Cut(t.name, " "); return kind }
-func (t traced) of() string   { _, of, _ := strings.Cut(t.name, " "); return of }
+func (t rolloutSpan) kind() string   { kind, _, _ := strings.Cut(t.name, " "); return kind }
+func (t rolloutSpan) object() string { _, of, _ := strings.Cut(t.name, " "); return of }
 
 const (
-	tracePath   = "/v1/traces"
-	batchesSoon = "200" // milliseconds between a span's end and its export
-	mostOfABody = 16 << 20
+	tracePath  = "/v1/traces"
+	batchDelay = "200" // milliseconds between the end of a span and its export
+	maxBody    = 16 << 20
 )
 
-func startCollector(onward string) (*collector, error) {
+func startCollector(forwardURL string) (*collector, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{url: "http://" + listener.Addr().String(), onward: onward, spans: map[string]traced{}}
+	c := &collector{url: "http://" + listener.Addr().String(), forwardURL: forwardURL, spans: map[string]rolloutSpan{}}
 	c.server = &http.Server{Handler: c, ReadHeaderTimeout: time.Second}
 	go func() { _ = c.server.Serve(listener) }() // until it is closed
 	return c, nil
 }
 
-// environment lets an operator export to it.
-func (c *collector) environment() []string {
-	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "OTEL_BSP_SCHEDULE_DELAY=" + batchesSoon}
+// variables returns the environment variables with which an operator exports to the collector.
+func (c *collector) variables() []string {
+	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "OTEL_BSP_SCHEDULE_DELAY=" + batchDelay}
 }
 
 // ServeHTTP implements http.Handler.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostOfABody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil && r.URL.Path == tracePath {
-		err = errors.Join(c.take(body), c.pass(r, body))
+		err = errors.Join(c.add(body), c.forward(r, body))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "application/x-protobuf") // an empty message: all was taken
+	w.Header().Set("Content-Type", "application/x-protobuf") // an empty message: all spans were accepted
 }
 
-func (c *collector) take(body []byte) error {
+func (c *collector) add(body []byte) error {
 	spans, err := readSpans(body)
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (c *collector) take(body []byte) error {
 	return nil
 }
 
-func (c *collector) pass(r *http.Request, body []byte) error {
-	if c.onward == "" {
+func (c *collector) forward(r *http.Request, body []byte) error {
+	if c.forwardURL == "" {
 		return nil
 	}
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, c.onward+tracePath, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, c.forwardURL+tracePath, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -102,41 +102,41 @@ func (c *collector) pass(r *http.Request, body []byte) error {
 	return response.Body.Close()
 }
 
-// await waits a while for so many rollouts to have ended, and returns what it has got.
-func (c *collector) await(ctx context.Context, rollouts int, patience time.Duration) []traced {
-	ctx, stop := context.WithTimeout(ctx, patience)
+// await waits until so many rollouts have ended or the time is over, and returns the spans.
+func (c *collector) await(ctx context.Context, rollouts int, timeout time.Duration) []rolloutSpan {
+	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
-	const often = 50 * time.Millisecond
-	again := time.NewTicker(often)
-	defer again.Stop()
+	const interval = 50 * time.Millisecond
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
 	for {
-		all := c.all()
+		spans := c.sorted()
 		ended := 0
-		for _, span := range all {
+		for _, span := range spans {
 			if span.parent == "" {
 				ended++
 			}
 		}
 		if ended >= rollouts {
-			return all
+			return spans
 		}
 		select {
 		case <-ctx.Done():
-			return all
-		case <-again.C:
+			return spans
+		case <-ticker.C:
 		}
 	}
 }
 
-// all returns the spans in the order in which they began.
-func (c *collector) all() []traced {
+// sorted returns the spans in the order of their start.
+func (c *collector) sorted() []rolloutSpan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []traced
+	var all []rolloutSpan
 	for _, span := range c.spans {
 		all = append(all, span)
 	}
-	slices.SortFunc(all, func(a, b traced) int {
+	slices.SortFunc(all, func(a, b rolloutSpan) int {
 		if order := a.start.Compare(b.start); order != 0 {
 			return order
 		}
@@ -145,4 +145,4 @@ func (c *collector) all() []traced {
 	return all
 }
 
-func (c *collector) end() error { return c.server.Close() }
+func (c *collector) close() error { return c.server.Close() }

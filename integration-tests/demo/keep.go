@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// Files of a kept operator in its cluster's folder.
+// These are the files of a kept operator in its cluster's folder.
 const (
 	keptProgram = "lockstep"
 	keptLog     = "operator.log"
@@ -30,8 +30,8 @@ const (
 	stopTimeout  = 15 * time.Second
 )
 
-// startKeptOperator starts the operator in a session of its own. localcluster ends
-// its operators with us, so this one is started here.
+// startKeptOperator starts the operator in a session of its own. It does not use localcluster, which
+// stops its operators with this process.
 func startKeptOperator(ctx context.Context, program, dir, kubeconfig string, env []string) (*operator, error) {
 	kept := filepath.Join(dir, keptProgram)
 	if err := copyProgram(program, kept); err != nil {
@@ -47,7 +47,7 @@ func startKeptOperator(ctx context.Context, program, dir, kubeconfig string, env
 	}
 	defer log.Close()
 
-	// The context must not end it: it is to outlive us.
+	// The operator must outlive this process and its context.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), kept,
 		"-kubernetes.config-file="+kubeconfig, "-log.format=json", fmt.Sprintf("-server.port=%d", port))
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}, env...)
@@ -58,7 +58,7 @@ func startKeptOperator(ctx context.Context, program, dir, kubeconfig string, env
 	}
 	exited := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // whoever looks at exited knows that it should not have ended
+		_ = cmd.Wait() // the receiver of exited reports the unexpected end
 		close(exited)
 	}()
 	o := &operator{
@@ -102,7 +102,7 @@ func (o *operator) answers(ctx context.Context) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// stopKept ends what DEMO_KEEP=1 left behind. What is gone already is no error.
+// stopKept stops what DEMO_KEEP=1 left running. It ignores what has ended already.
 func stopKept(ctx context.Context, out io.Writer, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -136,9 +136,9 @@ func stopKeptOperator(ctx context.Context, dir string) error {
 	return endProcess(ctx, pid, filepath.Join(dir, keptProgram))
 }
 
-// endProcess ends a program by SIGTERM, after a while by SIGKILL.
+// endProcess stops a program with SIGTERM, and after a timeout with SIGKILL.
 func endProcess(ctx context.Context, pid int, program string) error {
-	if !runs(pid, program) {
+	if !isRunning(pid, program) {
 		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
@@ -146,7 +146,7 @@ func endProcess(ctx context.Context, pid int, program string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	for runs(pid, program) {
+	for isRunning(pid, program) {
 		select {
 		case <-ctx.Done():
 			return syscall.Kill(pid, syscall.SIGKILL)
@@ -156,9 +156,9 @@ func endProcess(ctx context.Context, pid int, program string) error {
 	return nil
 }
 
-// runs reports whether the process is the program: a number alone may be someone
-// else's by now.
-func runs(pid int, program string) bool {
+// isRunning reports whether the process runs the program, because another process may have got the
+// number.
+func isRunning(pid int, program string) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.HasPrefix(string(line), program+"\x00")
 }
@@ -184,7 +184,7 @@ func freePort(ctx context.Context) (int, error) {
 	return address.Port, nil
 }
 
-// logTail is the end of a log, for an error.
+// logTail returns the end of a log, for an error message.
 func logTail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -195,8 +195,8 @@ func logTail(path string) string {
 	return "last lines of " + path + ":\n" + strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// sayKept prints how to go on with what was left running.
-func sayKept(out io.Writer, s *stage) {
+// printKept prints how to use what was left running.
+func printKept(out io.Writer, s *environment) {
 	fmt.Fprintf(out, `
 Cluster and operator are left running. Look around:
 

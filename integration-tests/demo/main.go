@@ -1,18 +1,16 @@
-// Command demo shows lockstep at work: it brings up a local cluster, runs the operator
-// in it, rolls a group of three zones in two namespaces that opted in beside one
-// that did not, and draws what happens.
+// Command demo shows a rollout: it starts a local cluster and the operator, rolls a group of three
+// zones in each of two opted-in namespaces and one that is not, and draws the progress.
 //
-//	go run ./demo            roll, print a table, end everything
-//	DEMO_KEEP=1 go run ./demo   the same, but cluster and operator stay
-//	DEMO_JAEGER=1 go run ./demo   the same, with a Jaeger that has the traces as well
-//	go run ./demo stop DIR   end what DEMO_KEEP=1 left in DIR
+//	go run ./demo            roll, print a table, stop everything
+//	DEMO_KEEP=1 go run ./demo   the same, but keep cluster and operator
+//	DEMO_JAEGER=1 go run ./demo   the same, with a Jaeger that receives the traces
+//	go run ./demo stop DIR   stop what DEMO_KEEP=1 left in DIR
 //
-// With KUBECONFIG_E2E=FILE all of it happens on a cluster of the user's, with real pods
-// of DEMO_IMAGE, and is taken away again.
+// With KUBECONFIG_E2E=FILE the demo uses the user's cluster, with real pods of DEMO_IMAGE, and removes
+// them at the end.
 //
-// The judge looks on (package judge): from watches and the audit log it says what
-// lockstep promised and did not keep, and the demo ends with exit code 1 when
-// anything was violated. It shares no code with the operator and never helps it.
+// Package judge verifies lockstep's guarantees from watches and the audit log. If a guarantee was
+// violated, the exit code is 1. The judge shares no code with the operator and does not affect it.
 package main
 
 import (
@@ -24,7 +22,7 @@ import (
 	"syscall"
 )
 
-// Exit codes. With `go run` the shell sees 1 for all but exitFine.
+// These are the exit codes. With `go run` the shell sees 1 for all but exitFine.
 const (
 	exitFine        = 0
 	exitViolated    = 1
@@ -38,12 +36,12 @@ const usage = `usage:
   go run ./demo stop DIR  end what DEMO_KEEP=1 left running in DIR
 
 DEMO_KEEP=1  leaves cluster and operator running at the end
-DEMO_JAEGER=1  starts a Jaeger beside it, and says where it has the traces
+DEMO_JAEGER=1  starts a Jaeger and prints the addresses of the traces
 KUBECONFIG_E2E=FILE DEMO_IMAGE=IMAGE  a cluster of yours in the place of the local one, with pods of IMAGE
 NO_COLOR=1   draws without colours
 `
 
-// errInterrupted says that somebody pressed Ctrl-C.
+// errInterrupted is the cause of a cancelled context after Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -61,8 +59,8 @@ func run(args []string) int {
 	return exitUsage
 }
 
-// untilInterrupted ends with the first Ctrl-C; the second one ends the process as
-// usual.
+// untilInterrupted returns a context that ends with the first Ctrl-C. The second Ctrl-C ends the
+// process as usual.
 func untilInterrupted() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	interrupts := make(chan os.Signal, 1)

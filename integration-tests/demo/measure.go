@@ -2,51 +2,50 @@ package main
 
 import "time"
 
-// measures are the times and counts that the table shows.
+// measures are the times and counts in the table.
 type measures struct {
 	began    time.Time // of the rollout
-	finished time.Time // when the last namespace was
+	finished time.Time // when the last namespace was finished
 	handOver time.Duration
 	zones    map[zoneKey]*zoneMeasure
-	last     map[string]time.Time // by namespace: when a pod last became Ready
+	last     map[string]time.Time // by namespace: when a pod last became ready
 }
 
 type zoneKey struct{ namespace, zone string }
 
-// zoneMeasure is about one zone. Times are those at which the watch told us.
+// zoneMeasure is the measures of one zone. Its times are those of watch events.
 type zoneMeasure struct {
 	first    time.Time // the first pod was deleted
-	ready    time.Time // the last replacement so far became Ready
-	done     time.Time // all pods are new and Ready, and the revision is adopted
+	ready    time.Time // the last replacement so far became ready
+	done     time.Time // all pods are updated and ready, and the revision is adopted
 	gap      time.Duration
-	gaps     int // that gap is the longest of
-	mostDown int
+	gapCount int // number of gaps, of which gap is the longest
+	maxDown  int
 }
 
 func newMeasures(began time.Time) *measures {
 	return &measures{began: began, zones: map[zoneKey]*zoneMeasure{}, last: map[string]time.Time{}}
 }
 
-// see measures one sighting that the world has taken in. It returns the zones that
-// were finished by it.
-func (m *measures) see(w *world, at time.Time, changes []change) []zoneKey {
+// add records one change of the state. It returns the zones that it finished.
+func (m *measures) add(w *clusterState, at time.Time, changes []change) []zoneKey {
 	for _, c := range changes {
-		switch c.deed {
-		case taken:
-			m.seeTaken(c)
-		case becameReady:
+		switch c.kind {
+		case podTerminating:
+			m.addDeletion(c)
+		case podReady:
 			m.zone(c.namespace, c.zone).ready = c.at
 			m.last[c.namespace] = c.at
-		case created, gone, becameUnready, adopted, held:
+		case podCreated, podDeleted, podUnready, revisionAdopted, holderChanged:
 		}
 	}
 	var done []zoneKey
 	for _, n := range w.namespaces {
 		for _, z := range n.zones {
-			mine := m.zone(n.name, z.name)
-			mine.mostDown = max(mine.mostDown, len(z.down()))
-			if mine.done.IsZero() && z.finished() {
-				mine.done = at
+			measure := m.zone(n.name, z.name)
+			measure.maxDown = max(measure.maxDown, len(z.unavailable()))
+			if measure.done.IsZero() && z.finished() {
+				measure.done = at
 				done = append(done, zoneKey{n.name, z.name})
 			}
 		}
@@ -57,7 +56,7 @@ func (m *measures) see(w *world, at time.Time, changes []change) []zoneKey {
 	return done
 }
 
-func (m *measures) seeTaken(c change) {
+func (m *measures) addDeletion(c change) {
 	z := m.zone(c.namespace, c.zone)
 	switch {
 	case z.first.IsZero():
@@ -67,11 +66,11 @@ func (m *measures) seeTaken(c change) {
 		}
 	case !z.ready.IsZero():
 		z.gap = max(z.gap, c.at.Sub(z.ready))
-		z.gaps++
+		z.gapCount++
 	}
 }
 
-// took is from a zone's first delete to its last replacement's Ready.
+// took returns the time from the first deletion in a zone until its last replacement was ready.
 func (z *zoneMeasure) took() time.Duration {
 	if z.first.IsZero() || z.ready.Before(z.first) {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// operator is the operator's running process.
+// operator is the running process of the operator.
 type operator struct {
 	url    string
 	pid    int
@@ -17,8 +17,8 @@ type operator struct {
 	stop   func(context.Context) error
 }
 
-// startOperator builds the operator and starts it as the user of a kubeconfig. One
-// that is kept outlives this process.
+// startOperator builds the operator and starts it with a kubeconfig. If keep is set, it outlives this
+// process.
 func startOperator(ctx context.Context, out io.Writer, dir, kubeconfig string, env []string, keep bool) (*operator, error) {
 	program, err := localcluster.BuildOperator(ctx, out)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of fields in messages of OTLP (opentelemetry/proto/trace/v1/trace.proto).
+// These are the numbers of fields in messages of OTLP (opentelemetry/proto/trace/v1/trace.proto).
 const (
 	resourceSpans = 1 // of an export request
 	scopeSpans    = 2 // of resource spans
@@ -27,9 +27,9 @@ const (
 	textValue      = 1 // of a value
 )
 
-// readSpans reads the spans of an export request of OTLP.
-func readSpans(message []byte) ([]traced, error) {
-	var all []traced
+// readSpans parses the spans of an OTLP export request.
+func readSpans(message []byte) ([]rolloutSpan, error) {
+	var all []rolloutSpan
 	err := each(message, resourceSpans, func(ofResource []byte) error {
 		return each(ofResource, scopeSpans, func(ofScope []byte) error {
 			return each(ofScope, spansOfScope, func(span []byte) error {
@@ -42,7 +42,7 @@ func readSpans(message []byte) ([]traced, error) {
 	return all, err
 }
 
-// each calls do for every field of that number, which is a message or a text.
+// each calls do for every field with a number, whose value is a message or a text.
 func each(message []byte, number protowire.Number, do func([]byte) error) error {
 	return eachField(message, func(n protowire.Number, content []byte, _ uint64) error {
 		if n != number {
@@ -52,7 +52,7 @@ func each(message []byte, number protowire.Number, do func([]byte) error) error 
 	})
 }
 
-// eachField calls do for every field, with its content or, of one of 64 bits, its number.
+// eachField calls do for every field, with its content or, for 64-bit fields, its number.
 func eachField(message []byte, do func(n protowire.Number, content []byte, number uint64) error) error {
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeTag(message)
@@ -83,8 +83,8 @@ func eachField(message []byte, do func(n protowire.Number, content []byte, numbe
 	return nil
 }
 
-func readSpan(message []byte) (traced, error) {
-	var t traced
+func readSpan(message []byte) (rolloutSpan, error) {
+	var t rolloutSpan
 	err := eachField(message, func(n protowire.Number, content []byte, number uint64) error {
 		switch int(n) {
 		case spanTrace:
@@ -107,8 +107,8 @@ func readSpan(message []byte) (traced, error) {
 	return t, err
 }
 
-// readNamespace takes over an attribute that names the namespace.
-func readNamespace(attribute []byte, t *traced) error {
+// readNamespace sets the namespace of a span if the attribute contains it.
+func readNamespace(attribute []byte, t *rolloutSpan) error {
 	var key, text string
 	err := eachField(attribute, func(n protowire.Number, content []byte, _ uint64) error {
 		switch int(n) {

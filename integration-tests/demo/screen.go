@@ -10,14 +10,14 @@ import (
 	"golang.org/x/term"
 )
 
-// screen redraws some lines in place, at the end of what a terminal shows.
+// screen redraws lines in place at the end of a terminal.
 type screen struct {
 	out  io.Writer
 	size func() (width, height int)
-	last []string // drawn
+	last []string // drawn last
 }
 
-// A terminal that does not know its size.
+// These are the assumed dimensions if the terminal does not report its size.
 const (
 	usualWidth  = 80
 	usualHeight = 24
@@ -38,8 +38,8 @@ func isTerminal(file *os.File) bool {
 	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// draw replaces what it drew before. Lines beyond the terminal's height are left
-// out; the caller sees to the width.
+// draw replaces the lines that it drew before. It omits lines below the height of the terminal. The
+// caller limits the width.
 func (s *screen) draw(lines []string) {
 	_, height := s.size()
 	lines = lines[:min(len(lines), max(height-1, 1))]
@@ -47,7 +47,7 @@ func (s *screen) draw(lines []string) {
 		return
 	}
 	var frame strings.Builder
-	frame.WriteString("\x1b[?25l") // no cursor
+	frame.WriteString("\x1b[?25l") // hide the cursor
 	if len(s.last) > 0 {
 		fmt.Fprintf(&frame, "\x1b[%dA", len(s.last))
 	}
@@ -55,13 +55,13 @@ func (s *screen) draw(lines []string) {
 	for _, l := range lines {
 		frame.WriteString(l + "\x1b[K\n")
 	}
-	frame.WriteString("\x1b[J") // what was longer
+	frame.WriteString("\x1b[J") // erase the rest of a longer frame
 	fmt.Fprint(s.out, frame.String())
 	s.last = slices.Clone(lines)
 }
 
-// leave lets what is drawn stand and shows the cursor again.
-func (s *screen) leave() {
+// finish keeps the drawn lines and shows the cursor again.
+func (s *screen) finish() {
 	if s.last != nil {
 		fmt.Fprint(s.out, "\x1b[?25h")
 	}

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	patience      = 3 * time.Minute        // for the rollout of simulated pods
-	afterwards    = 2 * time.Second        // watched on after the goal, when nothing may happen any more
-	tracePatience = 5 * time.Second        // for the last spans
-	redraw        = 100 * time.Millisecond // at the latest
+	rolloutTimeout = 3 * time.Minute        // for the rollout of simulated pods
+	afterGoal      = 2 * time.Second        // after the goal, while nothing may change any more
+	traceTimeout   = 5 * time.Second        // for the last spans
+	frameInterval  = 100 * time.Millisecond // at the latest
 )
 
-// demo runs everything and prints it. What was violated is printed as well.
+// demo runs everything and prints it. It returns the violations, which it also prints.
 func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err error) {
-	fmt.Fprintln(out, "lockstep at work: one operator, two namespaces that opted in and one that did not")
+	fmt.Fprintln(out, "Demo: one operator, two opted-in namespaces and one that is not")
 	began := time.Now()
 	s, err := setUp(ctx, out, keep)
 	defer func() {
 		if err == nil && keep {
-			sayKept(out, s)
-			err = s.endTraces()
+			printKept(out, s)
+			err = s.stopTraces()
 			return
 		}
 		if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
 			err = errInterrupted
 		}
-		if struck := s.strike(ctx); struck != nil {
-			err = errors.Join(err, struck)
+		if cleanupErr := s.tearDown(ctx); cleanupErr != nil {
+			err = errors.Join(err, cleanupErr)
 		}
 	}()
 	if err != nil {
@@ -42,102 +42,102 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := newPlay(out)
-	if p.seen, err = watchEverything(ctx, s.client); err != nil {
+	p := newRolloutShow(out)
+	if p.observations, err = watchEverything(ctx, s.client); err != nil {
 		return nil, err
 	}
-	if p.record, err = startRecord(ctx, s.client, s.AuditLog()); err != nil {
+	if p.evidence, err = startEvidence(ctx, s.client, s.AuditLog()); err != nil {
 		return nil, err
 	}
-	if err := p.perform(ctx, s); err != nil {
+	if err := p.run(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := p.judge(); err != nil {
+	if err := p.verify(); err != nil {
 		return nil, err
 	}
 	p.printResult()
 	p.printTraces(ctx, s)
-	return p.court.violations, nil
+	return p.verifier.violations, nil
 }
 
-// play is one rollout as it is watched. One goroutine has it.
-type play struct {
-	world    *world
-	court    *court
-	record   *record // nil: there is no audit log
-	told     int     // of the violations
+// rolloutShow is one rollout and its display. Only one goroutine uses it.
+type rolloutShow struct {
+	state    *clusterState
+	verifier *verifier
+	evidence *evidence // nil without an audit log
+	reported int       // number of printed violations
 	measures *measures
-	waits    map[string]waits
+	waits    map[string]groupWaits
 
-	seen    <-chan observation
-	answers chan waits
+	observations <-chan watchResult
+	reasons      chan groupWaits
 
-	out     io.Writer
-	style   style
-	screen  *screen // nil where lines cannot be redrawn
-	journal *journal
+	out       io.Writer
+	style     style
+	screen    *screen // nil if lines cannot be redrawn
+	changeLog *changeLog
 }
 
-func newPlay(out *os.File) *play {
+func newRolloutShow(out *os.File) *rolloutShow {
 	terminal := isTerminal(out)
-	p := &play{
-		world: newWorld(), court: newCourt(), waits: map[string]waits{},
-		answers: make(chan waits), out: out, style: ourStyle(terminal),
+	p := &rolloutShow{
+		state: newClusterState(), verifier: newVerifier(), waits: map[string]groupWaits{},
+		reasons: make(chan groupWaits), out: out, style: ourStyle(terminal),
 	}
 	if terminal {
 		p.screen = newScreen(out)
 	} else {
-		p.journal = newJournal(out)
+		p.changeLog = newChangeLog(out)
 	}
 	return p
 }
 
-// perform creates the groups, changes their templates and watches until the goal is
-// reached and a moment longer, or patience ends.
-func (p *play) perform(ctx context.Context, s *stage) error {
-	if err := s.createGroups(ctx, p.world); err != nil {
+// run creates the groups, changes their templates and watches until shortly after the goal is reached,
+// or until a timeout.
+func (p *rolloutShow) run(ctx context.Context, s *environment) error {
+	if err := s.createGroups(ctx, p.state); err != nil {
 		return err
 	}
 	if err := p.awaitReady(ctx, s); err != nil {
 		return err
 	}
-	for _, n := range p.world.namespaces {
+	for _, n := range p.state.namespaces {
 		if n.optedIn {
-			go askForWaits(ctx, s.operator.url, n.name, groupName, p.answers)
+			go pollWaits(ctx, s.operator.url, n.name, groupName, p.reasons)
 		}
 	}
-	p.world.begin()
+	p.state.startRollout()
 	p.measures = newMeasures(time.Now())
-	if err := s.changeTemplates(ctx, p.world); err != nil {
+	if err := s.changeTemplates(ctx, p.state); err != nil {
 		return err
 	}
-	defer p.leaveScreen()
-	if err := p.watchUntil(ctx, s, s.patience, p.world.finished); err != nil {
+	defer p.finishScreen()
+	if err := p.watchUntil(ctx, s, s.rolloutTimeout, p.state.finished); err != nil {
 		return err
 	}
-	p.court.end(p.world, s.patience)
-	return p.watchUntil(ctx, s, afterwards, func() bool { return false })
+	p.verifier.verifyGoal(p.state, s.rolloutTimeout)
+	return p.watchUntil(ctx, s, afterGoal, func() bool { return false })
 }
 
-func (p *play) awaitReady(ctx context.Context, s *stage) error {
-	_, all := p.world.podsUp()
+func (p *rolloutShow) awaitReady(ctx context.Context, s *environment) error {
+	_, all := p.state.countServing()
 	fmt.Fprintf(p.out, "%d namespaces with %d zones of %d pods each; a pod needs %s until it is Ready\n",
-		len(p.world.namespaces), len(zoneNames), podsPerZone, s.need)
+		len(p.state.namespaces), len(zoneNames), podsPerZone, s.readyTime)
 	began := time.Now()
-	limit := time.After(s.setUpPatience)
-	for !p.world.ready() {
+	limit := time.After(s.setUpTimeout)
+	for !p.state.ready() {
 		select {
-		case o := <-p.seen:
+		case o := <-p.observations:
 			if o.err != nil {
 				return o.err
 			}
-			p.world.apply(o.sighting)
+			p.state.apply(o.stateChange)
 		case <-s.operator.exited:
 			return fmt.Errorf("the operator ended by itself; %s", logTail(s.operator.log))
 		case <-limit:
-			up, _ := p.world.podsUp()
+			up, _ := p.state.countServing()
 			return fmt.Errorf("only %d of %d pods are Ready after %s, before anything was rolled, with the image %s",
-				up, all, s.setUpPatience, s.before.Spec.Containers[0].Image)
+				up, all, s.setUpTimeout, s.template.Spec.Containers[0].Image)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -146,103 +146,103 @@ func (p *play) awaitReady(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// watchUntil takes in and shows what happens until done, or until the time is over.
-func (p *play) watchUntil(ctx context.Context, s *stage, limit time.Duration, done func() bool) error {
+// watchUntil applies and draws events until done returns true or the time is over.
+func (p *rolloutShow) watchUntil(ctx context.Context, s *environment, limit time.Duration, done func() bool) error {
 	over := time.After(limit)
-	frames := time.NewTicker(redraw)
+	frames := time.NewTicker(frameInterval)
 	defer frames.Stop()
-	p.show()
+	p.draw()
 	for !done() {
 		select {
-		case o := <-p.seen:
+		case o := <-p.observations:
 			if o.err != nil {
 				return o.err
 			}
-			p.takeIn(o.sighting)
-		case w := <-p.answers:
+			p.apply(o.stateChange)
+		case w := <-p.reasons:
 			p.waits[w.namespace] = w
-			if p.journal != nil {
-				p.journal.waits(time.Now(), w, p.world.namespace(w.namespace).zones)
+			if p.changeLog != nil {
+				p.changeLog.waits(time.Now(), w, p.state.namespace(w.namespace).zones)
 			}
-			continue // the next frame shows it
+			continue // the next frame draws it
 		case <-frames.C:
-			if err := p.judge(); err != nil {
+			if err := p.verify(); err != nil {
 				return err
 			}
 		case <-s.operator.exited:
-			p.court.add("", nil, "the operator ended by itself; %s", logTail(s.operator.log))
+			p.verifier.report("", nil, "the operator ended by itself; %s", logTail(s.operator.log))
 			return nil
 		case <-over:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		p.show()
+		p.draw()
 	}
 	return nil
 }
 
-func (p *play) takeIn(s sighting) {
-	changes := p.world.apply(s)
+func (p *rolloutShow) apply(s stateChange) {
+	changes := p.state.apply(s)
 	if len(changes) == 0 {
 		return
 	}
-	if p.record == nil {
-		p.court.testify(p.world, changes)
+	if p.evidence == nil {
+		p.verifier.verifyChanges(p.state, changes)
 	}
-	finished := p.measures.see(p.world, s.at, changes)
-	if p.journal == nil {
+	finished := p.measures.add(p.state, s.at, changes)
+	if p.changeLog == nil {
 		return
 	}
 	for _, c := range changes {
-		p.journal.change(p.world, c)
+		p.changeLog.change(p.state, c)
 	}
 	for _, key := range finished {
-		p.journal.finished(s.at, key, p.measures.zone(key.namespace, key.zone).took())
+		p.changeLog.finished(s.at, key, p.measures.zone(key.namespace, key.zone).took())
 	}
 }
 
-// show draws what is known now.
-func (p *play) show() {
+// draw draws the current state.
+func (p *rolloutShow) draw() {
 	if p.screen == nil {
 		return
 	}
 	width, _ := p.screen.size()
-	p.screen.draw(view{p.style, width}.draw(scene{
-		world: p.world, measures: p.measures, waits: p.waits, violations: p.court.violations, now: time.Now(),
+	p.screen.draw(view{p.style, width}.draw(snapshot{
+		state: p.state, measures: p.measures, waits: p.waits, violations: p.verifier.violations, now: time.Now(),
 	}))
 }
 
-func (p *play) leaveScreen() {
+func (p *rolloutShow) finishScreen() {
 	if p.screen != nil {
-		p.screen.leave()
+		p.screen.finish()
 	}
 }
 
-// judge takes in what the judge has found so far, and tells what is new.
-func (p *play) judge() error {
-	found, err := p.record.violations()
+// verify adds the violations that the judge has found so far, and prints new ones.
+func (p *rolloutShow) verify() error {
+	found, err := p.evidence.violations()
 	if err != nil {
 		return err
 	}
-	p.court.hear(found)
-	for _, v := range p.court.violations[p.told:] {
-		if p.journal != nil {
+	p.verifier.add(found)
+	for _, v := range p.verifier.violations[p.reported:] {
+		if p.changeLog != nil {
 			fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(time.Now()), v)
 		}
 	}
-	p.told = len(p.court.violations)
+	p.reported = len(p.verifier.violations)
 	return nil
 }
 
-// printTraces draws the trace of each rollout and, where Jaeger has them as well, says
-// where to look and waits until somebody has.
-func (p *play) printTraces(ctx context.Context, s *stage) {
-	spans := s.traces.await(ctx, len(optedIn), tracePatience)
+// printTraces draws the trace of each rollout. If Jaeger is running, it also prints the addresses of
+// the traces and waits for Ctrl-C.
+func (p *rolloutShow) printTraces(ctx context.Context, s *environment) {
+	spans := s.traces.await(ctx, len(optedIn), traceTimeout)
 	if len(spans) == 0 {
 		return
 	}
-	fmt.Fprintln(p.out, "What the operator told of it as traces: when a zone or a pod began, how long it took.")
+	fmt.Fprintln(p.out, "The traces of the operator: the start and the duration of each zone and pod.")
 	p.printLines(tree(spans, p.style.symbols))
 	if s.jaeger == nil {
 		return
@@ -258,20 +258,20 @@ func (p *play) printTraces(ctx context.Context, s *stage) {
 	}
 }
 
-func (p *play) printLines(lines []line) {
+func (p *rolloutShow) printLines(lines []line) {
 	for _, l := range lines {
-		fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // whole: a terminal wraps
+		fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // a terminal wraps long lines
 	}
 	fmt.Fprintln(p.out)
 }
 
-func (p *play) printResult() {
+func (p *rolloutShow) printResult() {
 	fmt.Fprintln(p.out)
-	p.printLines(table(p.world, p.measures, p.court.violations))
-	fmt.Fprintln(p.out, p.style.paint(line{{tableNotes, faint}}, len(tableNotes)))
+	p.printLines(table(p.state, p.measures, p.verifier.violations))
+	fmt.Fprintln(p.out, p.style.paint(line{{columnNotes, faint}}, len(columnNotes)))
 	fmt.Fprintln(p.out)
-	p.printLines(result(p.world, p.measures, p.court.violations))
-	if p.record == nil {
-		fmt.Fprintln(p.out, "NOT JUDGED by the audit log of this cluster, which is not at hand, but by what its watches show.")
+	p.printLines(result(p.state, p.measures, p.verifier.violations))
+	if p.evidence == nil {
+		fmt.Fprintln(p.out, "NOT JUDGED by the audit log of this cluster, which is not accessible, but by its watches.")
 	}
 }

@@ -19,7 +19,7 @@ const (
 	cyan   colour = "36"
 )
 
-// style is how things are drawn on this output.
+// style is the style of an output.
 type style struct {
 	colours bool
 	symbols symbols
@@ -27,9 +27,9 @@ type style struct {
 
 // symbols are the characters of the view, each one column wide.
 type symbols struct {
-	old, away, starting, renewed string // a pod's state
-	full, empty                  string // a bar
-	dot, more                    string // between words; after a line that was cut
+	outdated, missing, starting, updated string // the state of a pod
+	full, empty                          string // a bar
+	separator, ellipsis                  string // between words; after a truncated line
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 	asciiSymbols   = symbols{"o", "x", "~", "*", "#", ".", "-", ">"}
 )
 
-// styleFrom follows NO_COLOR and the locale.
+// styleFrom returns the style for NO_COLOR and the locale.
 func styleFrom(environment func(string) string, terminal bool) style {
 	s := style{colours: terminal && environment("NO_COLOR") == "", symbols: asciiSymbols}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
@@ -61,10 +61,10 @@ type span struct {
 	colour colour
 }
 
-// line is text of several colours.
+// line is text in several colours.
 type line []span
 
-// paint returns the line cut to a width, coloured where the style has colours.
+// paint returns the line truncated to a width, with colours if the style has them.
 func (s style) paint(l line, width int) string {
 	l = s.cut(l, width)
 	var out strings.Builder
@@ -78,7 +78,7 @@ func (s style) paint(l line, width int) string {
 	return strings.TrimRight(out.String(), " ")
 }
 
-// cut shortens a line that is too long and says so with a symbol at its end.
+// cut truncates a line that is too long and marks it with a symbol.
 func (s style) cut(l line, width int) line {
 	if columns(l) <= width {
 		return l
@@ -88,7 +88,7 @@ func (s style) cut(l line, width int) line {
 	for _, part := range l {
 		text := []rune(part.text)
 		if len(text) >= room {
-			return append(short, span{string(text[:room]) + s.symbols.more, part.colour})
+			return append(short, span{string(text[:room]) + s.symbols.ellipsis, part.colour})
 		}
 		room -= len(text)
 		short = append(short, part)

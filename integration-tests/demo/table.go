@@ -8,11 +8,11 @@ import (
 
 var tableHead = []string{"namespace", "zone", "new pods", "time", "longest gap", "most down", "verdict"}
 
-// rightFrom is the first column whose values are numbers.
+// rightFrom is the first column with numbers, rightTo the last one.
 const rightFrom, rightTo = 2, 5
 
-// table returns what came of every zone, a line each, under the names of columns.
-func table(w *world, m *measures, violations []violation) []line {
+// table returns the result of every zone, one line each, below the column names.
+func table(w *clusterState, m *measures, violations []violation) []line {
 	rows := [][]string{tableHead}
 	for _, n := range w.namespaces {
 		for _, z := range n.zones {
@@ -32,11 +32,11 @@ func row(n *namespace, z *zone, m *zoneMeasure, verdict string) []string {
 	if m.took() > 0 {
 		took = seconds(m.took())
 	}
-	if m.gaps > 0 {
+	if m.gapCount > 0 {
 		gap = milliseconds(m.gap)
 	}
 	return []string{
-		n.name, z.name, fmt.Sprintf("%d of %d", z.renewed(), z.replicas), took, gap, fmt.Sprint(m.mostDown), verdict,
+		n.name, z.name, fmt.Sprintf("%d of %d", z.updatedPods(), z.replicas), took, gap, fmt.Sprint(m.maxDown), verdict,
 	}
 }
 
@@ -48,7 +48,7 @@ const (
 
 func verdict(n *namespace, z *zone, violations []violation) string {
 	switch {
-	case blames(violations, n.name, z.name):
+	case concerns(violations, n.name, z.name):
 		return verdictViolated
 	case !n.optedIn:
 		return verdictUntouched
@@ -91,14 +91,14 @@ func tableColour(cell string, head bool) colour {
 	return plain
 }
 
-// tableNotes say what the columns are.
-const tableNotes = `new pods:    on the new revision and Ready
+// columnNotes explain the columns.
+const columnNotes = `new pods:    on the new revision and Ready
 time:        from the first delete to the last replacement's Ready
 longest gap: from a replacement's Ready to the next delete in its zone
 most down:   pods of the zone that were not Ready at the same time`
 
-// result is the last word: what was violated, or that nothing was.
-func result(w *world, m *measures, violations []violation) []line {
+// result returns the summary: the violations, or that there were none.
+func result(w *clusterState, m *measures, violations []violation) []line {
 	var lines []line
 	for _, v := range violations {
 		lines = append(lines, line{{"VIOLATED  " + v.String(), red}})
@@ -110,7 +110,7 @@ func result(w *world, m *measures, violations []violation) []line {
 	for _, n := range w.namespaces {
 		if n.optedIn {
 			groups++
-			pods += n.renewed()
+			pods += n.updatedPods()
 		}
 	}
 	return []line{

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// barWidth is how many columns the longest rollout takes.
+// barWidth is the width of the longest rollout in columns.
 const barWidth = 40
 
 var colours = map[string]colour{"rollout": bold, "zone": cyan, "pod": green}
 
-// tree draws every rollout as a trace: below it its zones, below those their pods, each
-// with when it began, how long it took, and a bar.
-func tree(spans []traced, s symbols) []line {
+// tree draws every rollout as a trace: the rollout, its zones and their pods, each with its start, its
+// duration and a bar.
+func tree(spans []rolloutSpan, s symbols) []line {
 	var lines []line
 	for _, root := range spans {
 		if root.parent != "" {
@@ -27,9 +27,9 @@ func tree(spans []traced, s symbols) []line {
 	return lines
 }
 
-// branch draws a span and what is below it.
-func branch(spans []traced, root, of traced, depth int, s symbols) []line {
-	name := of.of()
+// branch draws a span and its children.
+func branch(spans []rolloutSpan, root, of rolloutSpan, depth int, s symbols) []line {
+	name := of.object()
 	if depth == 0 {
 		name = of.namespace + "/" + name
 	}
@@ -44,8 +44,8 @@ func branch(spans []traced, root, of traced, depth int, s symbols) []line {
 	return lines
 }
 
-// bar shows when a span was, in the time of the whole rollout.
-func bar(root, of traced, s symbols) string {
+// bar draws the period of a span within the rollout.
+func bar(root, of rolloutSpan, s symbols) string {
 	whole := max(root.end.Sub(root.start), time.Millisecond)
 	column := func(at time.Time) int {
 		return min(max(int(int64(barWidth)*int64(at.Sub(root.start))/int64(whole)), 0), barWidth)

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-func TestARolloutIsDrawnAsATreeWithBars(t *testing.T) {
+func TestTreeShowsRolloutWithBars(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
-	wantText(t, printed(tree([]traced{
+	wantText(t, printed(tree([]rolloutSpan{
 		{trace: "1", id: "r", name: "rollout ingester", namespace: "north", start: at(0), end: at(8)},
 		{trace: "1", id: "a", parent: "r", name: "zone ingester-zone-a", start: at(0), end: at(4)},
 		{trace: "1", id: "p", parent: "a", name: "pod ingester-zone-a-0", start: at(0), end: at(2)},
@@ -28,7 +28,7 @@ south/ingester            0.0 s   2.0 s  #######################################
 `)
 }
 
-func TestSpansAreReadAsOTLPHasThem(t *testing.T) {
+func TestReadSpans(t *testing.T) {
 	t.Parallel()
 	field := func(to []byte, number protowire.Number, content []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), content)
@@ -41,7 +41,7 @@ func TestSpansAreReadAsOTLPHasThem(t *testing.T) {
 	span = field(fixed(fixed(protowire.AppendVarint(protowire.AppendTag(span, 6, protowire.VarintType), 1), 7, 5), 8, 9), 9, attribute)
 	message := field(nil, 1, field(field(nil, 1, []byte("resource")), 2, field(nil, 2, span)))
 	got, err := readSpans(message)
-	want := traced{trace: "ab", id: "01", parent: "02", name: "pod p-0", namespace: "north", start: time.Unix(0, 5), end: time.Unix(0, 9)}
+	want := rolloutSpan{trace: "ab", id: "01", parent: "02", name: "pod p-0", namespace: "north", start: time.Unix(0, 5), end: time.Unix(0, 9)}
 	if err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// view draws the world as lines of text: a headline, a legend, and per namespace
-// who holds its group and a bar per zone.
+// view draws the state as lines of text: a headline, a legend, and for each namespace the holder of
+// its group and a bar for each zone.
 type view struct {
 	style style
 	width int // columns
 }
 
-// scene is all that is drawn at one moment.
-type scene struct {
-	world      *world
+// snapshot is everything that one frame draws.
+type snapshot struct {
+	state      *clusterState
 	measures   *measures
-	waits      map[string]waits // by namespace
+	waits      map[string]groupWaits // by namespace
 	violations []violation
 	now        time.Time
 }
 
 const headline = "lockstep replaces every pod of a group: zone by zone, one pod at a time"
 
-func (v view) draw(s scene) []string {
+func (v view) draw(s snapshot) []string {
 	lines := []line{
 		v.headline(s),
 		v.legend(),
 	}
-	for _, n := range s.world.namespaces {
+	for _, n := range s.state.namespaces {
 		lines = append(lines, line{}, v.namespace(n))
 		for _, z := range n.zones {
 			lines = append(lines, v.zone(s, n, z))
@@ -45,7 +45,7 @@ func (v view) draw(s scene) []string {
 	return painted
 }
 
-func (v view) headline(s scene) line {
+func (v view) headline(s snapshot) line {
 	passed := s.now.Sub(s.measures.began).Truncate(time.Second)
 	return line{{fmt.Sprintf("%3.0f s  ", passed.Seconds()), faint}, {headline, bold}}
 }
@@ -53,15 +53,15 @@ func (v view) headline(s scene) line {
 func (v view) legend() line {
 	y := v.style.symbols
 	return line{
-		{y.old, faint}, {" old   ", faint},
-		{y.away, yellow}, {" leaving or missing   ", faint},
+		{y.outdated, faint}, {" old   ", faint},
+		{y.missing, yellow}, {" leaving or missing   ", faint},
 		{y.starting, cyan}, {" starting   ", faint},
-		{y.renewed, green}, {" new and Ready", faint},
+		{y.updated, green}, {" new and Ready", faint},
 	}
 }
 
 func (v view) namespace(n *namespace) line {
-	dot := " " + v.style.symbols.dot + " "
+	dot := " " + v.style.symbols.separator + " "
 	if !n.optedIn {
 		return line{{n.name, bold}, {dot + "did not opt in" + dot + "must stay as it is", plain}}
 	}
@@ -77,18 +77,17 @@ func (v view) namespace(n *namespace) line {
 	}
 }
 
-func (v view) zone(s scene, n *namespace, z *zone) line {
+func (v view) zone(s snapshot, n *namespace, z *zone) line {
 	l := line{{"  " + v.short(z.name) + "  ", plain}}
-	l = append(l, v.bar(z.renewed(), z.replicas)...)
-	l = append(l, span{fmt.Sprintf("%d/%d  ", z.renewed(), z.replicas), plain})
+	l = append(l, v.bar(z.updatedPods(), z.replicas)...)
+	l = append(l, span{fmt.Sprintf("%d/%d  ", z.updatedPods(), z.replicas), plain})
 	for i := range z.replicas {
 		l = append(l, v.pod(z, z.pods[z.podName(i)]))
 	}
 	return append(l, span{"  ", plain}, v.remark(s, n, z))
 }
 
-// short leaves out what all names of zones and pods have in common where room is
-// short.
+// short omits the common part of zone and pod names in a narrow view.
 func (v view) short(text string) string {
 	if v.width < withFullNames {
 		return strings.ReplaceAll(text, groupName+"-zone-", "zone-")
@@ -108,7 +107,7 @@ func (v view) bar(done, all int) line {
 	}
 }
 
-// Widths in columns from which on there is room for more.
+// These are the widths in columns from which on more is drawn.
 const (
 	withBars      = 50
 	withFullNames = 72
@@ -129,18 +128,18 @@ func (v view) barWidth() int {
 func (v view) pod(z *zone, p pod) span {
 	y := v.style.symbols
 	switch {
-	case p.name == "" || p.leaving:
-		return span{y.away, yellow}
+	case p.name == "" || p.terminating:
+		return span{y.missing, yellow}
 	case !p.ready:
 		return span{y.starting, cyan}
-	case z.isNew(p):
-		return span{y.renewed, green}
+	case z.isUpdated(p):
+		return span{y.updated, green}
 	}
-	return span{y.old, faint}
+	return span{y.outdated, faint}
 }
 
-// remark says what a zone waits for, or that it need not any more.
-func (v view) remark(s scene, n *namespace, z *zone) span {
+// remark returns what a zone waits for, or that it is done.
+func (v view) remark(s snapshot, n *namespace, z *zone) span {
 	if !n.optedIn {
 		return span{}
 	}
@@ -155,7 +154,7 @@ func (v view) remark(s scene, n *namespace, z *zone) span {
 	if v.width >= withCodes && !strings.Contains(text, because.code) {
 		text += " (" + because.code + ")"
 	}
-	if because.onOthers() {
+	if because.isOtherZone() {
 		return span{text, faint}
 	}
 	return span{text, plain}

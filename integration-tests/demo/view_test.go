@@ -5,28 +5,28 @@ import (
 	"testing"
 )
 
-// midway is a story in whose north zone-b is half done, while south has begun.
-func midway(t *testing.T) scene {
+// halfwaySnapshot is a rollout in which zone-b of north is half done, and south has begun.
+func halfwaySnapshot(t *testing.T) snapshot {
 	t.Helper()
-	s := begunStory(t)
-	s.holds("north", "rollout/"+zoneA, 1)
-	s.rolls("north", zoneA)
-	s.adopts("north", zoneA)
-	s.holds("north", "rollout/"+zoneB, 1)
-	s.replaces("north", zoneB, 0)
-	s.replaces("north", zoneB, 1)
-	s.leaves("north", zoneB, 2)
-	s.goes("north", zoneB, 2)
-	s.starts("north", zoneB, 2)
-	s.leaves("south", zoneA, 0)
-	return scene{
-		world: s.world, measures: s.measures, now: s.now,
-		waits: map[string]waits{
-			"north": {"north", waitsOf([]string{
+	s := newRolloutFixture(t)
+	s.hold("north", "rollout/"+zoneA, 1)
+	s.rollZone("north", zoneA)
+	s.adoptRevision("north", zoneA)
+	s.hold("north", "rollout/"+zoneB, 1)
+	s.replace("north", zoneB, 0)
+	s.replace("north", zoneB, 1)
+	s.terminate("north", zoneB, 2)
+	s.remove("north", zoneB, 2)
+	s.create("north", zoneB, 2)
+	s.terminate("south", zoneA, 0)
+	return snapshot{
+		state: s.state, measures: s.measures, now: s.now,
+		waits: map[string]groupWaits{
+			"north": {"north", parseWaits([]string{
 				"wait ingester-zone-b because PodStarting ingester-zone-b-2 (1 of at most 1 down)",
 				"wait ingester-zone-c because NotItsTurn ingester-zone-b",
 			})},
-			"south": {"south", waitsOf([]string{
+			"south": {"south", parseWaits([]string{
 				"wait ingester-zone-a because PodTerminating ingester-zone-a-0 (1 of at most 1 down)",
 				"wait ingester-zone-b because OtherZoneUnavailable ingester-zone-a-0 of ingester-zone-a",
 				"wait ingester-zone-c because StatusBehind",
@@ -35,9 +35,9 @@ func midway(t *testing.T) scene {
 	}
 }
 
-func TestTheViewShowsEveryZoneAndWhatItWaitsFor(t *testing.T) {
+func TestViewShowsZonesAndWaits(t *testing.T) {
 	t.Parallel()
-	wantText(t, view{style{symbols: unicodeSymbols}, 80}.draw(midway(t)), `
+	wantText(t, view{style{symbols: unicodeSymbols}, 80}.draw(halfwaySnapshot(t)), `
   3 s  lockstep replaces every pod of a group: zone by zone, one pod at a time
 ○ old   × leaving or missing   ◐ starting   ● new and Ready
 
@@ -58,9 +58,9 @@ bystander · did not opt in · must stay as it is
 `)
 }
 
-func TestAWideViewNamesTheReasonsByTheirCodes(t *testing.T) {
+func TestWideViewShowsReasonCodes(t *testing.T) {
 	t.Parallel()
-	lines := view{style{symbols: unicodeSymbols}, 120}.draw(midway(t))
+	lines := view{style{symbols: unicodeSymbols}, 120}.draw(halfwaySnapshot(t))
 	wantText(t, lines[3:7], `
 north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
   ingester-zone-a  ████████████████████████  4/4  ●●●●  done in 1.5 s
@@ -69,9 +69,9 @@ north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
 `)
 }
 
-func TestANarrowViewInPlainCharactersCutsItsLines(t *testing.T) {
+func TestNarrowASCIIViewCutsLines(t *testing.T) {
 	t.Parallel()
-	wantText(t, view{style{symbols: asciiSymbols}, 40}.draw(midway(t)), `
+	wantText(t, view{style{symbols: asciiSymbols}, 40}.draw(halfwaySnapshot(t)), `
   3 s  lockstep replaces every pod of a>
 o old   x leaving or missing   ~ starti>
 
@@ -92,15 +92,15 @@ bystander - did not opt in - must stay >
 `)
 }
 
-func TestViolationsAreShownWhileTheyHappen(t *testing.T) {
+func TestViewShowsViolations(t *testing.T) {
 	t.Parallel()
-	s := midway(t)
+	s := halfwaySnapshot(t)
 	s.violations = []violation{{"north", []string{zoneA}, "two pods were down"}}
 	lines := view{style{symbols: unicodeSymbols}, 80}.draw(s)
 	wantText(t, lines[len(lines)-1:], "\nVIOLATED  north: two pods were down\n")
 }
 
-func TestALineIsCutByWhatIsSeenOfIt(t *testing.T) {
+func TestCutIgnoresColours(t *testing.T) {
 	t.Parallel()
 	painted := style{true, unicodeSymbols}.paint(line{{"○○○", green}, {"old", plain}}, 5)
 	if want := "\x1b[32m○○○\x1b[0mo…"; painted != want {
@@ -108,7 +108,7 @@ func TestALineIsCutByWhatIsSeenOfIt(t *testing.T) {
 	}
 }
 
-func TestTheStyleFollowsTheEnvironment(t *testing.T) {
+func TestStyleFollowsEnvironment(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		environment map[string]string
@@ -131,7 +131,7 @@ func TestTheStyleFollowsTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestTheScreenIsRedrawnInPlace(t *testing.T) {
+func TestScreenIsRedrawnInPlace(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	height := 10

@@ -20,25 +20,24 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// Words of lockstep on the objects of a cluster.
+// These are lockstep's labels and annotations.
 const (
 	optInLabel        = "lockstep.dev/enabled"
 	groupLabel        = "rollout-group"
 	intentsAnnotation = "lockstep.dev/intents"
 )
 
-// observation is what the watches deliver: what is seen, or why nothing can be seen
-// any more.
-type observation struct {
-	sighting
+// watchResult is a change, or the error that ended the watches.
+type watchResult struct {
+	stateChange
 	err error
 }
 
-// watchEverything watches pods, StatefulSets and Leases of all namespaces, one
-// watch per kind, until ctx ends. It shows what happens after it has returned; no
-// message is merged with another or left out.
-func watchEverything(ctx context.Context, client kubernetes.Interface) (<-chan observation, error) {
-	seen := make(chan observation, 1024)
+// watchEverything watches pods, StatefulSets and Leases of all namespaces with one watch for each
+// kind, until ctx ends. The channel receives every event after its return, without merging or dropping
+// any.
+func watchEverything(ctx context.Context, client kubernetes.Interface) (<-chan watchResult, error) {
+	seen := make(chan watchResult, 1024)
 	sources := map[string]*cache.ListWatch{}
 	for resource, getter := range map[string]cache.Getter{
 		"pods":         client.CoreV1().RESTClient(),
@@ -48,20 +47,20 @@ func watchEverything(ctx context.Context, client kubernetes.Interface) (<-chan o
 		sources[resource] = cache.NewListWatchFromClient(getter, resource, metav1.NamespaceAll, fields.Everything())
 	}
 	for resource, source := range sources {
-		events, err := eventsFromNow(ctx, source)
+		events, err := watchFromNow(ctx, source)
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", resource, err)
 		}
 		go func() {
-			if err := pass(ctx, events, seen); ctx.Err() == nil {
-				seen <- observation{err: fmt.Errorf("watch %s: %w", resource, err)}
+			if err := forwardEvents(ctx, events, seen); ctx.Err() == nil {
+				seen <- watchResult{err: fmt.Errorf("watch %s: %w", resource, err)}
 			}
 		}()
 	}
 	return seen, nil
 }
 
-func eventsFromNow(ctx context.Context, source *cache.ListWatch) (watch.Interface, error) {
+func watchFromNow(ctx context.Context, source *cache.ListWatch) (watch.Interface, error) {
 	list, err := source.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return nil, err
@@ -73,21 +72,21 @@ func eventsFromNow(ctx context.Context, source *cache.ListWatch) (watch.Interfac
 	return watchtools.NewRetryWatcherWithContext(ctx, now.GetResourceVersion(), source)
 }
 
-// pass hands on what is seen, with the time at which it came.
-func pass(ctx context.Context, events watch.Interface, seen chan<- observation) error {
+// forwardEvents sends events with the time of their arrival.
+func forwardEvents(ctx context.Context, events watch.Interface, seen chan<- watchResult) error {
 	defer events.Stop()
 	for event := range events.ResultChan() {
 		received := time.Now()
 		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
 		}
-		s, ok := see(event)
+		s, ok := stateChangeOf(event)
 		if !ok {
 			continue
 		}
 		s.at = received
 		select {
-		case seen <- observation{sighting: s}:
+		case seen <- watchResult{stateChange: s}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -95,9 +94,10 @@ func pass(ctx context.Context, events watch.Interface, seen chan<- observation) 
 	return errors.New("it has ended")
 }
 
-// see reads an event; the second result is false for objects that are none of ours.
-func see(event watch.Event) (sighting, bool) {
-	s := sighting{gone: event.Type == watch.Deleted}
+// stateChangeOf converts an event. The second result is false for objects that do not belong to the
+// demo.
+func stateChangeOf(event watch.Event) (stateChange, bool) {
+	s := stateChange{deleted: event.Type == watch.Deleted}
 	switch o := event.Object.(type) {
 	case *corev1.Pod:
 		owner := metav1.GetControllerOf(o)
@@ -107,7 +107,7 @@ func see(event watch.Event) (sighting, bool) {
 		s.pod = &pod{
 			namespace: o.Namespace, zone: owner.Name, name: o.Name, uid: string(o.UID),
 			revision: o.Labels[appsv1.ControllerRevisionHashLabelKey],
-			ready:    isReady(o), leaving: o.DeletionTimestamp != nil,
+			ready:    isReady(o), terminating: o.DeletionTimestamp != nil,
 		}
 	case *appsv1.StatefulSet:
 		if o.Status.ObservedGeneration < o.Generation {
@@ -137,7 +137,7 @@ func isReady(p *corev1.Pod) bool {
 	return false
 }
 
-// intentsIn counts the pods that are noted in a Lease.
+// intentsIn counts the pod intents in a Lease.
 func intentsIn(annotation string) int {
 	var noted struct {
 		Pods []json.RawMessage `json:"pods"`

@@ -40,7 +40,7 @@ func (s *scene) crash(pod string) error {
 
 // wantHeldStill wants a pod to have been away, and nobody to have left from when the
 // operator must have known of it until it was back.
-func (s *scene) wantHeldStill(pod string, history []judge.Fact) {
+func (s *scene) wantHeldStill(pod string, history []judge.Event) {
 	s.t.Helper()
 	var away, back time.Time
 	leaving := map[string]bool{}
@@ -51,7 +51,7 @@ func (s *scene) wantHeldStill(pod string, history []judge.Fact) {
 			away = f.At
 		case p.Name == pod && p.Ready && !away.IsZero() && back.IsZero():
 			back = f.At
-		case (p.Leaving || p.Gone) && !leaving[p.UID]:
+		case (p.Terminating || p.Deleted) && !leaving[p.UID]:
 			leaving[p.UID] = true
 			if !away.IsZero() && back.IsZero() && f.At.After(away.Add(grace)) {
 				s.t.Errorf("%s left %s after %s was away", p.Name, f.At.Sub(away), pod)

@@ -159,7 +159,9 @@ func (s *scene) readyToLeave(pod string) time.Time {
 func (s *scene) beganToLeave(pod string) time.Time {
 	s.t.Helper()
 	history := s.history()
-	i := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Pod != nil && f.Pod.Name == pod && (f.Pod.Leaving || f.Pod.Gone) })
+	i := slices.IndexFunc(history, func(f judge.Event) bool {
+		return f.Pod != nil && f.Pod.Name == pod && (f.Pod.Terminating || f.Pod.Deleted)
+	})
 	if i < 0 {
 		s.t.Fatalf("%s left, and no watch has told", pod)
 	}

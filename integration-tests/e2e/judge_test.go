@@ -18,9 +18,9 @@ const guarded, unguarded guarding = true, false
 // objections says what may never happen and did. A judge that does not know who took
 // down what finds nothing: so every pod that left was asked to, and there were so many
 // takedowns at least.
-func objections(history []judge.Fact, requests []judge.Request, by guarding, takedowns int, budgets ...judge.Budget) []string {
-	verdict := judge.Try(history, requests, judge.Rules{
-		Operators: operators(), Grace: grace, Guarded: bool(by), Evicting: bool(by), Budgets: budgets,
+func objections(history []judge.Event, requests []judge.Request, by guarding, takedowns int, budgets ...judge.Budget) []string {
+	verdict := judge.Verify(history, requests, judge.Rules{
+		Operators: operators(), Grace: grace, DownscaleWebhook: bool(by), EvictionWebhook: bool(by), Budgets: budgets,
 	})
 	var wrong []string
 	for _, v := range verdict.Violations {
@@ -29,7 +29,7 @@ func objections(history []judge.Fact, requests []judge.Request, by guarding, tak
 	for _, departure := range verdict.Unexplained {
 		wrong = append(wrong, "the judge has not seen all that was asked: "+departure)
 	}
-	if n := len(verdict.Takedowns); n < takedowns {
+	if n := len(verdict.Disruptions); n < takedowns {
 		wrong = append(wrong, fmt.Sprintf("the judge saw %d takedowns, %d wanted", n, takedowns))
 	}
 	return wrong
@@ -63,16 +63,16 @@ func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
 }
 
 // aTakedown is a step of a rollout as it should be.
-func aTakedown() ([]judge.Fact, judge.Request) {
+func aTakedown() ([]judge.Event, judge.Request) {
 	began := time.Unix(0, 0)
 	pod := judge.Pod{Name: "store-zone-a-0", UID: "p", Owner: "a", Revision: "1", Ready: true, ReadySince: began}
 	leaving := pod
-	leaving.Leaving = true
-	history := []judge.Fact{
-		{Home: &judge.Home{Labels: map[string]string{optIn: "true"}}},
-		{Zone: &judge.Zone{Name: "store-zone-a", UID: "a", Group: group, Grouped: true, Replicas: 1, Budget: 1, OnDelete: true, Revision: "2"}},
+	leaving.Terminating = true
+	history := []judge.Event{
+		{NamespaceState: &judge.NamespaceState{Labels: map[string]string{optIn: "true"}}},
+		{Zone: &judge.Zone{Name: "store-zone-a", UID: "a", Group: group, Grouped: true, Replicas: 1, MaxUnavailable: 1, OnDelete: true, Revision: "2"}},
 		{Pod: &pod},
-		{Hold: &judge.Hold{Group: group, Holder: "rollout/store-zone-a", Notes: []judge.Note{{Pod: pod.Name, UID: pod.UID, Version: 3}}}},
+		{Hold: &judge.Hold{Group: group, Holder: "rollout/store-zone-a", Intents: []judge.PodIntent{{Pod: pod.Name, UID: pod.UID, Version: 3}}}},
 		{Pod: &leaving},
 	}
 	for i := range history {

@@ -60,7 +60,7 @@ func (v *visitor) awaitsNamespace(ctx context.Context, name string) {
 type look struct {
 	*visitor
 	began      time.Time
-	witness    *judge.Witness
+	witness    *judge.Observer
 	namespaces []string // before
 	wrote      int      // before
 }
@@ -126,12 +126,12 @@ func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string
 // lockstep has taken down so many pods at least.
 func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guarding, takedowns int) {
 	t.Helper()
-	history, err := l.witness.Facts()
+	history, err := l.witness.Events()
 	if err != nil {
 		t.Fatal(err)
 	}
 	taken := l.takenAway(t)
-	history = slices.DeleteFunc(history, func(f judge.Fact) bool {
+	history = slices.DeleteFunc(history, func(f judge.Event) bool {
 		end, known := taken[f.Namespace]
 		return !theirs(f.Namespace) || known && f.At.After(end)
 	})

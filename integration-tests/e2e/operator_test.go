@@ -27,7 +27,7 @@ func byOperator(name string) bool { return name == user }
 
 // operators are those that the judge judges.
 func operators() []judge.Operator {
-	return []judge.Operator{{User: user, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), Home: home}}
+	return []judge.Operator{{User: user, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), LeadershipNamespace: home}}
 }
 
 // install does what docs/installation.md says, with the webhooks and an image of one's

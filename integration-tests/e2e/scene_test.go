@@ -34,7 +34,7 @@ type scene struct {
 	t       *testing.T
 	name    string
 	zones   []string
-	witness *judge.Witness
+	witness *judge.Observer
 	budgets []judge.Budget
 
 	takedowns int // that the judge has to see, at least
@@ -160,8 +160,8 @@ func (s *scene) free() error {
 		return err
 	}
 	for _, l := range leases.Items {
-		if hold := judge.HoldOf(&l); hold != nil && (hold.Holder != "" || len(hold.Notes) > 0) {
-			return fmt.Errorf("Lease %s is held by %q with %d notes", l.Name, hold.Holder, len(hold.Notes))
+		if hold := judge.HoldOf(&l); hold != nil && (hold.Holder != "" || len(hold.Intents) > 0) {
+			return fmt.Errorf("Lease %s is held by %q with %d notes", l.Name, hold.Holder, len(hold.Intents))
 		}
 	}
 	return nil
@@ -186,9 +186,9 @@ func (s *scene) judge() {
 }
 
 // history is all that the API server told of the scene so far.
-func (s *scene) history() []judge.Fact {
+func (s *scene) history() []judge.Event {
 	s.t.Helper()
-	history, err := s.witness.Facts()
+	history, err := s.witness.Events()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func (s *scene) departures() []string {
 	var names []string
 	known := map[string]bool{}
 	for _, f := range s.history() {
-		if p := f.Pod; p != nil && (p.Leaving || p.Gone) && !known[p.UID] {
+		if p := f.Pod; p != nil && (p.Terminating || p.Deleted) && !known[p.UID] {
 			known[p.UID] = true
 			names = append(names, p.Name)
 		}

@@ -60,15 +60,15 @@ func (w *world) uninstalls(t *testing.T) {
 }
 
 // goneAt is the version at which the namespace of lockstep was gone.
-func goneAt(t *testing.T, witness *judge.Witness) (version uint64) {
+func goneAt(t *testing.T, witness *judge.Observer) (version uint64) {
 	t.Helper()
 	eventually(t, "a watch tells that lockstep is gone", func() error {
-		facts, err := witness.Facts()
+		facts, err := witness.Events()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range facts {
-			if f.Home != nil && f.Home.Gone {
+			if f.NamespaceState != nil && f.NamespaceState.Deleted {
 				version = f.Version
 				return nil
 			}
@@ -86,10 +86,10 @@ func (s *scene) wantKept(before *judge.Hold, after uint64) {
 		s.t.Errorf("the Lease of %s is still there: %+v", s.name, left)
 	}
 	want := *before
-	want.Gone = true
+	want.Deleted = true
 	eventually(s.t, "a watch tells that the Lease of "+s.name+" is gone", func() error {
 		history := s.history()
-		i := slices.IndexFunc(history, func(f judge.Fact) bool { return f.Hold != nil && f.Hold.Gone })
+		i := slices.IndexFunc(history, func(f judge.Event) bool { return f.Hold != nil && f.Hold.Deleted })
 		if i < 0 {
 			return errors.New("it has not yet")
 		}

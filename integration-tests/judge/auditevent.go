@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// auditEvent is what the judge reads of a line of the audit log.
+// auditEvent holds the fields of an audit log line that the judge reads.
 type auditEvent struct {
-	ID         string `json:"auditID"`
-	Stage      string
-	Verb       string
-	Agent      string `json:"userAgent"`
-	RequestURI string
-	User       struct{ Username string }
-	Object     struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
-	Answer     struct{ Code int }                                      `json:"responseStatus"`
-	Notes      map[string]string                                       `json:"annotations"`
-	Asked      struct {
-		conditions            // of a deletion
-		Grace      *int64     `json:"gracePeriodSeconds"`
-		Eviction   conditions `json:"deleteOptions"`
+	ID          string `json:"auditID"`
+	Stage       string
+	Verb        string
+	Agent       string `json:"userAgent"`
+	RequestURI  string
+	User        struct{ Username string }
+	Object      struct{ Resource, Subresource, Namespace, Name string } `json:"objectRef"`
+	Status      struct{ Code int }                                      `json:"responseStatus"`
+	Annotations map[string]string                                       `json:"annotations"`
+	Body        struct {
+		deleteOptions               // of a deletion
+		Grace         *int64        `json:"gracePeriodSeconds"`
+		Eviction      deleteOptions `json:"deleteOptions"`
 	} `json:"requestObject"`
-	Got struct {
+	Response struct {
 		Metadata struct{ UID, ResourceVersion string }
 	} `json:"responseObject"`
 	At    time.Time `json:"requestReceivedTimestamp"`
 	Ended time.Time `json:"stageTimestamp"`
 }
 
-// received reports whether this is the line that says that a request has come; another
-// one with the same ID says what became of it.
+// received reports whether the API server wrote this line when the request arrived. A second line with
+// the same ID reports the outcome.
 func (e *auditEvent) received() bool { return e.Stage == "RequestReceived" }
 
-type conditions struct {
+type deleteOptions struct {
 	Preconditions struct{ UID, ResourceVersion string }
 	DryRun        []string
 }
@@ -47,50 +47,49 @@ func (e *auditEvent) request() (Request, error) {
 		At: e.At, Ended: e.Ended, User: e.User.Username, Agent: e.Agent, Verb: e.Verb,
 		Namespace: e.Object.Namespace, Name: e.Object.Name,
 		Resource: strings.TrimSuffix(e.Object.Resource+"/"+e.Object.Subresource, "/"),
-		Code:     e.Answer.Code, Forbidden: e.Notes["authorization.k8s.io/decision"] == "forbid", UID: e.Got.Metadata.UID,
-		Version: parseVersion(e.Got.Metadata.ResourceVersion),
+		Code:     e.Status.Code, Forbidden: e.Annotations["authorization.k8s.io/decision"] == "forbid", UID: e.Response.Metadata.UID,
+		Version: parseVersion(e.Response.Metadata.ResourceVersion),
 	}
 	if e.received() {
 		r.Ended = time.Time{}
 	}
-	r.AtOnce = e.Asked.Grace != nil && *e.Asked.Grace == 0
-	asked := e.Asked.conditions
+	r.ZeroGrace = e.Body.Grace != nil && *e.Body.Grace == 0
+	options := e.Body.deleteOptions
 	if r.evictsPod() {
-		asked = e.Asked.Eviction
+		options = e.Body.Eviction
 	}
-	r.RequiredUID, r.RequiredVersion = asked.Preconditions.UID, parseVersion(asked.Preconditions.ResourceVersion)
-	r.DryRun = len(asked.DryRun) > 0 || strings.Contains(e.RequestURI, "dryRun=All")
+	r.RequiredUID, r.RequiredVersion = options.Preconditions.UID, parseVersion(options.Preconditions.ResourceVersion)
+	r.DryRun = len(options.DryRun) > 0 || strings.Contains(e.RequestURI, "dryRun=All")
 	if r.UID == "" {
 		r.UID = r.RequiredUID
 	}
 	return r, nil
 }
 
-// patchNote begins the key under which the API server notes what a webhook changed
-// in a request, which it logs as it came.
-const patchNote = "patch.webhook.admission.k8s.io/"
+// patchAnnotation is the prefix of the annotations in which the API server records webhook patches.
+// The request body in the log is the one before these patches.
+const patchAnnotation = "patch.webhook.admission.k8s.io/"
 
-// applyPatches changes what was asked as webhooks changed it, as far as the judge
-// reads it: they only ever add.
+// applyPatches applies the webhook patches that add delete options to the body.
 func (e *auditEvent) applyPatches() error {
-	for key, text := range e.Notes {
-		if !strings.HasPrefix(key, patchNote) {
+	for key, text := range e.Annotations {
+		if !strings.HasPrefix(key, patchAnnotation) {
 			continue
 		}
-		var note struct {
+		var annotation struct {
 			Patch []struct {
 				Op, Path string
 				Value    json.RawMessage
 			}
 		}
-		if err := json.Unmarshal([]byte(text), &note); err != nil {
+		if err := json.Unmarshal([]byte(text), &annotation); err != nil {
 			return err
 		}
-		for _, p := range note.Patch {
+		for _, p := range annotation.Patch {
 			if p.Op != "add" || !strings.HasPrefix(p.Path, "/deleteOptions") {
 				continue
 			}
-			if err := json.Unmarshal(nested(p.Path, p.Value), &e.Asked); err != nil {
+			if err := json.Unmarshal(nested(p.Path, p.Value), &e.Body); err != nil {
 				return err
 			}
 		}
@@ -98,7 +97,7 @@ func (e *auditEvent) applyPatches() error {
 	return nil
 }
 
-// nested returns a value as part of the whole that a path begins at.
+// nested wraps a value into the JSON object that the path describes.
 func nested(path string, value json.RawMessage) json.RawMessage {
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, name := range slices.Backward(names) {

@@ -13,109 +13,109 @@ import (
 	"time"
 )
 
-// Request is one line of the audit log.
+// Request is one request of the audit log.
 type Request struct {
 	At        time.Time // when the API server received it
 	User      string
-	Agent     string // who it says it is
+	Agent     string // user agent
 	Verb      string
 	Namespace string
-	Resource  string // with its subresource
+	Resource  string // including the subresource
 	Name      string
 	Code      int
-	Forbidden bool   // for lack of permission; admission refuses with the same code
-	UID       string // of the object that a deletion was about
-	Version   uint64 // of the object in the answer; 0: the log does not have it
+	Forbidden bool   // RBAC refused it; a refusal by admission has the same code
+	UID       string // UID of the deleted object
+	Version   uint64 // resourceVersion of the returned object; 0: not logged
 	DryRun    bool
-	AtOnce    bool      // a deletion without grace, as kubelets ask for it at the end
-	Ended     time.Time // when the API server had answered, or had been killed before that; zero: nobody knows
+	ZeroGrace bool      // a deletion with a grace period of zero, as kubelets send it last
+	Ended     time.Time // when the API server answered or was killed; zero: not known
 
-	// What a deletion or an eviction required of the object, if it did: by itself, or
-	// since a webhook saw to it.
+	// RequiredUID and RequiredVersion are the preconditions of a deletion or an eviction. Either the
+	// client or a webhook set them.
 	RequiredUID     string
 	RequiredVersion uint64
 }
 
 func (r Request) String() string {
-	if !r.over() {
+	if !r.answered() {
 		return fmt.Sprintf("%s %s %s/%s by %s: no answer", r.Verb, r.Resource, r.Namespace, r.Name, r.User)
 	}
 	return fmt.Sprintf("%s %s %s/%s by %s: %d", r.Verb, r.Resource, r.Namespace, r.Name, r.User, r.Code)
 }
 
-// Writes reports whether a request asks for a change.
+// Writes reports whether a request changes objects.
 func (r Request) Writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
 
-// over reports whether the API server has come to an end with a request.
-func (r Request) over() bool { return r.Code != 0 }
+// answered reports whether the API server answered a request.
+func (r Request) answered() bool { return r.Code != 0 }
 
-// endless reports whether a request may be under way still, as far as anybody knows.
-func (r Request) endless() bool { return !r.over() && r.Ended.IsZero() }
+// unfinished reports whether the API server may still be working on a request.
+func (r Request) unfinished() bool { return !r.answered() && r.Ended.IsZero() }
 
-// KilledBefore says of requests without an answer that their API server had been killed
-// at a time, if they had come before another one.
-func KilledBefore(requests []Request, from, to time.Time) {
+// MarkKilled sets Ended to the time to for unanswered requests that arrived before from, because their
+// API server was killed by then.
+func MarkKilled(requests []Request, from, to time.Time) {
 	for i := range requests {
-		if r := &requests[i]; r.endless() && r.At.Before(from) {
+		if r := &requests[i]; r.unfinished() && r.At.Before(from) {
 			r.Ended = to
 		}
 	}
 }
 
-func (r Request) succeeded() bool { return r.over() && r.Code < 300 }
+func (r Request) succeeded() bool { return r.answered() && r.Code < 300 }
 
-// mayHaveSucceeded is false for requests that certainly changed nothing. One whose
-// client or API server was killed meanwhile has no proper answer, and its effect all
-// the same, as has one that the store did not answer in time.
+// mayHaveSucceeded returns false for requests that changed nothing. If the client or the API server
+// was killed, or etcd did not answer in time, the request has no successful answer and may still have
+// changed the object.
 func (r Request) mayHaveSucceeded() bool { return !r.DryRun && (r.Code < 300 || r.Code >= 499) }
 
 func (r Request) deletesPod() bool { return r.Verb == "delete" && r.Resource == "pods" }
 
 func (r Request) evictsPod() bool { return r.Verb == "create" && r.Resource == "pods/eviction" }
 
-// conditional reports whether a deletion was about one state of one object.
+// conditional reports whether a deletion required a UID and a resourceVersion.
 func (r Request) conditional() bool { return r.RequiredUID != "" && r.RequiredVersion != 0 }
 
-// AuditLog reads the API server's audit log as it grows. It keeps all requests of
-// some users, and of everybody else the deletions and evictions of pods.
+// AuditLog reads the API server's audit log while the API server appends to it. It keeps all requests
+// of selected users, and all deletions and evictions of pods.
 type AuditLog struct {
 	path string
-	of   func(user string) bool
+	keep func(user string) bool
 
 	mu         sync.Mutex
-	pending    map[string]Request // received and not over, by the ID of the request
+	pending    map[string]Request // received and not answered, by audit ID
 	offset     int64
-	begun      []byte // a line that has not ended yet
-	torn       error  // of a line that nobody can read: whatever comes after it, something is missing
+	partial    []byte // the last line, if it is incomplete
+	failed     error  // a parse error; requests are missing after it, so every later call returns it
 	requests   []Request
 	namespaces map[string][]Request
 }
 
-// NewAuditLog reads a file, which need not exist yet. Of says whose requests are kept.
-func NewAuditLog(path string, of func(user string) bool) *AuditLog {
-	return &AuditLog{path: path, of: of, pending: map[string]Request{}, namespaces: map[string][]Request{}}
+// NewAuditLog reads a file, which need not exist yet. It keeps all requests of the users that keep
+// selects.
+func NewAuditLog(path string, keep func(user string) bool) *AuditLog {
+	return &AuditLog{path: path, keep: keep, pending: map[string]Request{}, namespaces: map[string][]Request{}}
 }
 
-// Requests returns all requests so far, those that are not over at the end. Once a line
-// could not be read, this is an error for everybody from then on.
+// Requests returns all requests so far, the unanswered ones last. After a line that cannot be parsed,
+// every call returns an error.
 func (a *AuditLog) Requests() ([]Request, error) {
-	return a.those(func() []Request { return a.requests }, func(Request) bool { return true })
+	return a.collect(func() []Request { return a.requests }, func(Request) bool { return true })
 }
 
-// RequestsIn returns the requests about a namespace so far, those that are not over at
-// the end.
+// RequestsIn returns the requests in a namespace so far, the unanswered ones last.
 func (a *AuditLog) RequestsIn(namespace string) ([]Request, error) {
-	return a.those(func() []Request { return a.namespaces[namespace] }, func(r Request) bool { return r.Namespace == namespace })
+	return a.collect(func() []Request { return a.namespaces[namespace] }, func(r Request) bool { return r.Namespace == namespace })
 }
 
-// those returns requests that are over, and those of the others that fit.
-func (a *AuditLog) those(over func() []Request, fits func(Request) bool) ([]Request, error) {
+// collect returns the answered requests, and the unanswered ones that match.
+func (a *AuditLog) collect(answered func() []Request, matches func(Request) bool) ([]Request, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := a.read()
-	all := slices.Clone(over())
+	all := slices.Clone(answered())
 	for _, id := range slices.Sorted(maps.Keys(a.pending)) {
-		if r := a.pending[id]; fits(r) {
+		if r := a.pending[id]; matches(r) {
 			all = append(all, r)
 		}
 	}
@@ -123,23 +123,23 @@ func (a *AuditLog) those(over func() []Request, fits func(Request) bool) ([]Requ
 }
 
 func (a *AuditLog) read() error {
-	if a.torn != nil {
-		return a.torn
+	if a.failed != nil {
+		return a.failed
 	}
-	fresh, err := readFrom(a.path, a.offset)
+	added, err := readFrom(a.path, a.offset)
 	if err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
-	a.offset += int64(len(fresh))
-	a.begun = append(a.begun, fresh...)
+	a.offset += int64(len(added))
+	a.partial = append(a.partial, added...)
 	for {
-		line, rest, complete := bytes.Cut(a.begun, []byte("\n"))
+		line, rest, complete := bytes.Cut(a.partial, []byte("\n"))
 		if !complete {
 			return nil
 		}
-		a.begun = rest
-		if a.torn = a.take(line); a.torn != nil {
-			return a.torn
+		a.partial = rest
+		if a.failed = a.addLine(line); a.failed != nil {
+			return a.failed
 		}
 	}
 }
@@ -152,53 +152,52 @@ func readFrom(path string, offset int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := io.ReadAll(io.NewSectionReader(file, offset, 1<<40))
-	return fresh, errors.Join(err, file.Close())
+	added, err := io.ReadAll(io.NewSectionReader(file, offset, 1<<40))
+	return added, errors.Join(err, file.Close())
 }
 
-// Pieces of a line by which most lines are passed over without being parsed.
+// Lines that contain none of these fragments are skipped without being parsed.
 var (
-	event                  = []byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1"`)
-	user, ofPods, deletion = []byte(`"user":{"username":"`), []byte(`"resource":"pods"`), []byte(`"verb":"delete"`)
-	eviction               = []byte(`"subresource":"eviction"`)
+	eventPrefix                        = []byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1"`)
+	userField, podResource, deleteVerb = []byte(`"user":{"username":"`), []byte(`"resource":"pods"`), []byte(`"verb":"delete"`)
+	evictionSubresource                = []byte(`"subresource":"eviction"`)
 )
 
-// matters reports whether a line is to be parsed.
-func (a *AuditLog) matters(line []byte) bool {
-	if bytes.Contains(line, ofPods) && (bytes.Contains(line, deletion) || bytes.Contains(line, eviction)) {
+// isRelevant reports whether a line must be parsed.
+func (a *AuditLog) isRelevant(line []byte) bool {
+	if bytes.Contains(line, podResource) && (bytes.Contains(line, deleteVerb) || bytes.Contains(line, evictionSubresource)) {
 		return true
 	}
-	_, after, found := bytes.Cut(line, user)
+	_, after, found := bytes.Cut(line, userField)
 	name, _, ended := bytes.Cut(after, []byte(`"`))
-	return !found || !ended || a.of(string(name))
+	return !found || !ended || a.keep(string(name))
 }
 
-// untorn returns the event that a line ends with. An API server that is killed may
-// leave the beginning of one before it: that of a request which it had not begun to
-// work on, or whose end nobody was told.
-func untorn(line []byte) []byte { return line[max(0, bytes.LastIndex(line, event)):] }
+// lastEvent returns the last event of a line. A killed API server may leave a truncated event before
+// it. The client of that request received no answer.
+func lastEvent(line []byte) []byte { return line[max(0, bytes.LastIndex(line, eventPrefix)):] }
 
-func (a *AuditLog) take(line []byte) error {
-	line = untorn(line)
-	if !a.matters(line) {
+func (a *AuditLog) addLine(line []byte) error {
+	line = lastEvent(line)
+	if !a.isRelevant(line) {
 		return nil
 	}
-	var told auditEvent
-	if err := json.Unmarshal(line, &told); err != nil {
+	var event auditEvent
+	if err := json.Unmarshal(line, &event); err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
-	r, err := told.request()
+	r, err := event.request()
 	if err != nil {
 		return fmt.Errorf("read audit log: %w", err)
 	}
-	if !r.deletesPod() && !r.evictsPod() && !a.of(r.User) {
+	if !r.deletesPod() && !r.evictsPod() && !a.keep(r.User) {
 		return nil
 	}
-	if told.received() {
-		a.pending[told.ID] = r
+	if event.received() {
+		a.pending[event.ID] = r
 		return nil
 	}
-	delete(a.pending, told.ID)
+	delete(a.pending, event.ID)
 	a.requests = append(a.requests, r)
 	a.namespaces[r.Namespace] = append(a.namespaces[r.Namespace], r)
 	return nil

@@ -15,15 +15,15 @@ const auditLines = `{"verb":"delete","user":{"username":"op"},"objectRef":{"reso
 {"verb":"patch","user":{"username":"op"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"m","name":"a"},"responseStatus":{"code":200}}
 `
 
-func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
+func TestAuditLogReadsGrowingFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := NewAuditLog(path, func(user string) bool { return user == "op" })
 	if got, err := log.Requests(); err != nil || len(got) > 0 {
-		t.Fatalf("before there is a file: %v, %v", got, err)
+		t.Fatalf("before the file exists: %v, %v", got, err)
 	}
 	var got []Request
-	for _, size := range []int{10, 400, 700, len(auditLines)} { // lines arrive in pieces
+	for _, size := range []int{10, 400, 700, len(auditLines)} { // the lines arrive in pieces
 		if err := os.WriteFile(path, []byte(auditLines[:size]), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -33,30 +33,30 @@ func TestTheAuditLogIsReadAsItGrows(t *testing.T) {
 		}
 	}
 	if len(got) != 3 {
-		t.Fatalf("%d requests, want the operator's and all deletions of pods: %v", len(got), got)
+		t.Fatalf("%d requests, want 3, those of the operator and all deletions of pods: %v", len(got), got)
 	}
 	if first := got[0]; !first.conditional() || first.RequiredVersion != 17 || first.UID != "u" || first.At.IsZero() || !first.mayHaveSucceeded() {
-		t.Errorf("the deletion was read as %+v", first)
+		t.Errorf("deletion of the operator: got %+v", first)
 	}
 	if second := got[1]; second.conditional() || second.UID != "w" || second.mayHaveSucceeded() {
-		t.Errorf("somebody's deletion was read as %+v", second)
+		t.Errorf("deletion of another user: got %+v", second)
 	}
 	if third := got[2].String(); third != "patch statefulsets/status m/a by op: 200" {
-		t.Errorf("the patch was read as %s", third)
+		t.Errorf("patch: got %s", third)
 	}
-	got[0], got[1] = Request{}, Request{} // it is the caller's own
+	got[0], got[1] = Request{}, Request{} // the slice belongs to the caller
 	if again, err := log.Requests(); err != nil || again[0].Name != "a-0" {
-		t.Errorf("afterwards: %v, %v", again, err)
+		t.Errorf("second call: %v, %v", again, err)
 	}
 	if in, err := log.RequestsIn("m"); err != nil || len(in) != 1 || in[0].Name != "a" {
-		t.Errorf("in one namespace: %v, %v", in, err)
+		t.Errorf("in namespace m: %v, %v", in, err)
 	}
 }
 
-func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
+func TestForbiddenRequestsReportsUnexpectedWrites(t *testing.T) {
 	t.Parallel()
 	const user = operatorUser
-	got := Overstepped([]Request{
+	got := ForbiddenRequests([]Request{
 		{User: user, Verb: "delete", Resource: "pods", Name: "fine", Code: 200},
 		{User: user, Verb: "list", Resource: "pods", Code: 200},
 		{User: user, Verb: "create", Resource: "events", Name: "too late", Code: 403},
@@ -64,18 +64,18 @@ func TestWhatNoOperatorMayDoIsFound(t *testing.T) {
 		{User: user, Verb: "update", Resource: "leases", Name: "refused", Code: 403, Forbidden: true},
 		{User: user, Verb: "update", Resource: "statefulsets", Name: "spec", Code: 200},
 	}, func(name string) bool { return name == user })
-	want := []string{"no operator ever does this: update statefulsets", "refused for lack of permission: update leases"}
+	want := []string{"not a write of any operator: update statefulsets", "refused for lack of permission: update leases"}
 	if len(got) != len(want) {
-		t.Fatalf("got %q, want %d objections", got, len(want))
+		t.Fatalf("got %q, want %d", got, len(want))
 	}
 	for i, beginning := range want {
 		if !strings.HasPrefix(got[i], beginning) {
-			t.Errorf("objection %d: got %q, want %q", i, got[i], beginning)
+			t.Errorf("request %d: got %q, want %q", i, got[i], beginning)
 		}
 	}
 }
 
-func TestARequestThatNeverEndedIsReadAsOne(t *testing.T) {
+func TestAuditLogReturnsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	const received = `{"auditID":"%s","stage":"RequestReceived","verb":"delete","user":{"username":"op"},"userAgent":"lockstep/x","objectRef":{"resource":"pods","namespace":"n","name":"%s"},"requestReceivedTimestamp":"2026-01-02T15:04:05Z","stageTimestamp":"2026-01-02T15:04:05Z"}` + "\n"
 	const answered = `{"auditID":"%s","stage":"ResponseComplete","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T15:04:05Z","stageTimestamp":"2026-01-02T15:04:06Z"}` + "\n"
@@ -89,34 +89,34 @@ func TestARequestThatNeverEndedIsReadAsOne(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d requests, want 2: %v, %v", len(got), got, err)
 	}
-	if first := got[0]; first.Name != "a-0" || !first.over() || first.Ended.IsZero() {
-		t.Errorf("the one that ended was read as %+v", first)
+	if first := got[0]; first.Name != "a-0" || !first.answered() || first.Ended.IsZero() {
+		t.Errorf("answered request: got %+v", first)
 	}
 	second := got[1]
-	if second.Name != "a-1" || second.over() || !second.Ended.IsZero() || !second.mayHaveSucceeded() || second.Agent != "lockstep/x" {
-		t.Errorf("the one that did not end was read as %+v", second)
+	if second.Name != "a-1" || second.answered() || !second.Ended.IsZero() || !second.mayHaveSucceeded() || second.Agent != "lockstep/x" {
+		t.Errorf("unanswered request: got %+v", second)
 	}
 	if text := second.String(); text != "delete pods n/a-1 by op: no answer" {
-		t.Errorf("it reads %q", text)
+		t.Errorf("got text %q", text)
 	}
 	if elsewhere, err := log.RequestsIn("m"); err != nil || len(elsewhere) > 0 {
 		t.Errorf("in another namespace: %v, %v", elsewhere, err)
 	}
 }
 
-func TestALineThatAKilledAPIServerLeftIsPassedOver(t *testing.T) {
+func TestAuditLogSkipsLinesTruncatedByKilledAPIServer(t *testing.T) {
 	t.Parallel()
 	const head = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse",`
-	const whole = head + `"auditID":"%s","stage":"%s","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"}}` + "\n"
-	torn := head + `"auditID":"1","stage":"ResponseComplete","verb":"delete","user":{"username":"somebody"},"requestObject":{"a`
-	lines := fmt.Sprintf(whole, "1", "RequestReceived", "a-0") + torn + head + torn + fmt.Sprintf(whole, "2", "RequestReceived", "a-1")
+	const complete = head + `"auditID":"%s","stage":"%s","verb":"delete","user":{"username":"op"},"objectRef":{"resource":"pods","namespace":"n","name":"%s"}}` + "\n"
+	truncated := head + `"auditID":"1","stage":"ResponseComplete","verb":"delete","user":{"username":"somebody"},"requestObject":{"a`
+	lines := fmt.Sprintf(complete, "1", "RequestReceived", "a-0") + truncated + head + truncated + fmt.Sprintf(complete, "2", "RequestReceived", "a-1")
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, err := NewAuditLog(path, func(user string) bool { return user == "op" }).RequestsIn("n")
-	if err != nil || len(got) != 2 || got[0].over() || got[1].Name != "a-1" {
-		t.Errorf("got %v, %v; want the deletion that was torn as one without an end, and the one behind it", got, err)
+	if err != nil || len(got) != 2 || got[0].answered() || got[1].Name != "a-1" {
+		t.Errorf("got %v, %v; want the truncated deletion as unanswered, and the deletion after it", got, err)
 	}
 }
 
@@ -127,7 +127,7 @@ const evictionLines = `{"verb":"create","requestURI":"/api/v1/namespaces/n/pods/
 {"verb":"create","user":{"username":"somebody"},"objectRef":{"resource":"pods","namespace":"n","name":"a-0","subresource":"binding"},"responseStatus":{"code":201}}
 `
 
-func TestAnEvictionIsReadAsWebhooksChangedIt(t *testing.T) {
+func TestAuditLogAppliesWebhookPatchesToEvictions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte(evictionLines), 0o600); err != nil {
@@ -138,19 +138,19 @@ func TestAnEvictionIsReadAsWebhooksChangedIt(t *testing.T) {
 		t.Fatalf("%d requests, want the 4 evictions: %v, %v", len(got), got, err)
 	}
 	if first := got[0]; first.RequiredUID != "u" || first.RequiredVersion != 17 || first.Ended.Sub(first.At) < 900*time.Millisecond {
-		t.Errorf("the first was read as %+v", first)
+		t.Errorf("first eviction: got %+v", first)
 	}
 	if second := got[1]; second.RequiredUID != "w" {
-		t.Errorf("what the second required was read as %+v", second)
+		t.Errorf("second eviction: got %+v", second)
 	}
 	for i, want := range []bool{true, false, false, false} {
 		if got[i].mayHaveSucceeded() != want {
-			t.Errorf("eviction %d may have had an effect: got %t, want %t", i, !want, want)
+			t.Errorf("eviction %d may have succeeded: got %t, want %t", i, !want, want)
 		}
 	}
 }
 
-func TestALineThatCannotBeReadIsAnErrorForEverybody(t *testing.T) {
+func TestAuditLogKeepsFailingAfterUnreadableLine(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := NewAuditLog(path, func(user string) bool { return user == "op" })
@@ -160,10 +160,10 @@ func TestALineThatCannotBeReadIsAnErrorForEverybody(t *testing.T) {
 	}
 	for range 2 {
 		if got, err := log.Requests(); err == nil {
-			t.Errorf("a line is missing, and these are said to be all: %v", got)
+			t.Errorf("got no error after an unreadable line: %v", got)
 		}
 	}
 	if got, err := log.RequestsIn("m"); err == nil {
-		t.Errorf("a line is missing, and these are said to be all of a namespace: %v", got)
+		t.Errorf("got no error for a namespace after an unreadable line: %v", got)
 	}
 }

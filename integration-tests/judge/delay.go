@@ -5,44 +5,44 @@ import (
 	"time"
 )
 
-// Delay is a time in which a request of an operator was on its way to the API server: it
-// was held back, or its client was told to send it again. The judge itself adds requests
-// for which the API server needed longer than the time of grace. What its client did next had
-// been decided before. It excuses nothing else.
+// Delay is a period in which a request of an operator was on its way to the API server, because a test
+// held it back or made the client repeat it. The verifier adds requests that the API server answered
+// later than Rules.Grace. The operator decided its next action before the delay. A Delay excuses
+// nothing else.
 type Delay struct {
-	Of    Request // Verb, Resource, Name and Agent (or a part of it) count; without a verb the operator itself stood still
-	Group string  // that the request was about; empty: not known
+	Request Request // Verb, Resource, Name and Agent (or a part of it) identify it; without a verb, the whole process was stopped
+	Group   string  // the group of the request; empty: unknown
 
-	From, To time.Time // when it was sent first, and when it arrived at last
-	GivenUp  time.Time // when nobody waited for the answer any more
+	From, To    time.Time // from the first attempt until the last arrival
+	AbandonedAt time.Time // when the client stopped waiting
 }
 
-// patience is after how long operators give a request up.
-const patience = 10 * time.Second
+// requestTimeout is the timeout of an operator's requests.
+const requestTimeout = 10 * time.Second
 
-// slow is the time that the API server itself needed for a request, if somebody goes on
-// after it.
-func (r Request) slow() Delay {
+// serverDelay returns the time that the API server took for a request, if the operator continues after
+// the answer.
+func (r Request) serverDelay() Delay {
 	if r.Writes() && !r.succeeded() || r.Verb == "watch" || r.Ended.IsZero() || r.Name == LeaderLease {
 		return Delay{}
 	}
-	d := Delay{Of: r, From: r.At, To: r.Ended, GivenUp: r.At.Add(patience)}
+	d := Delay{Request: r, From: r.At, To: r.Ended, AbandonedAt: r.At.Add(requestTimeout)}
 	if group, is := strings.CutPrefix(r.Name, "lockstep-group-"); is && r.Resource == "leases" {
 		d.Group = group
 	}
 	return d
 }
 
-// stood reports whether it was not a request but the operator itself that was late.
-func (d Delay) stood() bool { return d.Of.Verb == "" }
+// ofProcess reports whether the whole operator was stopped, and not one request delayed.
+func (d Delay) ofProcess() bool { return d.Request.Verb == "" }
 
-// refused reports whether this is a write that the API server refused, as late as it came:
-// nobody goes on after that.
-func (d Delay) refused(requests []Request) bool {
+// wasRefused reports whether the API server refused the delayed write. The operator does not continue
+// after a refusal.
+func (d Delay) wasRefused(requests []Request) bool {
 	found := false
 	for _, r := range requests {
-		same := r.Verb == d.Of.Verb && r.Resource == d.Of.Resource && r.Name == d.Of.Name && binds(d.Of.Agent, r.Agent)
-		if !same || !r.Writes() || !r.over() || r.At.Sub(d.To).Abs() > hearing {
+		same := r.Verb == d.Request.Verb && r.Resource == d.Request.Resource && r.Name == d.Request.Name && isBy(d.Request.Agent, r.Agent)
+		if !same || !r.Writes() || !r.answered() || r.At.Sub(d.To).Abs() > observerDelay {
 			continue
 		}
 		if r.succeeded() {
@@ -53,48 +53,54 @@ func (d Delay) refused(requests []Request) bool {
 	return found
 }
 
-// link reports whether a deed of its kind waits for such a request.
-type link func(Delay) bool
+// delayMatcher reports whether a disruption waits for the delayed request.
+type delayMatcher func(Delay) bool
 
-// The links of the way from a look to a deed. Nobody does anything after a request that
-// was given up but decide anew.
-func ofHold(d Delay) bool {
-	return d.Of.Writes() && d.Of.Resource == "leases" && !d.To.After(d.GivenUp)
+// These matchers describe the requests between a live read and a disruption. An operator decides anew
+// after a request that it abandoned.
+func isLeaseWrite(d Delay) bool {
+	return d.Request.Writes() && d.Request.Resource == "leases" && !d.To.After(d.AbandonedAt)
 }
 
-// ofHoldAtAll is ofHold for who asks when the Lease was decided on, whoever waited.
-func ofHoldAtAll(d Delay) bool { return d.Of.Writes() && d.Of.Resource == "leases" }
-
-// beforeHold is what is written first: pods are touched whose deletion is not wanted any more.
-func beforeHold(d Delay) bool {
-	return d.Of.Writes() && !d.Of.deletesPod() && d.Of.Resource == "pods" && !d.To.After(d.GivenUp)
+// isLeaseWriteOrAbandoned matches Lease writes even if the client stopped waiting.
+func isLeaseWriteOrAbandoned(d Delay) bool {
+	return d.Request.Writes() && d.Request.Resource == "leases"
 }
 
-func ofLook(d Delay) bool { return !d.Of.Writes() && !d.To.After(d.GivenUp) }
-
-// itself is the request of the deed, which arrives whoever waits for it.
-func itself(verb, resource, name string) link {
-	return func(d Delay) bool { return d.Of.Verb == verb && d.Of.Resource == resource && d.Of.Name == name }
+// isPodPatch matches the writes that come first: lockstep patches pods whose pending deletion was
+// cancelled.
+func isPodPatch(d Delay) bool {
+	return d.Request.Writes() && !d.Request.deletesPod() && d.Request.Resource == "pods" && !d.To.After(d.AbandonedAt)
 }
 
-// decided is when all that a deed in a group rests on had been read, at the earliest. The
-// way to it is told from the deed on: of each link there is one at most, and one link
-// begins within the time of grace after the one before it was over.
-func (c *court) decided(deed time.Time, agent, group string, way ...link) time.Time {
-	at := deed
-	for _, is := range way {
-		at = c.before(at, agent, group, func(d Delay) bool { return d.stood() })
-		at = c.before(at, agent, group, func(d Delay) bool { return !d.stood() && is(d) && !d.To.After(at) })
+func isLiveRead(d Delay) bool { return !d.Request.Writes() && !d.To.After(d.AbandonedAt) }
+
+// isRequest matches the request of the disruption itself, which arrives even if the client stopped
+// waiting.
+func isRequest(verb, resource, name string) delayMatcher {
+	return func(d Delay) bool {
+		return d.Request.Verb == verb && d.Request.Resource == resource && d.Request.Name == name
 	}
-	return c.before(at, agent, group, func(d Delay) bool { return d.stood() })
 }
 
-// before is when the longest of these delays began that kept up what came then.
-func (c *court) before(at time.Time, agent, group string, is func(Delay) bool) time.Time {
+// decidedAt returns the earliest time at which the operator can have read the state for a disruption.
+// It walks backwards from the disruption: each matcher accounts for at most one delay, and consecutive
+// delays are at most Rules.Grace apart.
+func (v *verifier) decidedAt(at time.Time, agent, group string, matchers ...delayMatcher) time.Time {
+	start := at
+	for _, matches := range matchers {
+		start = v.delayStart(start, agent, group, func(d Delay) bool { return d.ofProcess() })
+		start = v.delayStart(start, agent, group, func(d Delay) bool { return !d.ofProcess() && matches(d) && !d.To.After(start) })
+	}
+	return v.delayStart(start, agent, group, func(d Delay) bool { return d.ofProcess() })
+}
+
+// delayStart returns the start of the longest matching delay that ended within Rules.Grace before at.
+func (v *verifier) delayStart(at time.Time, agent, group string, matches func(Delay) bool) time.Time {
 	earliest := at
-	for _, d := range c.Delays {
+	for _, d := range v.Delays {
 		about := d.Group == "" || d.Group == group
-		if about && binds(d.Of.Agent, agent) && is(d) && d.From.Before(earliest) && !d.To.Before(at.Add(-c.Grace)) {
+		if about && isBy(d.Request.Agent, agent) && matches(d) && d.From.Before(earliest) && !d.To.Before(at.Add(-v.Grace)) {
 			earliest = d.From
 		}
 	}

@@ -1,28 +1,25 @@
-// Package judge says from the outside whether operators kept their promises. It
-// knows nothing of the operator: only the API server's audit log and watches of
-// pods, StatefulSets, Leases and Namespaces, as admin, put in order by
-// resourceVersion.
+// Package judge verifies from the outside whether operators kept their guarantees. It knows nothing of
+// the operator. Its inputs are the API server's audit log and watches of pods, StatefulSets, Leases
+// and Namespaces with admin permissions. It orders events by resourceVersion.
 //
-//	watches ──► Witness ──► facts ───┐
-//	                                 ├──► Try ──► takedowns, violations
-//	audit log ► AuditLog ─► requests ┘
+//	watches ──► Observer ──► events ──┐
+//	                                  ├──► Verify ──► disruptions, violations
+//	audit log ─► AuditLog ─► requests ┘
 //
-// Violations are of guarantees 1 to 6 and 8 of docs/guarantees.md. Only what a
-// deletion by an operator took down counts at once, and an eviction by anybody where
-// these go through admission; what breaks by itself, or is changed by others, counts
-// when the operator had time to hear of it: a second later, or when it could hear
-// again where a test says that it could not (Rules.Deaf), of pods or of StatefulSets. What the operator had looked
-// at live it knew, whatever its caches had heard. Any number of namespaces is judged
-// together, and each of them as if it were alone.
+// The guarantees are 1 to 6 and 8 of docs/guarantees.md. The effect of a deletion by an operator
+// counts at once, and so does that of any eviction if the eviction webhook is in use. Any other change
+// counts once the operator had time to observe it: after Rules.Grace, or later if a test made its
+// caches stale (Rules.StaleCaches). The operator knows everything that it read live. Each namespace is
+// verified separately.
 //
-// A zone that left its group is judged as one of the group until it is settled: its
-// StatefulSet was deleted and its last pod is gone, or all pods of its StatefulSet, which is
-// outside of the group, are available. A StatefulSet that is made anew is the same zone.
+// A zone that left its group still counts for the group until one of two things happens: its
+// StatefulSet and all of its pods are deleted, or all pods of its StatefulSet are available outside of
+// the group. A new StatefulSet with the same name is the same zone.
 //
-// A request that nobody saw the end of, or that failed without certainly having had
-// no effect, counts as having succeeded where a pod left meanwhile. A departure that
-// nobody asked for is said (Verdict.Unexplained): something was not seen.
+// If a request has no known outcome, or failed in a way that leaves its effect open, and its pod
+// terminated meanwhile, it counts as successful. A termination without any request is listed in
+// Verdict.Unexplained, because then the input is incomplete.
 //
-// Order and Overstepped are no guarantees: which order rollouts take, and what no
-// operator ever writes.
+// OrderViolations and ForbiddenRequests check properties that are not guarantees: the order of
+// rollouts, and writes that no operator makes.
 package judge

@@ -6,172 +6,174 @@ import (
 	"time"
 )
 
-// dated is a state of a zone and when it began.
-type dated struct {
-	from    time.Time
+// zoneState is a state of a zone and when it began.
+type zoneState struct {
+	since   time.Time
 	version uint64
 	*Zone
 
-	// formerly are the groups that the zone left and still counts for: its pods live on,
-	// and it has not been whole since.
-	formerly []string
+	// formerGroups are the groups that the zone left and still counts for, because its pods have not
+	// all been available since.
+	formerGroups []string
 }
 
-// in reports whether a zone is in a group.
-func (s dated) in(group string) bool { return s.Grouped && !s.Gone && s.Group == group }
+// isIn reports whether a zone is a member of a group.
+func (s zoneState) isIn(group string) bool { return s.Grouped && !s.Deleted && s.Group == group }
 
-// countsFor reports whether a zone is in a group, or left it and is not settled.
-func (s dated) countsFor(group string) bool { return s.in(group) || slices.Contains(s.formerly, group) }
+// countsFor reports whether a zone is a member of a group, or left it and still counts for it.
+func (s zoneState) countsFor(group string) bool {
+	return s.isIn(group) || slices.Contains(s.formerGroups, group)
+}
 
-// counted reports whether pods of a zone are counted: it has a StatefulSet, or pods that its
-// StatefulSet left behind.
-func (s dated) counted() bool { return !s.Gone || len(s.formerly) > 0 }
+// hasPods reports whether a zone has a StatefulSet, or pods that its deleted StatefulSet left behind.
+func (s zoneState) hasPods() bool { return !s.Deleted || len(s.formerGroups) > 0 }
 
-// groups returns the groups that a zone counts for, its own first.
-func (s dated) groups() []string {
-	if s.Grouped && !s.Gone {
-		return append([]string{s.Group}, s.formerly...)
+// groups returns the groups that a zone counts for, its own group first.
+func (s zoneState) groups() []string {
+	if s.Grouped && !s.Deleted {
+		return append([]string{s.Group}, s.formerGroups...)
 	}
-	return slices.Clone(s.formerly)
+	return slices.Clone(s.formerGroups)
 }
 
-// seeZone takes a StatefulSet in.
-func (c *court) seeZone(f Fact) {
-	c.settle(f.Zone.Name, f.At)
-	c.tryDecrease(f)
-	z := dated{from: f.At, version: f.Version, Zone: f.Zone}
-	if states := c.zones[z.Name]; len(states) > 0 {
+// applyZone records a state of a StatefulSet.
+func (v *verifier) applyZone(e Event) {
+	v.endFormerMembership(e.Zone.Name, e.At)
+	v.verifyDownscale(e)
+	z := zoneState{since: e.At, version: e.Version, Zone: e.Zone}
+	if states := v.zones[z.Name]; len(states) > 0 {
 		before := last(states)
-		z.formerly = slices.DeleteFunc(before.groups(), z.in)
+		z.formerGroups = slices.DeleteFunc(before.groups(), z.isIn)
 	}
-	c.nameOf[z.UID] = z.Name
-	c.zones[z.Name] = append(c.zones[z.Name], z)
-	if z.counted() {
-		c.surveyZone(z.Zone, f.At)
-		c.settle(z.Name, f.At)
+	v.setNames[z.UID] = z.Name
+	v.zones[z.Name] = append(v.zones[z.Name], z)
+	if z.hasPods() {
+		v.updateOutages(z.Zone, e.At)
+		v.endFormerMembership(z.Name, e.At)
 	} else {
-		c.forgetPlaces(z.Name)
+		v.forgetSlots(z.Name)
 	}
 }
 
-// settle ends that a zone counts for groups that it left, once it is settled.
-func (c *court) settle(zone string, now time.Time) {
-	states := c.zones[zone]
-	if len(states) == 0 || len(last(states).formerly) == 0 || !c.settled(last(states), now) {
+// endFormerMembership removes the former groups of a zone that no longer counts for them.
+func (v *verifier) endFormerMembership(zone string, now time.Time) {
+	states := v.zones[zone]
+	if len(states) == 0 || len(last(states).formerGroups) == 0 || !v.isSettled(last(states), now) {
 		return
 	}
 	z := last(states)
-	c.zones[zone] = append(states, dated{from: now, version: z.version, Zone: z.Zone})
-	if z.Gone {
-		c.forgetPlaces(zone)
+	v.zones[zone] = append(states, zoneState{since: now, version: z.version, Zone: z.Zone})
+	if z.Deleted {
+		v.forgetSlots(zone)
 	}
 }
 
-// settled reports whether a zone has no StatefulSet and no pods, or has a StatefulSet and all
-// of its pods, of which none is noted in the groups that it left.
-func (c *court) settled(z dated, now time.Time) bool {
-	if z.Gone {
-		for _, p := range c.pods {
-			if !p.Gone && c.parent(p) == z.Name {
+// isSettled reports whether a zone no longer counts for its former groups: it has neither a
+// StatefulSet nor pods, or all pods of its StatefulSet are available and no former group has an intent
+// for one of them.
+func (v *verifier) isSettled(z zoneState, now time.Time) bool {
+	if z.Deleted {
+		for _, p := range v.pods {
+			if !p.Deleted && v.setName(p) == z.Name {
 				return false
 			}
 		}
 		return true
 	}
-	for at, out := range c.down {
-		if at.zone == z.Name && !out.over(now) {
+	for at, out := range v.outages {
+		if at.zone == z.Name && !out.isOver(now) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(z.formerly, func(group string) bool { return c.notes(group, z.Name) })
+	return !slices.ContainsFunc(z.formerGroups, func(group string) bool { return v.hasIntent(group, z.Name) })
 }
 
-// notes reports whether the Lease of a group notes a pod of a zone.
-func (c *court) notes(group, zone string) bool {
-	h := c.holds[group]
-	return h != nil && !h.Gone && slices.ContainsFunc(h.Notes, func(n Note) bool {
+// hasIntent reports whether the Lease of a group has an intent for a pod of a zone.
+func (v *verifier) hasIntent(group, zone string) bool {
+	h := v.holds[group]
+	return h != nil && !h.Deleted && slices.ContainsFunc(h.Intents, func(n PodIntent) bool {
 		parent, _, _ := ordinalOf(n.Pod)
 		return parent == zone
 	})
 }
 
-// forgetPlaces forgets the places of a zone that is no more.
-func (c *court) forgetPlaces(zone string) {
-	maps.DeleteFunc(c.down, func(at place, _ outage) bool { return at.zone == zone })
-	maps.DeleteFunc(c.asked, func(at place, _ time.Time) bool { return at.zone == zone })
+// forgetSlots forgets the slots of a deleted zone.
+func (v *verifier) forgetSlots(zone string) {
+	maps.DeleteFunc(v.outages, func(at podSlot, _ outage) bool { return at.zone == zone })
+	maps.DeleteFunc(v.wantedSince, func(at podSlot, _ time.Time) bool { return at.zone == zone })
 }
 
-// parent returns the name of the StatefulSet that controls a pod or, if none does, did so
-// last; empty: none ever did.
-func (c *court) parent(p *Pod) string {
+// setName returns the name of the StatefulSet that controls a pod, or controlled it last. It returns
+// an empty string if there was none.
+func (v *verifier) setName(p *Pod) string {
 	if p.Owner != "" {
-		return c.nameOf[p.Owner]
+		return v.setNames[p.Owner]
 	}
-	return c.nameOf[c.owners[p.UID]]
+	return v.setNames[v.owners[p.UID]]
 }
 
-// members calls for every zone that an operator had to know as one of a group, or as one
-// that left it and is not settled, with the states it had lately.
-func (c *court) members(group string, k knowledge, call func(name string, states []dated)) {
-	for _, name := range slices.Sorted(maps.Keys(c.zones)) {
-		states := c.lately(c.zones[name], k)
-		strange := func(s dated) bool { return !s.countsFor(group) }
-		if !slices.ContainsFunc(states, strange) {
+// forEachMember calls the function for every zone that the operator must know to count for a group,
+// with the states that the operator may see.
+func (v *verifier) forEachMember(group string, k knowledge, call func(name string, states []zoneState)) {
+	for _, name := range slices.Sorted(maps.Keys(v.zones)) {
+		states := v.possibleStates(v.zones[name], k)
+		isOutside := func(s zoneState) bool { return !s.countsFor(group) }
+		if !slices.ContainsFunc(states, isOutside) {
 			call(name, states)
 		}
 	}
 }
 
-// others calls for the members of a group but for one zone.
-func (c *court) others(group, zone string, k knowledge, call func(name string, states []dated)) {
-	c.members(group, k, func(name string, states []dated) {
+// forEachOther is forEachMember without one zone.
+func (v *verifier) forEachOther(group, zone string, k knowledge, call func(name string, states []zoneState)) {
+	v.forEachMember(group, k, func(name string, states []zoneState) {
 		if name != zone {
 			call(name, states)
 		}
 	})
 }
 
-// statesOf returns the states of a StatefulSet, not of others that had its name.
-func (c *court) statesOf(uid string) []dated {
-	return slices.DeleteFunc(slices.Clone(c.zones[c.nameOf[uid]]), func(s dated) bool { return s.UID != uid })
+// statesOf returns the states of the StatefulSet with this UID, without others of the same name.
+func (v *verifier) statesOf(uid string) []zoneState {
+	return slices.DeleteFunc(slices.Clone(v.zones[v.setNames[uid]]), func(s zoneState) bool { return s.UID != uid })
 }
 
-// former is the last known state of a StatefulSet, before the one being told.
-func (c *court) former(uid string) *Zone {
-	if states := c.statesOf(uid); len(states) > 0 {
+// previousState returns the last state of a StatefulSet before the current event.
+func (v *verifier) previousState(uid string) *Zone {
+	if states := v.statesOf(uid); len(states) > 0 {
 		return last(states).Zone
 	}
 	return nil
 }
 
-// lately returns the states of a zone that an operator could take for the present one.
-func (c *court) lately(states []dated, k knowledge) []dated {
+// possibleStates returns the states of a zone that may be the latest one that the operator knows.
+func (v *verifier) possibleStates(states []zoneState, k knowledge) []zoneState {
 	for i := len(states) - 1; i > 0; i-- {
-		if c.knew(k, states[i].from, statefulSets) {
+		if v.mustKnow(k, states[i].since, statefulSets) {
 			return states[i:]
 		}
 	}
 	return states
 }
 
-// longKnown reports whether an operator had to know of the first of these states.
-func (c *court) longKnown(states []dated, k knowledge) bool {
-	return c.knew(k, states[0].from, statefulSets)
+// mustKnowFirst reports whether the operator must know of the first of these states.
+func (v *verifier) mustKnowFirst(states []zoneState, k knowledge) bool {
+	return v.mustKnow(k, states[0].since, statefulSets)
 }
 
-// groupOf returns the group in which a pod is taken down: of those that its zone counts
-// for, or did lately, the one whose Lease notes the pod, or else the first.
-func (c *court) groupOf(p *Pod) string {
-	states := c.zones[c.parent(p)]
+// groupOfPod returns the group in which a pod is disrupted. Of the groups for which its zone counts or
+// counted, this is the one whose Lease has an intent for the pod, or else the first.
+func (v *verifier) groupOfPod(p *Pod) string {
+	states := v.zones[v.setName(p)]
 	groups := []string{}
 	for _, s := range slices.Backward(states) {
 		groups = append(groups, s.groups()...)
 	}
-	noted := func(group string) bool {
-		h := c.holds[group]
-		return h != nil && !h.Gone && slices.ContainsFunc(h.Notes, func(n Note) bool { return n.UID == p.UID })
+	hasIntent := func(group string) bool {
+		h := v.holds[group]
+		return h != nil && !h.Deleted && slices.ContainsFunc(h.Intents, func(n PodIntent) bool { return n.UID == p.UID })
 	}
-	if i := slices.IndexFunc(groups, noted); i >= 0 {
+	if i := slices.IndexFunc(groups, hasIntent); i >= 0 {
 		return groups[i]
 	}
 	if len(groups) == 0 {

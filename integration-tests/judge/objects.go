@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The words of the contract, as docs/contract.md has them.
+// These are the labels and annotations of docs/contract.md.
 const (
 	groupLabel               = "rollout-group"
 	groupNameAnnotation      = "lockstep.dev/rollout-group"
@@ -26,14 +26,14 @@ const (
 	holdLabel                = "lockstep.dev/hold"
 	groupAnnotation          = "lockstep.dev/group"
 	intentsAnnotation        = "lockstep.dev/intents"
-	minBetweenName           = "grafana.com/min-time-between-zones-downscale"
+	minBetweenDownscalesName = "grafana.com/min-time-between-zones-downscale"
 )
 
-// PodOf reads a pod.
+// PodOf converts a pod.
 func PodOf(p *corev1.Pod) *Pod {
 	state := &Pod{
 		Name: p.Name, UID: string(p.UID), Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
-		Leaving: p.DeletionTimestamp != nil,
+		Terminating: p.DeletionTimestamp != nil,
 	}
 	state.Ready, state.ReadySince = readiness(p)
 	if owner := metav1.GetControllerOf(p); owner != nil {
@@ -51,20 +51,20 @@ func readiness(p *corev1.Pod) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// ZoneOf reads a StatefulSet.
+// ZoneOf converts a StatefulSet.
 func ZoneOf(s *appsv1.StatefulSet) *Zone {
 	group, grouped := groupOf(s)
 	state := &Zone{
 		Name: s.Name, UID: string(s.UID), Group: group, Grouped: grouped,
-		Replicas: replicasOf(s), Budget: budgetOf(s),
-		MinReady: time.Duration(s.Spec.MinReadySeconds) * time.Second,
-		Apart:    apartOf(s),
-		Paused:   s.Annotations[pausedAnnotation] == "true",
-		OnDelete: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
-		Revision: s.Status.UpdateRevision,
+		Replicas: replicasOf(s), MaxUnavailable: maxUnavailableOf(s),
+		MinReady:             time.Duration(s.Spec.MinReadySeconds) * time.Second,
+		MinBetweenDownscales: minBetweenDownscalesOf(s),
+		Paused:               s.Annotations[pausedAnnotation] == "true",
+		OnDelete:             s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Revision:             s.Status.UpdateRevision,
 	}
 	if until, err := time.Parse(time.RFC3339, s.Annotations[pausedUntilAnnotation]); err == nil && state.Paused {
-		state.Until = until.UTC()
+		state.PausedUntil = until.UTC()
 	}
 	if s.Spec.Ordinals != nil {
 		state.Start = int(s.Spec.Ordinals.Start)
@@ -72,7 +72,7 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 	return state
 }
 
-// groupOf reads to which group a StatefulSet belongs, as it is documented.
+// groupOf returns the group of a StatefulSet as docs/contract.md defines it.
 func groupOf(s *appsv1.StatefulSet) (name string, grouped bool) {
 	if s.Annotations[ignoreAnnotation] == "true" {
 		return "", false
@@ -86,13 +86,13 @@ func groupOf(s *appsv1.StatefulSet) (name string, grouped bool) {
 
 func replicasOf(s *appsv1.StatefulSet) int {
 	if s.Spec.Replicas == nil {
-		return 1 // as Kubernetes has it
+		return 1 // the default of Kubernetes
 	}
 	return int(*s.Spec.Replicas)
 }
 
-// budgetOf reads rollout-max-unavailable as it is documented.
-func budgetOf(s *appsv1.StatefulSet) int {
+// maxUnavailableOf parses rollout-max-unavailable as docs/contract.md defines it.
+func maxUnavailableOf(s *appsv1.StatefulSet) int {
 	text := strings.TrimSpace(s.Annotations[maxUnavailableAnnotation])
 	digits, isPercentage := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
@@ -105,11 +105,11 @@ func budgetOf(s *appsv1.StatefulSet) int {
 	return n
 }
 
-// apartOf reads the minimum time between downscales as it is documented.
-func apartOf(s *appsv1.StatefulSet) time.Duration {
-	text, annotated := s.Annotations[minBetweenName]
+// minBetweenDownscalesOf parses the minimum time between downscales as docs/contract.md defines it.
+func minBetweenDownscalesOf(s *appsv1.StatefulSet) time.Duration {
+	text, annotated := s.Annotations[minBetweenDownscalesName]
 	if !annotated {
-		text = s.Labels[minBetweenName]
+		text = s.Labels[minBetweenDownscalesName]
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -118,43 +118,43 @@ func apartOf(s *appsv1.StatefulSet) time.Duration {
 	return d
 }
 
-// HoldOf reads the Lease of a group, and returns nil for any other Lease.
+// HoldOf converts the Lease of a group. It returns nil for any other Lease.
 func HoldOf(l *coordinationv1.Lease) *Hold {
 	if l.Labels[holdLabel] != "group" {
 		return nil
 	}
 	state := &Hold{Group: l.Annotations[groupAnnotation]}
-	state.Notes, state.Shrinks = notesOf(l)
+	state.Intents, state.Downscale = intentsOf(l)
 	if l.Spec.HolderIdentity != nil {
 		state.Holder = *l.Spec.HolderIdentity
 	}
 	return state
 }
 
-// notesOf returns the pods that a Lease notes, and the decrease that it notes.
-func notesOf(l *coordinationv1.Lease) (notes []Note, shrinks Shrink) {
+// intentsOf returns the pod intents and the downscale intent of a Lease.
+func intentsOf(l *coordinationv1.Lease) (pods []PodIntent, downscale DownscaleIntent) {
 	text := l.Annotations[intentsAnnotation]
 	if text == "" {
-		return nil, Shrink{}
+		return nil, DownscaleIntent{}
 	}
-	var noted struct {
+	var record struct {
 		Pods     []struct{ Pod, UID, ResourceVersion string }
 		Decrease struct {
 			Zone, UID, ResourceVersion string
 			To                         int
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &noted); err != nil {
-		return []Note{{Pod: "unreadable: " + text}}, Shrink{}
+	if err := json.Unmarshal([]byte(text), &record); err != nil {
+		return []PodIntent{{Pod: "unreadable: " + text}}, DownscaleIntent{}
 	}
-	for _, n := range noted.Pods {
-		notes = append(notes, Note{Pod: n.Pod, UID: n.UID, Version: parseVersion(n.ResourceVersion)})
+	for _, p := range record.Pods {
+		pods = append(pods, PodIntent{Pod: p.Pod, UID: p.UID, Version: parseVersion(p.ResourceVersion)})
 	}
-	d := noted.Decrease
-	return notes, Shrink{Zone: d.Zone, UID: d.UID, Version: parseVersion(d.ResourceVersion), To: d.To}
+	d := record.Decrease
+	return pods, DownscaleIntent{Zone: d.Zone, UID: d.UID, Version: parseVersion(d.ResourceVersion), To: d.To}
 }
 
-// Version returns an object's resourceVersion as a number, and 0 for what is none.
+// Version returns the resourceVersion of an object as a number, and 0 if it is not a number.
 func Version(object runtime.Object) uint64 {
 	m, err := meta.Accessor(object)
 	if err != nil {
@@ -173,7 +173,7 @@ func parseVersion(text string) uint64 {
 
 func podName(zone string, ordinal int) string { return zone + "-" + strconv.Itoa(ordinal) }
 
-// ordinalOf splits a pod's name into that of its StatefulSet and its ordinal.
+// ordinalOf splits a pod's name into the name of its StatefulSet and its ordinal.
 func ordinalOf(pod string) (zone string, ordinal int, ok bool) {
 	dash := strings.LastIndex(pod, "-")
 	n, err := strconv.Atoi(pod[dash+1:])

@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-func told(t *testing.T, object runtime.Object, kind watch.EventType) Fact {
+func observed(t *testing.T, object runtime.Object, kind watch.EventType) Event {
 	t.Helper()
-	f, known := factOf(watch.Event{Type: kind, Object: object}, time.Unix(1, 0))
-	if !known {
-		t.Fatalf("%T is not known", object)
+	e, ok := eventOf(watch.Event{Type: kind, Object: object}, time.Unix(1, 0))
+	if !ok {
+		t.Fatalf("%T is not a watched kind", object)
 	}
-	return f
+	return e
 }
 
-func TestAPodIsReadAsWhatItIs(t *testing.T) {
+func TestPodOf(t *testing.T) {
 	t.Parallel()
 	since := metav1.Unix(7, 0)
 	pod := &corev1.Pod{
@@ -37,19 +37,19 @@ func TestAPodIsReadAsWhatItIs(t *testing.T) {
 			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since},
 		}},
 	}
-	f := told(t, pod, watch.Modified)
-	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Revision: "r", Ready: true, ReadySince: since.Time, Leaving: true}
-	if *f.Pod != want || f.Version != 17 || f.Namespace != "n" {
-		t.Errorf("got %+v of %+v, want %+v", f, *f.Pod, want)
+	e := observed(t, pod, watch.Modified)
+	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Revision: "r", Ready: true, ReadySince: since.Time, Terminating: true}
+	if *e.Pod != want || e.Version != 17 || e.Namespace != "n" {
+		t.Errorf("got %+v of %+v, want %+v", e, *e.Pod, want)
 	}
 	pod.DeletionTimestamp, pod.OwnerReferences, pod.Labels = nil, nil, nil
 	pod.Status.Conditions[1].Status = corev1.ConditionFalse
-	if got, want := *told(t, pod, watch.Deleted).Pod, (Pod{Name: "zone-a-0", UID: "u", Gone: true}); got != want {
+	if got, want := *observed(t, pod, watch.Deleted).Pod, (Pod{Name: "zone-a-0", UID: "u", Deleted: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-func TestAZoneIsReadAsWhatItIs(t *testing.T) {
+func TestZoneOf(t *testing.T) {
 	t.Parallel()
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{
@@ -65,21 +65,21 @@ func TestAZoneIsReadAsWhatItIs(t *testing.T) {
 	}
 	want := Zone{
 		Name: "zone-a", UID: "u", Group: "g", Grouped: true, Replicas: 5, Start: 2, MinReady: 3 * time.Second,
-		Budget: 2, Paused: true, Until: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), OnDelete: true, Revision: "r",
+		MaxUnavailable: 2, Paused: true, PausedUntil: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), OnDelete: true, Revision: "r",
 	}
-	if got := *told(t, set, watch.Added).Zone; got != want {
+	if got := *observed(t, set, watch.Added).Zone; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	bare := &appsv1.StatefulSet{}
-	if got, want := *told(t, bare, watch.Added).Zone, (Zone{Replicas: 1, Budget: 1}); got != want {
-		t.Errorf("of an empty one: got %+v, want %+v", got, want)
+	if got, want := *observed(t, bare, watch.Added).Zone, (Zone{Replicas: 1, MaxUnavailable: 1}); got != want {
+		t.Errorf("empty StatefulSet: got %+v, want %+v", got, want)
 	}
 }
 
-func TestAGroupIsReadAsItIsDocumented(t *testing.T) {
+func TestZoneOfReadsGroup(t *testing.T) {
 	t.Parallel()
 	type texts = map[string]string
-	for sentence, tc := range map[string]struct {
+	for name, tc := range map[string]struct {
 		labels, annotations texts
 		group               string
 		grouped             bool
@@ -96,25 +96,25 @@ func TestAGroupIsReadAsItIsDocumented(t *testing.T) {
 	} {
 		z := ZoneOf(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations}})
 		if z.Group != tc.group || z.Grouped != tc.grouped {
-			t.Errorf("%s: got %q, %t; want %q, %t", sentence, z.Group, z.Grouped, tc.group, tc.grouped)
+			t.Errorf("%s: got %q, %t; want %q, %t", name, z.Group, z.Grouped, tc.group, tc.grouped)
 		}
 	}
 }
 
-func TestABudgetIsReadAsItIsDocumented(t *testing.T) {
+func TestZoneOfReadsMaxUnavailable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"": 1, "2": 2, " 3 ": 3, "0": 1, "-1": 1, "two": 1, "50%": 5, "1%": 1, "100%": 10, "101%": 1, "99": 99,
 	} {
 		set := &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: new(int32(10))}}
 		set.Annotations = map[string]string{"rollout-max-unavailable": text}
-		if got := ZoneOf(set).Budget; got != want {
+		if got := ZoneOf(set).MaxUnavailable; got != want {
 			t.Errorf("%q of 10 pods is %d, want %d", text, got, want)
 		}
 	}
 }
 
-func TestALeaseOfAGroupIsRead(t *testing.T) {
+func TestHoldOf(t *testing.T) {
 	t.Parallel()
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
@@ -126,34 +126,34 @@ func TestALeaseOfAGroupIsRead(t *testing.T) {
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("rollout/zone-a")},
 	}
-	got := told(t, lease, watch.Modified).Hold
-	if got.Group != "g" || got.Holder != "rollout/zone-a" || len(got.Notes) != 1 || got.Notes[0] != (Note{"zone-a-0", "u", 17}) {
+	got := observed(t, lease, watch.Modified).Hold
+	if got.Group != "g" || got.Holder != "rollout/zone-a" || len(got.Intents) != 1 || got.Intents[0] != (PodIntent{"zone-a-0", "u", 17}) {
 		t.Errorf("got %+v", got)
 	}
 	lease.Annotations["lockstep.dev/intents"] = "nonsense"
-	if got := HoldOf(lease); len(got.Notes) != 1 || got.Notes[0].UID != "" {
-		t.Errorf("unreadable notes are read as %+v", got.Notes)
+	if got := HoldOf(lease); len(got.Intents) != 1 || got.Intents[0].UID != "" {
+		t.Errorf("unreadable intents: got %+v", got.Intents)
 	}
 	delete(lease.Labels, "lockstep.dev/hold")
-	if f := told(t, lease, watch.Modified); !f.empty() {
-		t.Errorf("another Lease is read as %s", f)
+	if e := observed(t, lease, watch.Modified); !e.isEmpty() {
+		t.Errorf("Lease of something else: got %s", e)
 	}
 }
 
-func TestANamespaceIsRead(t *testing.T) {
+func TestEventOfNamespace(t *testing.T) {
 	t.Parallel()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}}}
-	f := told(t, namespace, watch.Deleted)
-	if f.Namespace != "n" || f.Home.Labels["a"] != "b" || !f.Home.Gone {
-		t.Errorf("got %s", f)
+	e := observed(t, namespace, watch.Deleted)
+	if e.Namespace != "n" || e.NamespaceState.Labels["a"] != "b" || !e.NamespaceState.Deleted {
+		t.Errorf("got %s", e)
 	}
 }
 
-func TestWhatAWatchMissedIsNotPassedOver(t *testing.T) {
+func TestObserverFailsOnWatchError(t *testing.T) {
 	t.Parallel()
-	w := &Witness{told: func(watch.Event) { t.Error("an error was handed on as an object") }}
-	w.take(watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}})
-	if _, err := w.Facts(); err == nil {
-		t.Error("an error of the watch was forgotten")
+	o := &Observer{handle: func(watch.Event) { t.Error("handle was called with an error") }}
+	o.observe(watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}})
+	if _, err := o.Events(); err == nil {
+		t.Error("got no error after a watch error")
 	}
 }

@@ -8,57 +8,57 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// heard is a state of a Namespace and when it was heard of.
-type heard struct {
+// namespaceVersion is a state of a Namespace and when its event arrived.
+type namespaceVersion struct {
 	at time.Time
-	*Home
+	*NamespaceState
 }
 
-// hearing is how much later than an operator the judge itself may hear of something.
-const hearing = time.Second
+// observerDelay is how much later than an operator the judge may receive an event.
+const observerDelay = time.Second
 
-// tryRequests judges what operators asked to delete, whatever came of it.
-func (c *court) tryRequests() {
-	for _, r := range c.requests {
-		if _, ours := c.operator(r.User); !ours {
+// verifyDeleteRequests verifies the delete requests of operators, including refused ones.
+func (v *verifier) verifyDeleteRequests() {
+	for _, r := range v.requests {
+		if _, byOperator := v.operator(r.User); !byOperator {
 			continue
 		}
 		switch {
-		case r.Forbidden: // and so never read
-		case r.deletesPod() && r.over() && !r.conditional():
-			c.object(5, nil, "%s was to be deleted without requiring UID and resourceVersion", r.Name)
-		case r.deletesPod() && r.succeeded() && c.seen[r.UID].IsZero():
-			c.object(5, nil, "%s was deleted, of which no watch has told", r.Name)
+		case r.Forbidden: // RBAC refuses a request before its body is read
+		case r.deletesPod() && r.answered() && !r.conditional():
+			v.report(5, nil, "%s was to be deleted without preconditions on UID and resourceVersion", r.Name)
+		case r.deletesPod() && r.succeeded() && v.firstSeen[r.UID].IsZero():
+			v.report(5, nil, "%s was deleted, which no watch has reported", r.Name)
 		case r.Verb == "deletecollection" && r.Resource == "pods", r.Resource == "pods/eviction":
-			c.object(5, nil, "pods were to go by other means than a deletion of one: %s", r)
+			v.report(5, nil, "pods were to be removed other than by deleting one: %s", r)
 		}
 	}
 }
 
-// tryWrites asks whether the namespace had opted in at every write of an operator. A
-// review stores nothing.
-func (c *court) tryWrites() {
-	for _, r := range c.requests {
-		o, ours := c.operator(r.User)
-		if !ours || !r.Writes() || r.Code == 404 || strings.HasSuffix(r.Resource, "accessreviews") { // what is about nothing changes nothing
+// verifyWrites verifies that the namespace had opted in at every write of an operator. Access reviews
+// store nothing and do not count.
+func (v *verifier) verifyWrites() {
+	for _, r := range v.requests {
+		o, byOperator := v.operator(r.User)
+		if !byOperator || !r.Writes() || r.Code == 404 || strings.HasSuffix(r.Resource, "accessreviews") { // a write to a missing object changes nothing
 			continue
 		}
-		ofLeadership := r.Namespace == o.Home && r.Resource == "leases" && r.Name == LeaderLease
-		if !ofLeadership && !c.managed(o, knowledge{now: r.At, decided: r.At, agent: r.Agent}) {
-			c.object(8, nil, "written to a namespace that did not opt in: %s", r)
+		isLeaderLease := r.Namespace == o.LeadershipNamespace && r.Resource == "leases" && r.Name == LeaderLease
+		if !isLeaderLease && !v.isManaged(o, knowledge{now: r.At, decidedAt: r.At, agent: r.Agent}) {
+			v.report(8, nil, "written to a namespace that did not opt in: %s", r)
 		}
 	}
 }
 
-// managed reports whether an operator could take a namespace for its own.
-func (c *court) managed(o Operator, k knowledge) bool {
+// isManaged reports whether the namespace may appear managed to an operator.
+func (v *verifier) isManaged(o Operator, k knowledge) bool {
 	if len(o.Namespaces) > 0 {
-		return slices.Contains(o.Namespaces, c.namespace)
+		return slices.Contains(o.Namespaces, v.namespace)
 	}
-	for i, home := range c.homes {
-		ended := i+1 < len(c.homes) && c.knew(k, c.homes[i+1].at, anything)
-		begun := home.at.Sub(k.now) <= hearing
-		if begun && !ended && !home.Gone && o.Selector != nil && o.Selector.Matches(labels.Set(home.Labels)) {
+	for i, state := range v.namespaceStates {
+		ended := i+1 < len(v.namespaceStates) && v.mustKnow(k, v.namespaceStates[i+1].at, anything)
+		started := state.at.Sub(k.now) <= observerDelay
+		if started && !ended && !state.Deleted && o.Selector != nil && o.Selector.Matches(labels.Set(state.Labels)) {
 			return true
 		}
 	}

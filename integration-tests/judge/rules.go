@@ -9,58 +9,57 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Rules say whom to judge, and how strictly.
+// Rules are the operators to verify, and what may excuse them.
 type Rules struct {
 	Operators []Operator
 
-	// Grace is how long an operator may not know of what others did: DefaultGrace
-	// where it is zero. A test that lets it hear late all the time adds the delay.
+	// Grace is how long an operator may not know of changes by others; zero means DefaultGrace. A test
+	// that delays its watches all the time adds the delay.
 	Grace time.Duration
 
-	// Deaf are times in which its caches may not know for longer than Grace. Of several
-	// that something falls into, the one that excuses longest counts.
-	Deaf []Window
+	// StaleCaches are periods in which caches may be stale for longer than Grace. If several of them
+	// cover a change, the longest excuse counts.
+	StaleCaches []Window
 
-	// Delays are requests that were on their way for long. What was decided before is
-	// judged by what could be known then.
+	// Delays are requests that were on their way for a long time. A disruption is verified against
+	// what the operator could know before them.
 	Delays []Delay
 
-	// Guarded: decreases of zones go through admission, so they are held to the
-	// guarantees as well.
-	Guarded bool
+	// DownscaleWebhook says that admission reviews downscales, so the guarantees apply to them.
+	DownscaleWebhook bool
 
-	// Evicting: evictions go through admission, so whoever asks for them, they are
-	// held to the guarantees as well.
-	Evicting bool
+	// EvictionWebhook says that admission reviews evictions, so the guarantees apply to evictions by
+	// any client.
+	EvictionWebhook bool
 
-	// Pinned: admission binds evictions to the very pod by its UID.
-	Pinned bool
+	// PinnedEvictions says that admission adds the UID of the pod to evictions.
+	PinnedEvictions bool
 
-	// Strict: nothing is excused for longer than Grace but by Deaf and Delays, as slow as
-	// the API server itself may be.
+	// Strict excuses nothing beyond Grace except for StaleCaches and Delays, even if the API server is
+	// slow.
 	Strict bool
 
-	// Budgets are those for evictions, at most one for a group.
+	// Budgets are the budgets for evictions, at most one for each group.
 	Budgets []Budget
 }
 
-// Budget says how many pods of a group may be down by evictions.
+// Budget is how many pods of a group may be down because of evictions.
 type Budget struct {
 	Group string
-	Limit int // in a zone; 0 allows no eviction
+	Limit int // pods of one zone; 0 allows no eviction
 
-	// Partition finds a pod's partition in its name, as the first capture group. Then
-	// Limit is about one partition, in the zones beside that of the pod.
+	// Partition extracts a pod's partition from its name with the first capture group. If it is set,
+	// Limit applies to one partition, in the zones other than that of the pod.
 	Partition *regexp.Regexp
 }
 
-// partitionOf returns the partition of a pod, and none where zones count.
+// partitionOf returns the partition of a pod, or an empty string if the budget counts by zones.
 func (b Budget) partitionOf(pod string) string {
 	if b.Partition == nil {
 		return ""
 	}
-	if caught := b.Partition.FindStringSubmatch(pod); len(caught) > 1 {
-		return caught[1]
+	if match := b.Partition.FindStringSubmatch(pod); len(match) > 1 {
+		return match[1]
 	}
 	return ""
 }
@@ -73,23 +72,23 @@ func (r Rules) budget(group string) (Budget, bool) {
 	return r.Budgets[i], true
 }
 
-// DefaultGrace is from when on a judge counts what breaks by itself.
+// DefaultGrace is how long an operator may by default not know of changes by others.
 const DefaultGrace = time.Second
 
-// Operator is one of those to judge.
+// Operator is an operator to verify.
 type Operator struct {
-	User string // whom the API server takes it for
+	User string // the user name of its service account
 
-	// What it manages: the namespaces that Selector matches, or those of a list
-	// whatever their labels are.
+	// Selector matches the Namespaces that the operator manages. If Namespaces is set, the operator
+	// manages these, whatever their labels are.
 	Selector   labels.Selector
 	Namespaces []string
 
-	// Home is where it may write the Lease of its leadership, managed or not.
-	Home string
+	// LeadershipNamespace is where the operator may write the Lease of its leader election.
+	LeadershipNamespace string
 }
 
-// LeaderLease is the name of the Lease that says which replica works.
+// LeaderLease is the name of the Lease of the leader election.
 const LeaderLease = "lockstep-leader"
 
 func (r Rules) operator(user string) (Operator, bool) {
@@ -100,12 +99,12 @@ func (r Rules) operator(user string) (Operator, bool) {
 	return r.Operators[i], true
 }
 
-// Violation is a promise that was not kept.
+// Violation is a broken guarantee.
 type Violation struct {
 	Guarantee int // its number in docs/guarantees.md
 	Namespace string
-	Group     string // none: not about one
-	Zone      string // none: not about one
+	Group     string // empty: not about a group
+	Zone      string // empty: not about a zone
 	Text      string
 }
 
@@ -113,31 +112,30 @@ func (v Violation) String() string {
 	return fmt.Sprintf("guarantee %d: %s: %s", v.Guarantee, v.Namespace, v.Text)
 }
 
-// Takedown is a deletion by an operator that had an effect, or an eviction where
-// these are judged.
-type Takedown struct {
-	At        time.Time // when the API server was asked
-	Version   uint64
-	Namespace string
-	Group     string
-	Zone      string
-	Pod       string
-	UID       string
-	WasUp     bool // it served until then
-	Evicted   bool // by whomever
-	Budget    int  // of its zone
+// Disruption is a successful deletion by an operator, or a successful eviction if the eviction webhook
+// is in use.
+type Disruption struct {
+	At         time.Time // when the API server received the request
+	Version    uint64
+	Namespace  string
+	Group      string
+	Zone       string
+	Pod        string
+	UID        string
+	WasServing bool // the pod was ready until then
+	Evicted    bool // by any client
+	Budget     int  // rollout-max-unavailable of its zone
 
-	// Grace is for how long something may have been so, at most, that was not held
-	// against whoever did it.
+	// Grace is the maximum age of a change that the operator was allowed not to know.
 	Grace time.Duration
 }
 
-// Verdict is what the judge found, in the order of events in each namespace.
+// Verdict is the result of Verify, in the order of events of each namespace.
 type Verdict struct {
-	Takedowns  []Takedown
-	Violations []Violation
+	Disruptions []Disruption
+	Violations  []Violation
 
-	// Unexplained are departures of pods that no request explains: whoever finds some
-	// has not seen all that was asked, and cannot judge.
+	// Unexplained are terminations without any request. If there are some, the input is incomplete and
+	// the verdict is not valid.
 	Unexplained []string
 }

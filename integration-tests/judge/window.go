@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Window is a time in which caches of operators could not know in time what others did.
-// What happened in it had to be known when it was over, or Late after it happened where
-// that is not zero, and in both cases after the time of grace. What was read live is
-// excused by none.
+// Window is a period in which the caches of operators could not receive changes by others in time. An
+// operator must know of a change in the window when the window ends or, if Delay is set, Delay after
+// the change; Rules.Grace is added to both. A live read is never excused.
 type Window struct {
 	From, To time.Time
-	Late     time.Duration
+	Delay    time.Duration
 
-	// Agent is part of the name by which the operator says who it is that could not
-	// know. Empty, it was every operator.
+	// Agent is a part of the user agent of the operator whose caches were stale; empty: every
+	// operator.
 	Agent string
 
-	// Resource is what they could not know of: pods or StatefulSets. Empty, it was both.
+	// Resource is the resource of the stale caches: pods or StatefulSets; empty: both.
 	Resource string
 }
 
-// resource is a kind of objects that caches hold.
+// resource is a resource that caches contain.
 type resource string
 
 const (
@@ -30,65 +29,64 @@ const (
 	anything     resource = ""
 )
 
-// about reports whether a window is about a resource.
-func (w Window) about(of resource) bool {
+// covers reports whether a window is about a resource.
+func (w Window) covers(of resource) bool {
 	return w.Resource == "" || of == anything || w.Resource == string(of)
 }
 
-// known returns when what happened at a time had to be known, as far as this window
-// goes; the zero time says that it excuses nothing.
-func (w Window) known(happened time.Time, grace time.Duration) time.Time {
+// knownBy returns when an operator must know of a change because of this window, or the zero time if
+// the window excuses nothing.
+func (w Window) knownBy(happened time.Time, grace time.Duration) time.Time {
 	switch {
 	case happened.Before(w.From.Add(-grace)) || happened.After(w.To):
 		return time.Time{}
-	case w.Late > 0:
-		return happened.Add(w.Late + grace)
+	case w.Delay > 0:
+		return happened.Add(w.Delay + grace)
 	}
 	return w.To.Add(grace)
 }
 
-// binds reports whether something was somebody's. Whose a deed was may not be known.
-func binds(part, agent string) bool { return agent == "" || strings.Contains(agent, part) }
+// isBy reports whether the user agent contains part, or is unknown.
+func isBy(part, agent string) bool { return agent == "" || strings.Contains(agent, part) }
 
-// knowledge is what may be expected of an operator in a deed.
+// knowledge is what an operator must know when it disrupts a pod.
 type knowledge struct {
-	now     time.Time // of the deed
-	decided time.Time // when what it rests on was read, at the earliest
-	agent   string    // who did it; empty: not known
-	group   string    // in which it was done
-	looked  time.Time // when the group's hold was taken, after a live look; zero: not known
+	now        time.Time // of the disruption
+	decidedAt  time.Time // the earliest time at which the operator can have read the state
+	agent      string    // user agent; empty: unknown
+	group      string    // the group of the disruption
+	liveReadAt time.Time // when the operator made the live read before the group's hold; zero: unknown
 }
 
-// knew reports whether an operator had to know of what happened to a resource at a time.
-func (c *court) knew(k knowledge, happened time.Time, to resource) bool {
-	return k.looked.After(happened.Add(c.Grace)) || k.decided.After(c.known(k.agent, happened, to))
+// mustKnow reports whether an operator must know of a change of a resource.
+func (v *verifier) mustKnow(k knowledge, happened time.Time, to resource) bool {
+	return k.liveReadAt.After(happened.Add(v.Grace)) || k.decidedAt.After(v.knownAt(k.agent, happened, to))
 }
 
-// known is when the caches of an operator had to show what happened at a time.
-func (c *court) known(agent string, happened time.Time, to resource) time.Time {
-	known := happened.Add(c.Grace)
-	for _, w := range c.Deaf {
-		if by := w.known(happened, c.Grace); binds(w.Agent, agent) && w.about(to) && by.After(known) {
+// knownAt returns when the caches of an operator must contain a change.
+func (v *verifier) knownAt(agent string, happened time.Time, to resource) time.Time {
+	known := happened.Add(v.Grace)
+	for _, w := range v.StaleCaches {
+		if by := w.knownBy(happened, v.Grace); isBy(w.Agent, agent) && w.covers(to) && by.After(known) {
 			known = by
 		}
 	}
 	return known
 }
 
-// grace is for how long something may have been so, at most, of which an operator need
-// not have known in a deed.
-func (c *court) grace(k knowledge) time.Duration {
-	since := k.decided.Add(-c.Grace)
-	for _, w := range c.Deaf {
-		begins := w.From.Add(-c.Grace)
-		if late := k.decided.Add(-w.Late - c.Grace); w.Late > 0 && late.After(begins) {
+// grace returns the maximum age of a change that the operator was allowed not to know.
+func (v *verifier) grace(k knowledge) time.Duration {
+	since := k.decidedAt.Add(-v.Grace)
+	for _, w := range v.StaleCaches {
+		begins := w.From.Add(-v.Grace)
+		if late := k.decidedAt.Add(-w.Delay - v.Grace); w.Delay > 0 && late.After(begins) {
 			begins = late
 		}
-		if begins.Before(since) && !k.decided.After(c.known(k.agent, begins, anything)) {
+		if begins.Before(since) && !k.decidedAt.After(v.knownAt(k.agent, begins, anything)) {
 			since = begins
 		}
 	}
-	if live := k.looked.Add(-c.Grace); !k.looked.IsZero() && live.After(since) {
+	if live := k.liveReadAt.Add(-v.Grace); !k.liveReadAt.IsZero() && live.After(since) {
 		since = live
 	}
 	return k.now.Sub(since)

@@ -1,5 +1,5 @@
-// Package progress shows how far something is that takes long: one line that is drawn
-// again and again in a terminal, a line every half minute elsewhere.
+// Package progress shows the progress of a long operation: in a terminal as one line that is redrawn,
+// otherwise as a line every half minute.
 package progress
 
 import (
@@ -13,14 +13,14 @@ import (
 	"golang.org/x/term"
 )
 
-// How often a line is drawn.
+// These are the intervals between two lines.
 const (
-	inTerminal = 250 * time.Millisecond
-	elsewhere  = 30 * time.Second
+	terminalInterval = 250 * time.Millisecond
+	otherInterval    = 30 * time.Second
 )
 
-// erase takes the last line of a terminal away.
-const erase = "\r\x1b[K"
+// eraseLine removes the last line of a terminal.
+const eraseLine = "\r\x1b[K"
 
 // Line is shown until it ends.
 type Line struct {
@@ -30,27 +30,27 @@ type Line struct {
 	stop     chan struct{}
 	stopped  chan struct{}
 
-	mu sync.Mutex // of out
+	mu sync.Mutex // guards out
 }
 
-// Show begins to show what text returns, which is called from a goroutine of its own.
+// Show starts to show the result of text, which it calls from a goroutine of its own.
 func Show(out io.Writer, text func() string) *Line {
 	l := &Line{out: out, text: text, terminal: IsTerminal(out), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go l.draw()
 	return l
 }
 
-// Print prints text that stays. The line goes on below it.
+// Print prints permanent text. The line continues below it.
 func (l *Line) Print(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.terminal {
-		text = erase + text
+		text = eraseLine + text
 	}
 	fmt.Fprint(l.out, text)
 }
 
-// End takes the line away. What was printed stays.
+// End removes the line. Printed text remains.
 func (l *Line) End() {
 	close(l.stop)
 	<-l.stopped
@@ -59,9 +59,9 @@ func (l *Line) End() {
 
 func (l *Line) draw() {
 	defer close(l.stopped)
-	interval, end := elsewhere, "\n"
+	interval, end := otherInterval, "\n"
 	if l.terminal {
-		interval, end = inTerminal, ""
+		interval, end = terminalInterval, ""
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -75,14 +75,14 @@ func (l *Line) draw() {
 	}
 }
 
-// Bar draws how much of a total is done, in 24 characters.
+// Bar draws the completed share of a total in 24 characters.
 func Bar(done, total int) string {
 	const width = 24
 	full := min(width*done/max(total, 1), width)
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 
-// IsTerminal reports whether people look at a writer who see a line drawn again.
+// IsTerminal reports whether a writer is a terminal.
 func IsTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestALineIsPrintedEveryHalfMinuteWhereThereIsNoTerminal(t *testing.T) {
+func TestLineWithoutTerminalIsPrintedEveryHalfMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		l := Show(&out, func() string { return "so far" })
@@ -20,7 +20,7 @@ func TestALineIsPrintedEveryHalfMinuteWhereThereIsNoTerminal(t *testing.T) {
 	})
 }
 
-func TestABarIsFilledAsFarAsItsTotal(t *testing.T) {
+func TestBar(t *testing.T) {
 	for _, tc := range []struct {
 		done, total int
 		want        string

@@ -1,12 +1,11 @@
-// Command bareloop rolls groups of StatefulSets as fast as a watch allows, and looks
-// after nothing: no hold, no budget, no second look, one process, no webhook.
+// Command bareloop rolls groups of StatefulSets as fast as a watch allows. It has no hold, no budget,
+// no live reads, no standby and no webhook.
 //
 //	bareloop KUBECONFIG SELECTOR
 //
-// It manages the namespaces with these labels, and deletes the next pod of a group once
-// it sees all of them Ready. It is the smallest
-// operator that the bench can measure beside lockstep (bench -contender); unlike the
-// bench's own floor it has to find out what is to be done.
+// It manages the namespaces with these labels. It deletes the next pod of a group when its caches show
+// all of them ready. It is the smallest operator that the bench can compare with lockstep (bench
+// -contender). Unlike the bench's own floor, it has to find out what to do.
 package main
 
 import (
@@ -51,10 +50,10 @@ func main() {
 	}
 }
 
-// group is StatefulSets of one namespace that are rolled as one.
+// group is the StatefulSets of one namespace that are rolled together.
 type group struct{ namespace, name string }
 
-// loop rolls the groups that its queue names.
+// loop rolls the groups in its queue.
 type loop struct {
 	client     kubernetes.Interface
 	namespaces corelisters.NamespaceLister
@@ -69,7 +68,7 @@ func run(ctx context.Context, kubeconfig, selector string) error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1 // no limit of the client's own
+	config.QPS = -1 // no client-side limit
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -84,7 +83,7 @@ func run(ctx context.Context, kubeconfig, selector string) error {
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[group]()),
 	}
 	for _, informer := range []cache.SharedIndexInformer{sets.Informer(), pods.Informer()} {
-		if _, err := informer.AddEventHandler(l.lookAfterEachEvent()); err != nil {
+		if _, err := informer.AddEventHandler(l.enqueueOnEvent()); err != nil {
 			return err
 		}
 	}
@@ -103,13 +102,13 @@ func run(ctx context.Context, kubeconfig, selector string) error {
 	return nil
 }
 
-func (l *loop) lookAfterEachEvent() cache.ResourceEventHandler {
-	look := func(object any) {
+func (l *loop) enqueueOnEvent() cache.ResourceEventHandler {
+	enqueue := func(object any) {
 		if of, ok := object.(metav1.Object); ok && of.GetLabels()[groupLabel] != "" {
 			l.queue.Add(group{of.GetNamespace(), of.GetLabels()[groupLabel]})
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, object any) { look(object) }, DeleteFunc: look}
+	return cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, object any) { enqueue(object) }, DeleteFunc: enqueue}
 }
 
 func (l *loop) work(ctx context.Context) {
@@ -128,10 +127,10 @@ func (l *loop) work(ctx context.Context) {
 	}
 }
 
-// step deletes the next pod of a group, if its turn has come.
+// step deletes the next pod of a group, if the group has one.
 func (l *loop) step(ctx context.Context, g group) error {
 	if _, err := l.namespaces.Get(g.namespace); apierrors.IsNotFound(err) {
-		return nil // it is not managed
+		return nil // the namespace is not managed
 	}
 	sets, err := l.sets.StatefulSets(g.namespace).List(labels.SelectorFromSet(labels.Set{groupLabel: g.name}))
 	if err != nil {
@@ -153,10 +152,10 @@ func (l *loop) step(ctx context.Context, g group) error {
 	if pod == nil {
 		return nil
 	}
-	this := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
-	err = l.client.CoreV1().Pods(g.namespace).Delete(ctx, pod.Name, this)
+	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+	err = l.client.CoreV1().Pods(g.namespace).Delete(ctx, pod.Name, options)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it is gone already, and the watch is about to say so
+		return nil // the pod was deleted, and its event will follow
 	}
 	return err
 }
@@ -167,8 +166,8 @@ type zone struct {
 	pods []*corev1.Pod
 }
 
-// next returns the first pod, by zone and name, that is not of its zone's latest
-// revision; nil while any pod of any zone is missing or not Ready.
+// next returns the first pod, by zone and name, that does not have the latest revision of its zone. It
+// returns nil while a pod is missing or not ready.
 func next(zones []zone) *corev1.Pod {
 	slices.SortFunc(zones, func(a, b zone) int { return strings.Compare(a.set.Name, b.set.Name) })
 	var first *corev1.Pod

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestTheNextPodIsTheFirstOldOneOnceAllAreReady(t *testing.T) {
+func TestNextReturnsFirstOutdatedPodWhenAllAreReady(t *testing.T) {
 	set := func(name string, replicas int32, observed int64) *appsv1.StatefulSet {
 		return &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2},
@@ -29,7 +29,7 @@ func TestTheNextPodIsTheFirstOldOneOnceAllAreReady(t *testing.T) {
 		zones []zone
 		want  string
 	}{
-		"nobody is old":                      {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "new", yes)}}}, ""},
+		"none outdated":                      {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "new", yes)}}}, ""},
 		"zones and pods go by their names":   {[]zone{{set("b", 1, 2), []*corev1.Pod{pod("b-0", "old", yes)}}, {set("a", 2, 2), []*corev1.Pod{pod("a-1", "old", yes), pod("a-0", "old", yes)}}}, "a-0"},
 		"what is new already is passed over": {[]zone{{set("a", 2, 2), []*corev1.Pod{pod("a-0", "new", yes), pod("a-1", "old", yes)}}}, "a-1"},
 		"a pod is not Ready":                 {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "old", yes)}}, {set("b", 1, 2), []*corev1.Pod{pod("b-0", "new", no)}}}, ""},

@@ -14,80 +14,80 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// kind is what a resource consists of.
-type kind struct {
+// resource is the group version of a resource and its Go types.
+type resource struct {
 	version schema.GroupVersion
-	object  func() runtime.Object // an empty one
+	object  func() runtime.Object // returns an empty object
 	list    func() runtime.Object
 }
 
-// thing is a record at the version that it was written with.
-type thing struct {
+// storedObject is a record and the resourceVersion of its last write.
+type storedObject struct {
 	record
 
 	version uint64
 }
 
-// event is a change of a thing. One that was deleted has the version of that.
-type event struct {
-	what  watch.EventType
-	thing thing
+// storedEvent is a change of an object. The event of a deleted object has the version of the deletion.
+type storedEvent struct {
+	eventType watch.EventType
+	object    storedObject
 }
 
-// collection keeps the things of one resource and every event since the beginning.
-// Its owner's lock guards it.
+// collection contains the objects of one resource and all events since the start. The lock of its
+// server guards it.
 type collection struct {
-	kind    kind
-	things  map[string]map[string]thing // by namespace and name
-	events  []event
-	changed chan struct{} // closed by the next event
+	resource resource
+	objects  map[string]map[string]storedObject // by namespace and name
+	events   []storedEvent
+	changed  chan struct{} // closed at the next event
 }
 
-func newCollection(k kind) *collection {
-	return &collection{kind: k, things: map[string]map[string]thing{}, changed: make(chan struct{})}
+func newCollection(r resource) *collection {
+	return &collection{resource: r, objects: map[string]map[string]storedObject{}, changed: make(chan struct{})}
 }
 
-// put keeps a record without telling anybody.
-func (c *collection) put(version uint64, r record) thing {
+// put stores a record without an event.
+func (c *collection) put(version uint64, r record) storedObject {
 	namespace, name := r.names()
-	if c.things[namespace] == nil {
-		c.things[namespace] = map[string]thing{}
+	if c.objects[namespace] == nil {
+		c.objects[namespace] = map[string]storedObject{}
 	}
-	t := thing{r, version}
-	c.things[namespace][name] = t
+	t := storedObject{r, version}
+	c.objects[namespace][name] = t
 	return t
 }
 
-// write keeps a record and tells of it.
-func (c *collection) write(version uint64, r record) thing {
+// write stores a record and adds an event.
+func (c *collection) write(version uint64, r record) storedObject {
 	namespace, name := r.names()
-	what := watch.Added
+	eventType := watch.Added
 	if _, exists := c.get(namespace, name); exists {
-		what = watch.Modified
+		eventType = watch.Modified
 	}
 	t := c.put(version, r)
-	c.tell(event{what, t})
+	c.notify(storedEvent{eventType, t})
 	return t
 }
 
-func (c *collection) remove(version uint64, t thing) {
+func (c *collection) remove(version uint64, t storedObject) {
 	namespace, name := t.names()
-	delete(c.things[namespace], name)
-	c.tell(event{watch.Deleted, thing{t.record, version}})
+	delete(c.objects[namespace], name)
+	c.notify(storedEvent{watch.Deleted, storedObject{t.record, version}})
 }
 
-func (c *collection) tell(e event) {
+func (c *collection) notify(e storedEvent) {
 	c.events = append(c.events, e)
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-func (c *collection) get(namespace, name string) (thing, bool) {
-	t, exists := c.things[namespace][name]
+func (c *collection) get(namespace, name string) (storedObject, bool) {
+	t, exists := c.objects[namespace][name]
 	return t, exists
 }
 
-// selection is what a list or a watch asks for.
+// selection is the selection of a list or a watch.
 type selection struct {
 	namespace string // empty: all
 	labels    labels.Selector
@@ -101,16 +101,16 @@ func (s selection) matches(r record) bool {
 		(s.labels.Empty() || s.labels.Matches(r.labels()))
 }
 
-// selected returns things in the order of their names.
-func (c *collection) selected(s selection) []thing {
+// selected returns the selected objects in the order of their names.
+func (c *collection) selected(s selection) []storedObject {
 	namespaces := []string{s.namespace}
 	if s.namespace == "" {
-		namespaces = slices.Sorted(maps.Keys(c.things))
+		namespaces = slices.Sorted(maps.Keys(c.objects))
 	}
-	var all []thing
+	var all []storedObject
 	for _, namespace := range namespaces {
-		for _, name := range slices.Sorted(maps.Keys(c.things[namespace])) {
-			if t := c.things[namespace][name]; s.matches(t.record) {
+		for _, name := range slices.Sorted(maps.Keys(c.objects[namespace])) {
+			if t := c.objects[namespace][name]; s.matches(t.record) {
 				all = append(all, t)
 			}
 		}
@@ -118,14 +118,14 @@ func (c *collection) selected(s selection) []thing {
 	return all
 }
 
-// after returns where the events after a version begin.
-func (c *collection) after(version uint64) int {
-	i, _ := slices.BinarySearchFunc(c.events, version+1, func(e event, v uint64) int { return cmp.Compare(e.thing.version, v) })
+// indexAfter returns the index of the first event after a version.
+func (c *collection) indexAfter(version uint64) int {
+	i, _ := slices.BinarySearchFunc(c.events, version+1, func(e storedEvent, v uint64) int { return cmp.Compare(e.object.version, v) })
 	return i
 }
 
-// object returns the thing as clients see it.
-func (t thing) object() metav1.Object {
+// object returns the object as clients see it.
+func (t storedObject) object() metav1.Object {
 	o := t.record.object()
 	o.SetResourceVersion(versionText(t.version))
 	return o

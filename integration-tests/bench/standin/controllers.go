@@ -8,25 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Change gives the pod templates of a group's zones another image, which their
-// controller has seen at once, and returns when.
+// Change sets another image in the pod templates of a group's zones, and returns the time. The status
+// shows the new generation at once.
 func (s *Server) Change(g Group) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := time.Now()
-	for _, zone := range s.zones(g) {
+	for _, zone := range s.zonesOf(g) {
 		zone.generation, zone.updated = zone.generation+1, 0
-		s.sets.write(s.next(), zone)
+		s.sets.write(s.nextVersion(), zone)
 	}
 	return at
 }
 
-// Renewed reports whether all pods of a group are of the revision that is asked for,
-// and Ready.
-func (s *Server) Renewed(g Group) bool {
+// IsUpdated reports whether all pods of a group have the latest revision and are ready.
+func (s *Server) IsUpdated(g Group) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, zone := range s.zones(g) {
+	for _, zone := range s.zonesOf(g) {
 		if zone.updated < zone.pods || zone.ready < zone.pods {
 			return false
 		}
@@ -34,10 +33,10 @@ func (s *Server) Renewed(g Group) bool {
 	return true
 }
 
-// zones returns those of a group in order. Call it locked.
-func (s *Server) zones(g Group) []zoneRecord {
+// zonesOf returns the zones of a group in order. The caller holds the lock.
+func (s *Server) zonesOf(g Group) []zoneRecord {
 	var all []zoneRecord
-	for _, t := range s.sets.selected(everything.in(g.Namespace)) {
+	for _, t := range s.sets.selected(allObjects.inNamespace(g.Namespace)) {
 		if zone, ok := t.record.(zoneRecord); ok && zone.group == g {
 			all = append(all, zone)
 		}
@@ -45,49 +44,49 @@ func (s *Server) zones(g Group) []zoneRecord {
 	return all
 }
 
-// deletePod removes a pod and brings it back, as the StatefulSet controller and the
-// kubelet do, after it was answered.
+// deletePod removes a pod. After the answer it replaces the pod, as the StatefulSet controller and the
+// kubelet do.
 func (s *Server) deletePod(r *http.Request, t target) (runtime.Object, error) {
-	was, err := s.remove(r, t, s.pods)
+	removed, err := s.remove(r, t, s.pods)
 	if err != nil {
 		return nil, err
 	}
-	if pod, ok := was.record.(podRecord); ok {
-		s.settling.Go(func() { s.replace(pod) })
+	if pod, ok := removed.record.(podRecord); ok {
+		s.replacing.Go(func() { s.replace(pod) })
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-// Wait returns when no pod is on its way back.
-func (s *Server) Wait() { s.settling.Wait() }
+// Wait returns when all deleted pods are replaced.
+func (s *Server) Wait() { s.replacing.Wait() }
 
-// replace makes the pod anew, of the revision that is asked for, and then Ready.
-func (s *Server) replace(was podRecord) {
+// replace creates a pod of the latest revision and then makes it ready.
+func (s *Server) replace(previous podRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was.ready = false
-	s.recount(was, -1)
-	zone := s.zone(was)
-	pod := podRecord{zone: was.zone, ordinal: was.ordinal, serial: s.next(), revision: zone.generation}
+	previous.ready = false
+	s.updateStatus(previous, -1)
+	zone := s.zone(previous)
+	pod := podRecord{zone: previous.zone, ordinal: previous.ordinal, serial: s.nextVersion(), revision: zone.generation}
 	s.pods.write(pod.serial, pod)
 	pod.ready = true
-	s.pods.write(s.next(), pod)
-	s.recount(pod, 1)
+	s.pods.write(s.nextVersion(), pod)
+	s.updateStatus(pod, 1)
 }
 
-// recount writes into the status of a pod's StatefulSet what has become of the pod.
-func (s *Server) recount(pod podRecord, by int) {
+// updateStatus updates the status of the pod's StatefulSet.
+func (s *Server) updateStatus(pod podRecord, by int) {
 	zone := s.zone(pod)
 	zone.ready += by
 	if pod.revision == zone.generation {
 		zone.updated += by
 	}
-	s.sets.write(s.next(), zone)
+	s.sets.write(s.nextVersion(), zone)
 }
 
-// zone returns the StatefulSet of a pod as it is now.
+// zone returns the current StatefulSet of a pod.
 func (s *Server) zone(pod podRecord) zoneRecord {
 	t, _ := s.sets.get(pod.zone.names())
-	zone, _ := t.record.(zoneRecord) // nothing else is kept there, and nobody deletes it
+	zone, _ := t.record.(zoneRecord) // the collection contains only zones, which no request deletes
 	return zone
 }

@@ -1,19 +1,17 @@
-// Package standin plays an API server for one program that watches very many
-// pods: more than a cluster on one machine can be asked to hold.
+// Package standin is a stand-in for an API server. It serves one program that watches more pods than a
+// cluster on one machine can hold.
 //
 //	generated records ──► list, watch ──► the program
 //	        ▲                                │
 //	        └── StatefulSet controller, kubelet ◄── delete, patch, Leases
 //
-// It lists and watches namespaces, StatefulSets, pods and Leases with label
-// selectors, bookmarks and watches that begin with what exists; it keeps Leases,
-// deletes pods if they still are what was judged, and replaces them at once, as
-// the StatefulSet controller and a kubelet would do together. It speaks protobuf
-// and JSON, as real ones do.
+// It lists and watches namespaces, StatefulSets, pods and Leases, with label selectors, bookmarks and
+// initial events. It stores Leases. It deletes pods if their preconditions hold, and replaces them at
+// once, as the StatefulSet controller and a kubelet do together. It supports protobuf and JSON, like a
+// real API server.
 //
-// What a real one has beyond that is left out: storage, so writes cost nearly
-// nothing; TLS, accounts and permissions, which are all granted; admission,
-// priority and fairness; custom resources, so there are no RolloutGroups and no
-// budgets for evictions; the time that a controller and a kubelet take. So a
-// figure taken against it says what the program needs by itself.
+// It omits everything else: storage, so writes cost almost nothing; TLS, accounts and permissions, so
+// all requests are allowed; admission; priority and fairness; custom resources, so there are no
+// RolloutGroups and no budgets for evictions; and the time that a controller and a kubelet take. The
+// figures therefore show what the program needs by itself.
 package standin

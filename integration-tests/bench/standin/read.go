@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// bookmarkEvery is how often a watch that tells nothing else says up to where it has.
+// bookmarkEvery is the interval of bookmarks of a watch without other events.
 const bookmarkEvery = time.Minute
 
-var everything = selection{labels: labels.Everything(), fields: fields.Everything()}
+var allObjects = selection{labels: labels.Everything(), fields: fields.Everything()}
 
-func (s selection) in(namespace string) selection {
+func (s selection) inNamespace(namespace string) selection {
 	s.namespace = namespace
 	return s
 }
@@ -40,28 +40,28 @@ func selectionOf(r *http.Request, t target) (selection, error) {
 func (s *Server) read(w http.ResponseWriter, r *http.Request, t target, c *collection) {
 	chosen, err := selectionOf(r, t)
 	if err != nil {
-		refuse(w, r, err)
+		replyError(w, r, err)
 		return
 	}
-	if asked, _ := strconv.ParseBool(r.URL.Query().Get("watch")); asked {
+	if isWatch, _ := strconv.ParseBool(r.URL.Query().Get("watch")); isWatch {
 		s.watch(w, r, chosen, c)
 		return
 	}
 	s.mu.Lock()
-	things, version := c.selected(chosen), s.version
+	objects, version := c.selected(chosen), s.version
 	s.mu.Unlock()
-	list, err := listOf(c.kind, things, version)
+	list, err := listOf(c.resource, objects, version)
 	if err != nil {
-		refuse(w, r, apierrors.NewInternalError(err))
+		replyError(w, r, apierrors.NewInternalError(err))
 		return
 	}
 	reply(w, r, http.StatusOK, list)
 }
 
-func listOf(k kind, things []thing, version uint64) (runtime.Object, error) {
-	list := k.list()
-	objects := make([]runtime.Object, len(things))
-	for i, t := range things {
+func listOf(resource resource, stored []storedObject, version uint64) (runtime.Object, error) {
+	list := resource.list()
+	objects := make([]runtime.Object, len(stored))
+	for i, t := range stored {
 		objects[i] = t.runtimeObject()
 	}
 	if err := meta.SetList(list, objects); err != nil {
@@ -75,47 +75,47 @@ func listOf(k kind, things []thing, version uint64) (runtime.Object, error) {
 	return list, nil
 }
 
-// watch tells of every change until the request ends: after a version, or after all
-// that exists.
+// watch sends the events after a version, or all existing objects and the events after them, until the
+// request ends.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, chosen selection, c *collection) {
 	query := r.URL.Query()
-	fromTheBeginning, _ := strconv.ParseBool(query.Get("sendInitialEvents"))
+	sendInitial, _ := strconv.ParseBool(query.Get("sendInitialEvents"))
 	version, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
 	s.mu.Lock()
-	var first []thing
-	place := c.after(version)
-	if fromTheBeginning || version == 0 {
-		first, place = c.selected(chosen), len(c.events)
+	var first []storedObject
+	position := c.indexAfter(version)
+	if sendInitial || version == 0 {
+		first, position = c.selected(chosen), len(c.events)
 	}
 	version = s.version
 	s.mu.Unlock()
 
-	out, err := newStream(w, r, c.kind)
+	out, err := newStream(w, r, c.resource)
 	if err != nil {
-		refuse(w, r, err)
+		replyError(w, r, err)
 		return
 	}
 	for _, t := range first {
 		out.send(watch.Added, t.runtimeObject())
 	}
-	if fromTheBeginning {
-		out.send(watch.Bookmark, bookmark(c.kind, version, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
+	if sendInitial {
+		out.send(watch.Bookmark, bookmark(c.resource, version, map[string]string{metav1.InitialEventsAnnotationKey: "true"}))
 	}
-	s.follow(r, out, chosen, c, place)
+	s.follow(r, out, chosen, c, position)
 }
 
-// follow tells of the events from a place on.
-func (s *Server) follow(r *http.Request, out *stream, chosen selection, c *collection, place int) {
-	beat := time.NewTicker(bookmarkEvery)
-	defer beat.Stop()
+// follow sends the events from a position on.
+func (s *Server) follow(r *http.Request, out *stream, chosen selection, c *collection, position int) {
+	ticker := time.NewTicker(bookmarkEvery)
+	defer ticker.Stop()
 	for out.flush() {
 		s.mu.Lock()
-		events, changed, version := c.events[place:], c.changed, s.version
+		events, changed, version := c.events[position:], c.changed, s.version
 		s.mu.Unlock()
-		place += len(events)
+		position += len(events)
 		for _, e := range events {
-			if chosen.matches(e.thing.record) {
-				out.send(e.what, e.thing.runtimeObject())
+			if chosen.matches(e.object.record) {
+				out.send(e.eventType, e.object.runtimeObject())
 			}
 		}
 		if len(events) > 0 {
@@ -123,20 +123,20 @@ func (s *Server) follow(r *http.Request, out *stream, chosen selection, c *colle
 		}
 		select {
 		case <-changed:
-		case <-beat.C:
-			out.send(watch.Bookmark, bookmark(c.kind, version, nil))
+		case <-ticker.C:
+			out.send(watch.Bookmark, bookmark(c.resource, version, nil))
 		case <-r.Context().Done():
 			return
 		}
 	}
 }
 
-// bookmark is an object that says nothing but a version.
-func bookmark(k kind, version uint64, annotations map[string]string) runtime.Object {
-	object := k.object()
+// bookmark returns an object that contains only a resourceVersion.
+func bookmark(resource resource, version uint64, annotations map[string]string) runtime.Object {
+	object := resource.object()
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		panic(err) // every kind that is kept has metadata
+		panic(err) // all stored types have metadata
 	}
 	accessor.SetResourceVersion(versionText(version))
 	accessor.SetAnnotations(annotations)

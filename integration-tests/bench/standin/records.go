@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// record is what is kept of an object, which is made of it when it is asked for.
-// It never changes: a change is another record.
+// record is the compact form of an object, which is built for each request. A record is immutable; a
+// change is another record.
 type record interface {
 	names() (namespace, name string)
 	labels() labels.Set
 	uid() types.UID
-	object() metav1.Object // a new one
+	object() metav1.Object // builds a new object
 }
 
-// epoch is when everything was made.
+// epoch is the creation time of all generated objects.
 var epoch = metav1.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 type namespaceRecord struct {
@@ -47,13 +47,13 @@ func (r namespaceRecord) object() metav1.Object {
 	}
 }
 
-// zoneRecord is a StatefulSet whose controller has seen everything.
+// zoneRecord is a StatefulSet whose controller has observed its generation.
 type zoneRecord struct {
 	group          Group
 	name, node     string
 	serial         uint64
-	generation     int // also the number of the revision that is asked for
-	current        int // the revision that counts as the current one
+	generation     int // also the number of the latest revision
+	current        int // the number of status.currentRevision
 	pods           int
 	ready, updated int
 	spec           func(image, node string) corev1.PodSpec
@@ -61,7 +61,7 @@ type zoneRecord struct {
 
 func (r zoneRecord) names() (string, string) { return r.group.Namespace, r.name }
 
-func (r zoneRecord) uid() types.UID { return serial(r.serial) }
+func (r zoneRecord) uid() types.UID { return uidOf(r.serial) }
 
 func (r zoneRecord) labels() labels.Set { return labels.Set{groupLabel: r.group.Name} }
 
@@ -70,7 +70,7 @@ func (r zoneRecord) podLabels() map[string]string {
 }
 
 func (r zoneRecord) object() metav1.Object {
-	asked, current := revisionOf(r.name, r.generation), revisionOf(r.name, r.current)
+	updated, current := revisionOf(r.name, r.generation), revisionOf(r.name, r.current)
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: r.group.Namespace, Name: r.name, UID: r.uid(), Generation: int64(r.generation), Labels: r.labels(), CreationTimestamp: epoch,
@@ -85,14 +85,14 @@ func (r zoneRecord) object() metav1.Object {
 		Status: appsv1.StatefulSetStatus{
 			ObservedGeneration: int64(r.generation), Replicas: int32(r.pods),
 			ReadyReplicas: int32(r.ready), AvailableReplicas: int32(r.ready), UpdatedReplicas: int32(r.updated),
-			UpdateRevision: asked, CurrentRevision: current,
+			UpdateRevision: updated, CurrentRevision: current,
 		},
 	}
 }
 
 func image(revision int) string { return fmt.Sprint("image:", revision) }
 
-// podRecord is a pod; of its zone it knows what never changes.
+// podRecord is a pod. It uses only the immutable fields of its zone.
 type podRecord struct {
 	zone     *zoneRecord
 	ordinal  int
@@ -105,7 +105,7 @@ func (r podRecord) names() (string, string) {
 	return r.zone.group.Namespace, fmt.Sprintf("%s-%d", r.zone.name, r.ordinal)
 }
 
-func (r podRecord) uid() types.UID { return serial(r.serial) }
+func (r podRecord) uid() types.UID { return uidOf(r.serial) }
 
 func (r podRecord) labels() labels.Set {
 	set := r.zone.podLabels()

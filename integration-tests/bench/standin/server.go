@@ -15,11 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Server is the API server. Make one with New; its methods may be called from any
-// goroutine.
+// Server is the stand-in. New returns one. Its methods may be called concurrently.
 type Server struct {
-	world               World
-	managed, bystanders []Group
+	world              World
+	managed, unmanaged []Group
 
 	mu          sync.Mutex
 	version     uint64
@@ -27,44 +26,43 @@ type Server struct {
 	sets        *collection
 	pods        *collection
 	leases      *collection
-	definitions *collection // always empty: nothing is installed
+	definitions *collection // always empty
 	writes      []Write
-	settling    sync.WaitGroup // pods that are on their way back
+	replacing   sync.WaitGroup // pods that are being replaced
 }
 
-// Write is a request that changed something, or was to.
+// Write is a request to change something.
 type Write struct {
-	At                              time.Time // when it came
+	At                              time.Time // when it arrived
 	Verb, Resource, Namespace, Name string
 }
 
-// New returns a server of a world.
+// New returns a server with the objects of a world.
 func New(w World) *Server {
 	s := &Server{
 		world: w,
-		namespaces: newCollection(kind{corev1.SchemeGroupVersion,
+		namespaces: newCollection(resource{corev1.SchemeGroupVersion,
 			func() runtime.Object { return &corev1.Namespace{} }, func() runtime.Object { return &corev1.NamespaceList{} }}),
-		sets: newCollection(kind{appsv1.SchemeGroupVersion,
+		sets: newCollection(resource{appsv1.SchemeGroupVersion,
 			func() runtime.Object { return &appsv1.StatefulSet{} }, func() runtime.Object { return &appsv1.StatefulSetList{} }}),
-		pods: newCollection(kind{corev1.SchemeGroupVersion,
+		pods: newCollection(resource{corev1.SchemeGroupVersion,
 			func() runtime.Object { return &corev1.Pod{} }, func() runtime.Object { return &corev1.PodList{} }}),
-		leases: newCollection(kind{coordinationv1.SchemeGroupVersion,
+		leases: newCollection(resource{coordinationv1.SchemeGroupVersion,
 			func() runtime.Object { return &coordinationv1.Lease{} }, func() runtime.Object { return &coordinationv1.LeaseList{} }}),
-		definitions: newCollection(kind{metav1.SchemeGroupVersion,
+		definitions: newCollection(resource{metav1.SchemeGroupVersion,
 			func() runtime.Object { return &metav1.PartialObjectMetadata{} }, func() runtime.Object { return &metav1.PartialObjectMetadataList{} }}),
 	}
 	s.populate()
 	return s
 }
 
-// Managed returns the groups of namespaces that opted in.
+// Managed returns the groups in namespaces that opted in.
 func (s *Server) Managed() []Group { return s.managed }
 
-// Bystanders returns the groups of the namespace that did not.
-func (s *Server) Bystanders() []Group { return s.bystanders }
+// Unmanaged returns the groups in the namespace that did not opt in.
+func (s *Server) Unmanaged() []Group { return s.unmanaged }
 
-// FirstWrite returns the first request to change something in a namespace since then,
-// Events apart: they tell, and change nothing.
+// FirstWrite returns the first write in a namespace since a time. Events do not count.
 func (s *Server) FirstWrite(namespace string, since time.Time) (Write, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,14 +74,13 @@ func (s *Server) FirstWrite(namespace string, since time.Time) (Write, bool) {
 	return Write{}, false
 }
 
-// next returns a version that nothing has yet. Call it locked, or before the server
-// is known to anybody.
-func (s *Server) next() uint64 {
+// nextVersion returns a new version. The caller holds the lock, or no request is served yet.
+func (s *Server) nextVersion() uint64 {
 	s.version++
 	return s.version
 }
 
-// collections are by group, version and resource.
+// collection returns the collection of a resource.
 func (s *Server) collection(q target) (*collection, bool) {
 	c, known := map[schema.GroupVersionResource]*collection{
 		corev1.SchemeGroupVersion.WithResource("namespaces"):                                  s.namespaces,
@@ -95,15 +92,15 @@ func (s *Server) collection(q target) (*collection, bool) {
 	return c, known
 }
 
-// target is what the path of a request names.
+// target is the resource or object in the path of a request.
 type target struct {
 	resource                     schema.GroupVersionResource
 	namespace, name, subresource string
 }
 
-func (t target) plain() schema.GroupResource { return t.resource.GroupResource() }
+func (t target) groupResource() schema.GroupResource { return t.resource.GroupResource() }
 
-// targetOf reads /api/v1/..., /apis/GROUP/VERSION/..., with and without a namespace.
+// targetOf parses /api/v1/... and /apis/GROUP/VERSION/..., with and without a namespace.
 func targetOf(path string) (target, bool) {
 	words := strings.Split(strings.Trim(path, "/"), "/")
 	var t target
@@ -130,21 +127,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	s.note(r, t)
+	s.recordWrite(r, t)
 	c, known := s.collection(t)
 	if r.Method == http.MethodGet && known && t.name == "" {
 		s.read(w, r, t, c)
 		return
 	}
-	object, err := s.answer(r, t, c)
+	object, err := s.handleObject(r, t, c)
 	if err != nil {
-		refuse(w, r, err)
+		replyError(w, r, err)
 		return
 	}
 	reply(w, r, http.StatusOK, object)
 }
 
-func (s *Server) note(r *http.Request, t target) {
+func (s *Server) recordWrite(r *http.Request, t target) {
 	if r.Method == http.MethodGet {
 		return
 	}
@@ -153,11 +150,11 @@ func (s *Server) note(r *http.Request, t target) {
 	s.writes = append(s.writes, Write{time.Now(), r.Method, t.resource.Resource, t.namespace, t.name})
 }
 
-// answer does what is asked about one object.
-func (s *Server) answer(r *http.Request, t target, c *collection) (runtime.Object, error) {
+// handleObject handles a request for one object.
+func (s *Server) handleObject(r *http.Request, t target, c *collection) (runtime.Object, error) {
 	switch {
 	case t.resource.Resource == "selfsubjectaccessreviews" && r.Method == http.MethodPost:
-		return granted(r)
+		return allowAccess(r)
 	case t.resource.Resource == "events" && r.Method == http.MethodPost:
 		return decode(r)
 	case c == s.leases && r.Method == http.MethodPost:
@@ -169,26 +166,26 @@ func (s *Server) answer(r *http.Request, t target, c *collection) (runtime.Objec
 	case c == s.pods && r.Method == http.MethodDelete:
 		return s.deletePod(r, t)
 	case c == s.pods && r.Method == http.MethodPatch:
-		return s.touchPod(r, t)
+		return s.patchPod(r, t)
 	case c == s.sets && r.Method == http.MethodPatch:
-		return s.patchZone(r, t)
+		return s.patchStatefulSet(r, t)
 	case c != nil && r.Method == http.MethodGet:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		it, err := s.find(c, t)
+		object, err := s.find(c, t)
 		if err != nil {
 			return nil, err
 		}
-		return it.runtimeObject(), nil
+		return object.runtimeObject(), nil
 	}
-	return nil, apierrors.NewNotFound(t.plain(), t.name)
+	return nil, apierrors.NewNotFound(t.groupResource(), t.name)
 }
 
-// find returns what is named, or an error that says so. Call it locked.
-func (s *Server) find(c *collection, t target) (thing, error) {
-	it, exists := c.get(t.namespace, t.name)
+// find returns the object of a target, or a NotFound error. The caller holds the lock.
+func (s *Server) find(c *collection, t target) (storedObject, error) {
+	object, exists := c.get(t.namespace, t.name)
 	if !exists {
-		return thing{}, apierrors.NewNotFound(t.plain(), t.name)
+		return storedObject{}, apierrors.NewNotFound(t.groupResource(), t.name)
 	}
-	return it, nil
+	return object, nil
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/bench/standin"
 )
 
-// world has two groups of 3 × 2 pods in one namespace that opted in, and as many in
-// one that did not.
+// world has two groups of 3 × 2 pods in a namespace that opted in, and as many in one that did not.
 func world() standin.World {
 	return standin.World{
 		Groups: 2, PerNamespace: 2, Zones: 3, Pods: 2, OptIn: map[string]string{"opted": "in"},
@@ -55,21 +54,21 @@ func start(t *testing.T, format string) (*standin.Server, kubernetes.Interface) 
 
 var formats = []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON}
 
-func TestListsShowWhatSelectorsAskFor(t *testing.T) {
+func TestListsApplySelectors(t *testing.T) {
 	for _, format := range formats {
 		_, client := start(t, format)
-		for sentence, tc := range map[string]struct {
+		for name, tc := range map[string]struct {
 			namespace, labels string
 			want              int
 		}{
-			"all":                    {"", "", 24},
-			"a namespace":            {"team-0", "", 12},
-			"a group":                {"team-0", "rollout-group=store-1", 6},
-			"two zones":              {"", "name in (store-0-zone-a,store-1-zone-b)", 8},
-			"nobody":                 {"", "name=nobody", 0},
-			"what is somewhere else": {"team-7", "", 0},
+			"all":                  {"", "", 24},
+			"a namespace":          {"team-0", "", 12},
+			"a group":              {"team-0", "rollout-group=store-1", 6},
+			"two zones":            {"", "name in (store-0-zone-a,store-1-zone-b)", 8},
+			"no match":             {"", "name=missing", 0},
+			"an unknown namespace": {"team-7", "", 0},
 		} {
-			t.Run(format+" "+sentence, func(t *testing.T) {
+			t.Run(format+" "+name, func(t *testing.T) {
 				list, err := client.CoreV1().Pods(tc.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: tc.labels})
 				if err != nil || len(list.Items) != tc.want || list.ResourceVersion == "" {
 					t.Errorf("%d pods at version %q, %v; want %d", len(list.Items), list.ResourceVersion, err, tc.want)
@@ -83,7 +82,7 @@ func TestListsShowWhatSelectorsAskFor(t *testing.T) {
 	}
 }
 
-// next returns what a watch tells next of something that is wanted.
+// next returns the next wanted event of a watch.
 func next(t *testing.T, events watch.Interface, wanted func(watch.Event) bool) watch.Event {
 	t.Helper()
 	late := time.After(10 * time.Second)
@@ -109,7 +108,7 @@ func readyPod(e watch.Event, name, revision string) bool {
 	return ok && pod.Name == name && pod.Labels[appsv1.ControllerRevisionHashLabelKey] == revision && pod.Status.Phase == corev1.PodRunning
 }
 
-func TestAWatchBeginsWithWhatExistsAndGoesOnWithWhatChanges(t *testing.T) {
+func TestWatchSendsInitialEventsThenChanges(t *testing.T) {
 	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
 			server, client := start(t, format)
@@ -143,14 +142,14 @@ func TestAWatchBeginsWithWhatExistsAndGoesOnWithWhatChanges(t *testing.T) {
 			next(t, pods, func(e watch.Event) bool { return readyPod(e, set.Name+"-1", set.Status.UpdateRevision) })
 			server.Wait()
 			set, err = client.AppsV1().StatefulSets(g.Namespace).Get(t.Context(), set.Name, metav1.GetOptions{})
-			if err != nil || set.Status.UpdatedReplicas != 1 || set.Status.ReadyReplicas != 2 || server.Renewed(g) {
-				t.Errorf("after one pod: %+v, %v, renewed %t", set.Status, err, server.Renewed(g))
+			if err != nil || set.Status.UpdatedReplicas != 1 || set.Status.ReadyReplicas != 2 || server.IsUpdated(g) {
+				t.Errorf("after one pod: %+v, %v, updated %t", set.Status, err, server.IsUpdated(g))
 			}
 		})
 	}
 }
 
-func TestAWatchGoesOnAfterTheVersionOfAList(t *testing.T) {
+func TestWatchContinuesAfterListVersion(t *testing.T) {
 	server, client := start(t, runtime.ContentTypeProtobuf)
 	sets := client.AppsV1().StatefulSets("")
 	server.Change(server.Managed()[0])
@@ -166,50 +165,50 @@ func TestAWatchGoesOnAfterTheVersionOfAList(t *testing.T) {
 	defer events.Stop()
 	first := next(t, events, func(watch.Event) bool { return true })
 	if set, ok := first.Object.(*appsv1.StatefulSet); !ok || first.Type != watch.Modified || set.Name != "store-1-zone-a" {
-		t.Errorf("told first: %s %v", first.Type, first.Object)
+		t.Errorf("first event: %s %v", first.Type, first.Object)
 	}
 }
 
-func TestOnlyThePodThatWasJudgedIsDeleted(t *testing.T) {
+func TestDeletePodChecksPreconditions(t *testing.T) {
 	server, client := start(t, runtime.ContentTypeProtobuf)
 	pods := client.CoreV1().Pods("team-0")
-	judged, err := pods.Get(t.Context(), "store-0-zone-a-0", metav1.GetOptions{})
+	pod, err := pods.Get(t.Context(), "store-0-zone-a-0", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	requiring := func(uid types.UID, version string) metav1.DeleteOptions {
 		return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
 	}
-	for sentence, options := range map[string]metav1.DeleteOptions{
-		"another UID":     requiring("another", judged.ResourceVersion),
-		"another version": requiring(judged.UID, "1"),
+	for name, options := range map[string]metav1.DeleteOptions{
+		"another UID":     requiring("another", pod.ResourceVersion),
+		"another version": requiring(pod.UID, "1"),
 	} {
-		if err := pods.Delete(t.Context(), judged.Name, options); !apierrors.IsConflict(err) {
-			t.Errorf("%s: %v", sentence, err)
+		if err := pods.Delete(t.Context(), pod.Name, options); !apierrors.IsConflict(err) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := pods.Delete(t.Context(), judged.Name, requiring(judged.UID, judged.ResourceVersion)); err != nil {
+	if err := pods.Delete(t.Context(), pod.Name, requiring(pod.UID, pod.ResourceVersion)); err != nil {
 		t.Fatal(err)
 	}
 	server.Wait()
-	is, err := pods.Get(t.Context(), judged.Name, metav1.GetOptions{})
-	if err != nil || is.UID == judged.UID || !server.Renewed(server.Managed()[0]) {
+	is, err := pods.Get(t.Context(), pod.Name, metav1.GetOptions{})
+	if err != nil || is.UID == pod.UID || !server.IsUpdated(server.Managed()[0]) {
 		t.Errorf("afterwards: %v, %v", is.UID, err)
 	}
-	if err := pods.Delete(t.Context(), "nobody", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("of nobody: %v", err)
+	if err := pods.Delete(t.Context(), "missing", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("of a missing pod: %v", err)
 	}
 }
 
-func TestALeaseIsWrittenByWhoeverKnowsItsVersion(t *testing.T) {
+func TestUpdateLeaseRequiresCurrentVersion(t *testing.T) {
 	_, client := start(t, runtime.ContentTypeProtobuf)
 	leases := client.CoordinationV1().Leases("team-0")
 	made, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hold"}}, metav1.CreateOptions{})
 	if err != nil || made.UID == "" {
-		t.Fatalf("made %v, %v", made, err)
+		t.Fatalf("created %v, %v", made, err)
 	}
 	if _, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "hold"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("made again: %v", err)
+		t.Errorf("created again: %v", err)
 	}
 	made.Spec.HolderIdentity = new("one")
 	if _, err := leases.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
@@ -221,11 +220,11 @@ func TestALeaseIsWrittenByWhoeverKnowsItsVersion(t *testing.T) {
 	}
 	is, err := leases.Get(t.Context(), "hold", metav1.GetOptions{})
 	if err != nil || *is.Spec.HolderIdentity != "one" {
-		t.Errorf("it says %v, %v", is.Spec.HolderIdentity, err)
+		t.Errorf("holder: got %v, %v", is.Spec.HolderIdentity, err)
 	}
 }
 
-func TestARevisionIsAdopted(t *testing.T) {
+func TestPatchStatusAdoptsRevision(t *testing.T) {
 	server, client := start(t, runtime.ContentTypeProtobuf)
 	g := server.Managed()[0]
 	server.Change(g)
@@ -244,7 +243,7 @@ func TestARevisionIsAdopted(t *testing.T) {
 	}
 }
 
-func TestEveryPermissionIsGrantedAndNothingIsInstalled(t *testing.T) {
+func TestAccessIsAllowedAndNoDefinitionsExist(t *testing.T) {
 	_, c := config(t, runtime.ContentTypeProtobuf)
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
@@ -275,7 +274,7 @@ func TestEveryPermissionIsGrantedAndNothingIsInstalled(t *testing.T) {
 	}
 }
 
-func TestTheFirstWriteInANamespaceIsKnown(t *testing.T) {
+func TestFirstWrite(t *testing.T) {
 	server, client := start(t, runtime.ContentTypeProtobuf)
 	began := time.Now()
 	_, _ = client.CoreV1().Pods("team-0").List(t.Context(), metav1.ListOptions{})

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// granted answers that everything is allowed.
-func granted(r *http.Request) (runtime.Object, error) {
+// allowAccess answers an access review with allowed.
+func allowAccess(r *http.Request) (runtime.Object, error) {
 	review, err := decodeAs[*authorizationv1.SelfSubjectAccessReview](r)
 	if err != nil {
 		return nil, err
@@ -34,10 +34,10 @@ func (s *Server) createLease(r *http.Request, t target) (runtime.Object, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, exists := s.leases.get(t.namespace, lease.Name); exists {
-		return nil, apierrors.NewAlreadyExists(t.plain(), lease.Name)
+		return nil, apierrors.NewAlreadyExists(t.groupResource(), lease.Name)
 	}
-	version := s.next()
-	lease.Namespace, lease.UID, lease.CreationTimestamp = t.namespace, serial(version), metav1.NewTime(time.Now().Truncate(time.Second))
+	version := s.nextVersion()
+	lease.Namespace, lease.UID, lease.CreationTimestamp = t.namespace, uidOf(version), metav1.NewTime(time.Now().Truncate(time.Second))
 	return s.leases.write(version, leaseRecord{lease}).runtimeObject(), nil
 }
 
@@ -48,14 +48,14 @@ func (s *Server) updateLease(r *http.Request, t target) (runtime.Object, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is, err := s.find(s.leases, t)
+	current, err := s.find(s.leases, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := is.require(t, lease.UID, lease.ResourceVersion); err != nil {
+	if err := current.checkPreconditions(t, lease.UID, lease.ResourceVersion); err != nil {
 		return nil, err
 	}
-	return s.leases.write(s.next(), leaseRecord{lease}).runtimeObject(), nil
+	return s.leases.write(s.nextVersion(), leaseRecord{lease}).runtimeObject(), nil
 }
 
 func (s *Server) deleteLease(r *http.Request, t target) (runtime.Object, error) {
@@ -63,25 +63,25 @@ func (s *Server) deleteLease(r *http.Request, t target) (runtime.Object, error) 
 	return &metav1.Status{Status: metav1.StatusSuccess}, err
 }
 
-// remove deletes a thing if it is what the request requires.
-func (s *Server) remove(r *http.Request, t target, c *collection) (thing, error) {
+// remove deletes an object if the preconditions of the request hold.
+func (s *Server) remove(r *http.Request, t target, c *collection) (storedObject, error) {
 	options, err := deleteOptions(r)
 	if err != nil {
-		return thing{}, err
+		return storedObject{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is, err := s.find(c, t)
+	current, err := s.find(c, t)
 	if err != nil {
-		return is, err
+		return current, err
 	}
 	if p := options.Preconditions; p != nil {
-		if err := is.require(t, deref(p.UID), deref(p.ResourceVersion)); err != nil {
-			return is, err
+		if err := current.checkPreconditions(t, deref(p.UID), deref(p.ResourceVersion)); err != nil {
+			return current, err
 		}
 	}
-	c.remove(s.next(), is)
-	return is, nil
+	c.remove(s.nextVersion(), current)
+	return current, nil
 }
 
 func deref[T any](p *T) T {
@@ -92,17 +92,17 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// require returns a conflict if the thing has another UID or another version than
-// asked for. Empty ones ask for nothing.
-func (t thing) require(named target, uid types.UID, version string) error {
+// checkPreconditions returns a conflict if the object has another UID or version than required. Empty
+// values require nothing.
+func (t storedObject) checkPreconditions(target target, uid types.UID, version string) error {
 	if (uid != "" && uid != t.uid()) || (version != "" && version != versionText(t.version)) {
-		return apierrors.NewConflict(named.plain(), named.name, fmt.Errorf("it is %s at version %d", t.uid(), t.version))
+		return apierrors.NewConflict(target.groupResource(), target.name, fmt.Errorf("UID is %s and resourceVersion is %d", t.uid(), t.version))
 	}
 	return nil
 }
 
-// change is what is understood of merge patches.
-type change struct {
+// mergePatch contains the supported fields of a merge patch.
+type mergePatch struct {
 	Metadata struct {
 		UID             types.UID
 		ResourceVersion string
@@ -112,10 +112,10 @@ type change struct {
 	Status struct{ CurrentRevision string }
 }
 
-func changeIn(r *http.Request) (change, error) {
-	var c change
+func mergePatchIn(r *http.Request) (mergePatch, error) {
+	var c mergePatch
 	if kind := r.Header.Get("Content-Type"); kind != string(types.MergePatchType) {
-		return c, apierrors.NewBadRequest("only merge patches are understood, not " + kind)
+		return c, apierrors.NewBadRequest("only merge patches are supported, got " + kind)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -125,50 +125,50 @@ func changeIn(r *http.Request) (change, error) {
 		return c, apierrors.NewBadRequest(err.Error())
 	}
 	if len(c.Spec) > 0 {
-		return c, apierrors.NewBadRequest("this server changes no spec")
+		return c, apierrors.NewBadRequest("patches of spec are not supported")
 	}
 	return c, nil
 }
 
-// touchPod changes nothing but the pod's version.
-func (s *Server) touchPod(r *http.Request, t target) (runtime.Object, error) {
-	c, err := changeIn(r)
+// patchPod only changes the version of the pod.
+func (s *Server) patchPod(r *http.Request, t target) (runtime.Object, error) {
+	c, err := mergePatchIn(r)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is, err := s.find(s.pods, t)
+	current, err := s.find(s.pods, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := is.require(t, c.Metadata.UID, c.Metadata.ResourceVersion); err != nil {
+	if err := current.checkPreconditions(t, c.Metadata.UID, c.Metadata.ResourceVersion); err != nil {
 		return nil, err
 	}
-	return s.pods.write(s.next(), is.record).runtimeObject(), nil
+	return s.pods.write(s.nextVersion(), current.record).runtimeObject(), nil
 }
 
-// patchZone makes a revision the current one of a StatefulSet.
-func (s *Server) patchZone(r *http.Request, t target) (runtime.Object, error) {
-	c, err := changeIn(r)
+// patchStatefulSet sets status.currentRevision.
+func (s *Server) patchStatefulSet(r *http.Request, t target) (runtime.Object, error) {
+	c, err := mergePatchIn(r)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is, err := s.find(s.sets, t)
+	current, err := s.find(s.sets, t)
 	if err != nil {
 		return nil, err
 	}
-	if err := is.require(t, c.Metadata.UID, c.Metadata.ResourceVersion); err != nil {
+	if err := current.checkPreconditions(t, c.Metadata.UID, c.Metadata.ResourceVersion); err != nil {
 		return nil, err
 	}
-	zone, ok := is.record.(zoneRecord)
+	zone, ok := current.record.(zoneRecord)
 	if !ok {
-		return nil, errors.New("no StatefulSet is kept by this name")
+		return nil, errors.New("the object is not a StatefulSet")
 	}
 	if c.Status.CurrentRevision == revisionOf(zone.name, zone.generation) && t.subresource == "status" {
 		zone.current = zone.generation
 	}
-	return s.sets.write(s.next(), zone).runtimeObject(), nil
+	return s.sets.write(s.nextVersion(), zone).runtimeObject(), nil
 }
