@@ -85,13 +85,14 @@ func (v *verifier) verifyNoRollout(d podDisruption) {
 }
 
 // verifyNoPartitionEviction verifies that no pod of the zone is down because of an eviction by
-// partitions. Pods of other zones are verified elsewhere.
+// partitions that this group allowed: if the zone has moved, the Lease of another group has the intent.
+// Pods of other zones are verified elsewhere.
 func (v *verifier) verifyNoPartitionEviction(z *Zone, k knowledge, disruption string) {
 	if b, found := v.budget(k.group); !found || b.Partition == nil {
 		return
 	}
 	for at, out := range v.outages {
-		if at.zone == z.Name && out.kind == evicted && v.mustKnowOutage(at, out, k) {
+		if at.zone == z.Name && out.kind == evicted && out.group == k.group && v.mustKnowOutage(at, out, k) {
 			v.report(1, z, "%s while %s was down by an eviction by partitions", disruption, podName(z.Name, at.ordinal))
 		}
 	}

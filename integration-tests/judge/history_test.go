@@ -133,11 +133,16 @@ func (h *history) pod(name string, change func(*Pod)) *history {
 
 // holdForRollout adds a Lease with a rollout of the zone and intents for the pods.
 func (h *history) holdForRollout(zone string, pods ...string) *history {
+	return h.holdForRolloutIn("g", zone, pods...)
+}
+
+// holdForRolloutIn is holdForRollout in another group.
+func (h *history) holdForRolloutIn(group, zone string, pods ...string) *history {
 	var intents []PodIntent
 	for _, pod := range pods {
 		intents = append(intents, h.intentOf(pod))
 	}
-	return h.hold("rollout/"+zone, intents...)
+	return h.holdOf(group, "rollout/"+zone, intents...)
 }
 
 // withEarlierIntents adds a Lease before the start of the history that contains intents for all

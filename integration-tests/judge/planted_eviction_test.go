@@ -18,6 +18,17 @@ func partitionBudget(to int) Rules {
 	return Rules{EvictionWebhook: true, DownscaleWebhook: true, Budgets: []Budget{{Group: "g", Limit: to, Partition: regexp.MustCompile(`^zone-[0-9]+-([01])$`)}}}
 }
 
+// partitionBudgets returns rules with such a budget of one pod for each group.
+func partitionBudgets(groups ...string) Rules {
+	rules := partitionBudget(1)
+	for _, group := range groups[1:] {
+		b := rules.Budgets[0]
+		b.Group = group
+		rules.Budgets = append(rules.Budgets, b)
+	}
+	return rules
+}
+
 func setNotReady(p *Pod) { p.Ready = false }
 
 // unanswered removes the answer from a request, as if its API server was killed.
@@ -268,6 +279,12 @@ var plantedEvictions = map[string]plantedCase{
 			holdForEviction("partitions", "zone-1-0").evict("zone-1-0").holdForRollout("zone-1", "zone-1-1").delete("zone-1-1"),
 		rules: partitionBudget(1),
 		want:  []string{"1 zone-1-1 was deleted while zone-1-0 was down by an eviction by partitions"},
+	},
+	"a pod is deleted in another group next to one of its zone that was evicted by its partition before the zone moved": {
+		history: newHistory().zone("zone-1", func(z *Zone) { z.MaxUnavailable = 2 }).after(3*time.Second).
+			holdForEviction("partitions", "zone-1-0").evict("zone-1-0").setGroup("elsewhere").after(3*time.Second).
+			holdForRolloutIn("elsewhere", "zone-1", "zone-1-1").delete("zone-1-1"),
+		rules: partitionBudgets("g", "elsewhere"),
 	},
 	"1: a zone is scaled down next to a pod of it that was evicted by its partition": {
 		history: newHistory().holdForEviction("partitions", "zone-1-0").evict("zone-1-0").intendDownscale("zone-1").scaleTo("zone-1", 1),
