@@ -383,7 +383,7 @@ func TestDownscaleIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 func TestDownscaleIsRefusedForNowIfItsWritesKeepConflicting(t *testing.T) {
 	v := shrinker(atRest(), &holdStore{conflicts: 100}).Judge(t.Context(), shrinking())
 	says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
-	if !strings.Contains(v.Message, "others keep writing") {
+	if !strings.Contains(v.Message, "other writers keep changing") {
 		t.Errorf("it says %q", v.Message)
 	}
 }
