@@ -136,7 +136,7 @@ var downscales = []Mutant{
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
 		Edits: []Edit{{"internal/control/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
-		Test:  "internal/control/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
+		Test:  "internal/control/group TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
