@@ -83,7 +83,7 @@ func (s *server) define() {
 		TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
 		ObjectMeta: metav1.ObjectMeta{Name: crd, UID: types.UID(strconv.Itoa(s.version)), ResourceVersion: strconv.Itoa(s.version)},
 	}
-	s.tell(what, crds, "", s.defined)
+	s.notifyListeners(what, crds, "", s.defined)
 }
 
 func (s *server) serve() {
@@ -106,7 +106,7 @@ func (s *server) remove() {
 	s.end(kind)
 	s.version++
 	s.defined.ResourceVersion = strconv.Itoa(s.version)
-	s.tell(watch.Deleted, crds, "", s.defined)
+	s.notifyListeners(watch.Deleted, crds, "", s.defined)
 	s.defined = nil
 }
 
@@ -162,7 +162,7 @@ func (s *server) touch(namespace string) {
 
 func (s *server) store(what watch.EventType, namespace, name string, o map[string]any) {
 	s.objects[namespace+"/"+name] = o
-	s.tell(what, kind, namespace, &unstructured.Unstructured{Object: o})
+	s.notifyListeners(what, kind, namespace, &unstructured.Unstructured{Object: o})
 }
 
 func (s *server) take(namespace, name string) {
@@ -172,10 +172,10 @@ func (s *server) take(namespace, name string) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(s.objects[namespace+"/"+name])}
 	u.SetResourceVersion(strconv.Itoa(s.version))
 	delete(s.objects, namespace+"/"+name)
-	s.tell(watch.Deleted, kind, namespace, u)
+	s.notifyListeners(watch.Deleted, kind, namespace, u)
 }
 
-func (s *server) tell(what watch.EventType, resource, namespace string, object runtime.Object) {
+func (s *server) notifyListeners(what watch.EventType, resource, namespace string, object runtime.Object) {
 	s.readers.Tell(place{resource, namespace}, apitest.Event(what, object))
 }
 
@@ -187,7 +187,7 @@ func (s *server) bookmark(namespace string) {
 	if s.mute {
 		return
 	}
-	s.tell(watch.Bookmark, kind, namespace, &unstructured.Unstructured{Object: map[string]any{
+	s.notifyListeners(watch.Bookmark, kind, namespace, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget",
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
 	}})
@@ -322,8 +322,8 @@ func (s *server) watch(q *http.Request, resource, namespace string, stream bool)
 	return s.readers.Watch(q, resource, within, first...)
 }
 
-// desk is a cache at work.
-type desk struct {
+// running is a cache at work.
+type running struct {
 	t *testing.T
 	*server
 	*budgets.Cache
@@ -336,8 +336,8 @@ type desk struct {
 	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
 }
 
-// atDesk runs a test beside a running cache, of one namespace or of all.
-func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+// inRunning runs a test beside a running cache, of one namespace or of all.
+func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -351,7 +351,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
-		d := &desk{t: t, server: s, log: lines}
+		d := &running{t: t, server: s, log: lines}
 		d.Cache = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string) {
 			d.mu.Lock()
@@ -388,7 +388,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 }
 
 // keep lets whoever is told of a namespace take until the returned function is called.
-func (d *desk) keep(namespace string) (goOn func()) {
+func (d *running) keep(namespace string) (goOn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	slow := make(chan struct{})
@@ -396,9 +396,9 @@ func (d *desk) keep(namespace string) (goOn func()) {
 	return sync.OnceFunc(func() { close(slow) })
 }
 
-// news returns which namespaces were told of since the last call, in order of the
+// notifications returns which namespaces were told of since the last call, in order of the
 // alphabet.
-func (d *desk) news() []string {
+func (d *running) notifications() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -409,7 +409,7 @@ func (d *desk) news() []string {
 
 // touched returns in which namespaces anything about a budget was another one since
 // the last call.
-func (d *desk) touched() []string {
+func (d *running) touched() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -419,7 +419,7 @@ func (d *desk) touched() []string {
 
 // names returns the budgets of a namespace: valid ones by their names, others with
 // a question mark.
-func (d *desk) names(namespace string) string {
+func (d *running) names(namespace string) string {
 	synctest.Wait()
 	var names []string
 	for _, b := range d.Budgets(namespace) {
@@ -433,7 +433,7 @@ func (d *desk) names(namespace string) string {
 
 // want checks which budgets are known of the namespace team, and whether they are
 // known to be all.
-func (d *desk) want(names string, known bool) {
+func (d *running) want(names string, known bool) {
 	d.t.Helper()
 	if got := d.names("team"); got != names {
 		d.t.Errorf("budgets %q, want %q", got, names)
@@ -443,15 +443,15 @@ func (d *desk) want(names string, known bool) {
 	}
 }
 
-func (d *desk) wantAnswered(want bool) {
+func (d *running) wantAnswered(want bool) {
 	d.t.Helper()
 	if got := d.Answered(); got != want {
 		d.t.Errorf("answered: %t, want %t (%v)", got, want, d.Trouble())
 	}
 }
 
-// said counts the log lines that contain a text.
-func (d *desk) said(text string) (n int) {
+// loggedState counts the log lines that contain a text.
+func (d *running) loggedState(text string) (n int) {
 	for _, line := range d.log.AllEntries() {
 		if strings.Contains(line.Message, text) {
 			n++

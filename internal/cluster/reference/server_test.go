@@ -132,7 +132,7 @@ func (s *server) put(path string, o object) {
 	if exists {
 		what = watch.Modified
 	}
-	s.tell(what, path, o)
+	s.notifyListener(what, path, o)
 }
 
 // take deletes an object.
@@ -143,10 +143,10 @@ func (s *server) take(path string) {
 	o := s.objects[path]
 	o.version = strconv.Itoa(s.version)
 	delete(s.objects, path)
-	s.tell(watch.Deleted, path, o)
+	s.notifyListener(watch.Deleted, path, o)
 }
 
-func (s *server) tell(what watch.EventType, path string, o object) {
+func (s *server) notifyListener(what watch.EventType, path string, o object) {
 	s.readers.Tell(path, apitest.Event(what, metadataOf(path, o)))
 }
 
@@ -281,8 +281,8 @@ func (s *server) watched() []string {
 	return slices.DeleteFunc(s.readers.Names(), func(path string) bool { return path == crds })
 }
 
-// desk is a cache at work.
-type desk struct {
+// running is a cache at work.
+type running struct {
 	t *testing.T
 	*server
 	*reference.Cache
@@ -292,8 +292,8 @@ type desk struct {
 	hit []string // who was told of, since the last call of news
 }
 
-// atDesk runs a test beside a running cache, of one namespace or of all.
-func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+// inRunning runs a test beside a running cache, of one namespace or of all.
+func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -303,7 +303,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
-		d := &desk{t: t, server: s, log: lines}
+		d := &running{t: t, server: s, log: lines}
 		d.Cache = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string, r plan.Reference) {
 			d.mu.Lock()
@@ -320,7 +320,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 }
 
 // news returns of whom was told since the last call.
-func (d *desk) news() []string {
+func (d *running) news() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -331,7 +331,7 @@ func (d *desk) news() []string {
 
 // counted returns how often it was asked something that begins so, since the last
 // call of questions.
-func (d *desk) counted(beginning string) (n int) {
+func (d *running) counted(beginning string) (n int) {
 	for _, q := range d.questions() {
 		if strings.HasPrefix(q, beginning) {
 			n++
@@ -341,7 +341,7 @@ func (d *desk) counted(beginning string) (n int) {
 }
 
 // wantReplicas checks what is known of an object.
-func (d *desk) wantReplicas(r plan.Reference, want int) {
+func (d *running) wantReplicas(r plan.Reference, want int) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); !got.Trouble.None() || got.Replicas != want {
@@ -350,7 +350,7 @@ func (d *desk) wantReplicas(r plan.Reference, want int) {
 }
 
 // wantTrouble checks why nothing is known of an object.
-func (d *desk) wantTrouble(r plan.Reference, code reason.Code, detail string) {
+func (d *running) wantTrouble(r plan.Reference, code reason.Code, detail string) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); got.Trouble.Code != code || got.Trouble.Detail != detail {

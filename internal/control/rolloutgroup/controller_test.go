@@ -337,7 +337,7 @@ func TestObjectWithoutLabelIsLoggedAndRetriedAtIntervals(t *testing.T) {
 		if n := len(g.wrote()); n < 1 || n > 7 {
 			t.Errorf("%d requests in an hour", n)
 		}
-		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "has no label") {
+		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "without lockstep's label") {
 			t.Errorf("nobody is told: %v", last)
 		}
 	})

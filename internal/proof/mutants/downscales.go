@@ -157,12 +157,12 @@ var downscales = []Mutant{
 	{
 		Name:  "time of the API server that is fast where this machine's clock is wrong",
 		Edits: []Edit{{"internal/cluster/clock/clock.go", "least: date}", "least: date.Add(time.Second)}"}},
-		Test:  "internal/cluster/clock TestAClockIsNeverAhead", Rule: "slow after",
+		Test:  "internal/cluster/clock TestClockIsNeverAhead", Rule: "slow after",
 	},
 	{
 		Name:  "machine's clock of another pace that is believed while it agrees in passing",
-		Edits: []Edit{{"internal/cluster/clock/clock.go", "believedAfter = time.Minute", "believedAfter = 0 * time.Minute"}},
-		Test:  "internal/cluster/clock TestAClockIsNeverAhead", Rule: "slow after",
+		Edits: []Edit{{"internal/cluster/clock/clock.go", "trustAfter = time.Minute", "trustAfter = 0 * time.Minute"}},
+		Test:  "internal/cluster/clock TestClockIsNeverAhead", Rule: "slow after",
 	},
 	{
 		Name:  "minimum time between downscales one instant longer",

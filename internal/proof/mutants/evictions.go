@@ -212,8 +212,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",
-		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.followed) >= dynamicwatch.SilentFor", "time.Since(b.followed) >= 1_000_000*dynamicwatch.SilentFor"}},
-		Test:  "internal/cluster/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.lastContact) >= dynamicwatch.SilentFor", "time.Since(b.lastContact) >= 1_000_000*dynamicwatch.SilentFor"}},
+		Test:  "internal/cluster/budgets TestBudgetsWithoutHeartbeatsAreUnknown", Rule: "known: true, want false",
 	},
 	{
 		Name:  "turn of a zone that an eviction keeps from being whole",
@@ -242,8 +242,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
-		Edits: []Edit{{"internal/cluster/dynamicwatch/heartbeats.go", "case !h.begins:", "case true:"}},
-		Test:  "internal/cluster/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/dynamicwatch/heartbeats.go", "case !h.initialEvents:", "case true:"}},
+		Test:  "internal/cluster/budgets TestIncompleteInitialListIsNoHeartbeat", Rule: "known: true, want false",
 	},
 	{
 		Name:  "eviction that is noted in place of others",
