@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
+func TestSnapshotInJSONGivesTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		text, err := encoded(formJSON, recordView{Snapshot: s})
@@ -35,7 +35,7 @@ func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
 var secrets = strings.NewReplacer("zone-[a-z]", "ingester-zone-[a-z]", "zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
 	"team", "mimir-prod", "store", "ingester", "10.0.0.1", "10.1.2.3", "web", "ReplicaOf")
 
-func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
+func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		text, err := json.Marshal(s)
@@ -50,12 +50,12 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 			named.Zones[i].Told = nil
 		}
 		named.Asked = plan.Asked{}
-		masked := mask(named)
+		anonymized := anonymize(named)
 		leftOut := named.Hold.Agreed != nil || !named.Hold.Decrease.None() || unknownPartitions(named)
-		if want, got := causes(named), causes(masked); !slices.Equal(want, got) && !leftOut {
+		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {
 			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
 		}
-		told := fmt.Sprintf("%+v\n%s\n%s", masked, fixture.PrintSnapshot(masked), strings.Join(fixture.Outcome(masked), "\n"))
+		told := fmt.Sprintf("%+v\n%s\n%s", anonymized, fixture.PrintSnapshot(anonymized), strings.Join(fixture.Outcome(anonymized), "\n"))
 		for _, secret := range []string{"ingester", "mimir", "10.1.2.3", "ReplicaOf", "CrashLoop"} {
 			if strings.Contains(told, secret) {
 				t.Fatalf("%q is told:\n%s", secret, told)

@@ -14,7 +14,7 @@ import (
 // away or down.
 var taking = []string{"Delete", "DeleteCollection", "Evict", "EvictV1", "EvictV1beta1", "Remove"}
 
-func TestNoCommandCanDeleteAnything(t *testing.T) {
+func TestNoCommandCanDeleteObjects(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("find sources: %v, %d files", err, len(files))

@@ -85,7 +85,7 @@ func noDeployments(r *http.Request) *http.Response {
 	return nil
 }
 
-func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
+func TestWhyShowsRecordedDelaysOfPods(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		mirrors(s)
 		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
@@ -98,7 +98,7 @@ func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
 	})
 }
 
-func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
+func TestWhyShowsOperatorWaitsFromTheRolloutGroup(t *testing.T) {
 	const forbidden = "zone-a ReferenceForbidden"
 	for sentence, tc := range map[string]struct {
 		code       string // that the object says of zone-a
@@ -132,7 +132,7 @@ func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
 }
 
 // What stands there may be of long ago, when the namespace was managed.
-func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
+func TestRolloutGroupIsIgnoredInUnmanagedNamespaces(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
 		mirrors(s)
@@ -143,7 +143,7 @@ func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
 	})
 }
 
-func TestWithoutARolloutGroupWhySaysWhatCanBeSeen(t *testing.T) {
+func TestWhyWorksWithoutARolloutGroup(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		seen := waitsOf(s)
 		w := plan.Describe(fixture.MustParse(rolling), plan.Group(fixture.MustParse(rolling))).Waits[0]

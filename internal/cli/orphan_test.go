@@ -31,7 +31,7 @@ func (s *scene) remembers(group, zone string) {
 	}})
 }
 
-func TestWhyAnOrphanWaitsIsSaid(t *testing.T) {
+func TestWhyExplainsOrphans(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		pod  string
 		want string

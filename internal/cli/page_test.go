@@ -49,14 +49,14 @@ var (
 	words    = regexp.MustCompile(`"[^"]*"|\S+`)
 )
 
-func TestThePageShowsWhatThePluginSays(t *testing.T) {
+func TestKubectlPageShowsTheOutputOfThePlugin(t *testing.T) {
 	const file = "../../docs/kubectl.md"
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := 0
-	said := samples.ReplaceAllStringFunc(string(page), func(sample string) string {
+	message := samples.ReplaceAllStringFunc(string(page), func(sample string) string {
 		played++
 		return "```text\n" + playSample(t, sample) + "```"
 	})
@@ -64,12 +64,12 @@ func TestThePageShowsWhatThePluginSays(t *testing.T) {
 		t.Fatalf("%s has no samples", file)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(said), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(message), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(said, string(page)); diff != "" {
+	if diff := cmp.Diff(message, string(page)); diff != "" {
 		t.Errorf("%s (-said +page):\n%s", file, diff)
 	}
 }

@@ -46,7 +46,7 @@ const byGroup = "true|kubectl lockstep pause web|"
 
 func inTwoHours() string { return contract.FormatPausedUntil(time.Now().Add(2 * time.Hour)) }
 
-func TestAPauseLeavesThatOfSomebodyElseAlone(t *testing.T) {
+func TestPauseKeepsAnotherPause(t *testing.T) {
 	for line, has := range map[string]string{
 		"pause zone/web-c":                  "true||",
 		"pause zone/web-c --reason disk":    "true|disk|",
@@ -67,7 +67,7 @@ func TestAPauseLeavesThatOfSomebodyElseAlone(t *testing.T) {
 	}
 }
 
-func TestAPauseForTheSameReasonIsTheSame(t *testing.T) {
+func TestPauseWithTheSameReasonIsReplaced(t *testing.T) {
 	inScene(t, []string{calmZones}, func(s *scene) {
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "1h")
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "2h")
@@ -81,7 +81,7 @@ func TestAPauseForTheSameReasonIsTheSame(t *testing.T) {
 	})
 }
 
-func TestAResumeOfAGroupEndsOnePause(t *testing.T) {
+func TestResumeEndsOnePauseOfAGroup(t *testing.T) {
 	inScene(t, []string{calmZones}, func(s *scene) {
 		s.succeeds("pause", "zone/web-c") // one person pauses a zone
 		s.ends(exitWaits, "pause", "web") // another pauses the group
@@ -114,7 +114,7 @@ func TestAResumeOfAGroupEndsOnePause(t *testing.T) {
 	})
 }
 
-func TestAPauseThatIsWrittenMeanwhileIsLeftAlone(t *testing.T) {
+func TestConcurrentPauseIsKept(t *testing.T) {
 	for line, want := range map[string]string{"pause web --reason mine": "true|hers|", "resume web": "true|hers|"} {
 		t.Run(line, func(t *testing.T) {
 			inScene(t, []string{calmZones}, func(s *scene) {

@@ -8,7 +8,7 @@ import (
 )
 
 // The README shows what its first command prints.
-func TestTheReadmeShowsThePlanOfItsExample(t *testing.T) {
+func TestReadmeShowsThePlanOfItsExample(t *testing.T) {
 	const root = "../../"
 	readme, err := os.ReadFile(root + "README.md")
 	if err != nil {

@@ -43,19 +43,19 @@ func inScene(t *testing.T, situations []string, play func(*scene)) {
 	})
 }
 
-// said collects what is written while it is written.
-type said struct {
+// message collects what is written while it is written.
+type message struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *said) Write(text []byte) (int, error) {
+func (s *message) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(text)
 }
 
-func (s *said) String() string {
+func (s *message) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
@@ -64,12 +64,12 @@ func (s *said) String() string {
 // types carries out a command line.
 func (s *scene) types(args ...string) (code int, out, errs string) {
 	s.Helper()
-	var stdout, stderr said
+	var stdout, stderr message
 	code = s.begins(s.Context(), &stdout, &stderr, args...)
 	return code, stdout.String(), stderr.String()
 }
 
-func (s *scene) begins(ctx context.Context, stdout, stderr *said, args ...string) int {
+func (s *scene) begins(ctx context.Context, stdout, stderr *message, args ...string) int {
 	a := &app{
 		streams: Streams{In: strings.NewReader(s.in), Out: stdout, Err: stderr}, style: s.style, measure: s.measure, version: "v0.0.0-test", now: time.Now,
 		dial: func(clientcmd.ClientConfig) (*rest.Config, error) { return s.server.config(), nil },
@@ -87,8 +87,8 @@ func (s *scene) measure() screen.Style {
 
 // watches lets somebody type what goes on, until the test ends, and returns what has
 // been written by then.
-func (s *scene) watches(args ...string) *said {
-	var out, errs said
+func (s *scene) watches(args ...string) *message {
+	var out, errs message
 	ctx, stop := contextOf(s)
 	ended := make(chan int, 1)
 	go func() { ended <- s.begins(ctx, &out, &errs, args...) }()
@@ -103,7 +103,7 @@ func (s *scene) watches(args ...string) *said {
 }
 
 // screenOf returns what a terminal shows that was drawn anew again and again.
-func screenOf(out *said) string {
+func screenOf(out *message) string {
 	text := out.String()
 	return text[max(0, strings.LastIndex(text, "\x1b[H")):]
 }

@@ -14,80 +14,80 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 )
 
-// hearing stands between the plugin and the API server, and knows since when nothing has
-// been heard of what is watched. A watch itself tries again for ever and says nothing.
-type hearing struct {
+// staleness is a transport that records since when the API server has sent no data about watched
+// resources. A watch itself retries for ever without reporting it.
+type staleness struct {
 	next http.RoundTripper
 
 	mu sync.Mutex
-	of map[string]heard // by path
+	of map[string]heartbeat // by path
 }
 
-type heard struct {
-	last    time.Time // when anything came; zero: nothing ever did
-	trouble string    // why nothing comes; empty: it does, as far as is known
+type heartbeat struct {
+	last    time.Time // of the last data; zero: none
+	trouble string    // why no data arrives; empty: it arrives, as far as is known
 }
 
-// followed are the resources from which pictures of groups are made.
-var followed = []string{"pods", "statefulsets", "leases", "namespaces", budgets.Resource.Resource}
+// watchedResources are the resources that snapshots of groups are made from.
+var watchedResources = []string{"pods", "statefulsets", "leases", "namespaces", budgets.Resource.Resource}
 
 // RoundTrip implements http.RoundTripper.
-func (h *hearing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h *staleness) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := h.next.RoundTrip(r)
-	if r.Method != http.MethodGet || !slices.Contains(followed, path.Base(r.URL.Path)) {
+	if r.Method != http.MethodGet || !slices.Contains(watchedResources, path.Base(r.URL.Path)) {
 		return answer, err
 	}
 	switch about := r.URL.Path; {
-	case err != nil && r.Context().Err() != nil: // nobody wants to hear it
+	case err != nil && r.Context().Err() != nil: // the request was cancelled
 	case err != nil:
-		h.fails(about, err.Error())
-	case saysNothing(answer.StatusCode):
-		h.fails(about, http.StatusText(answer.StatusCode))
+		h.failed(about, err.Error())
+	case isFailure(answer.StatusCode):
+		h.failed(about, http.StatusText(answer.StatusCode))
 	default:
-		h.hears(about)
-		answer.Body = &listening{answer.Body, func() { h.hears(about) }}
+		h.received(about)
+		answer.Body = &monitoredBody{answer.Body, func() { h.received(about) }}
 	}
 	return answer, err
 }
 
-func saysNothing(code int) bool {
+func isFailure(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 }
 
-func (h *hearing) fails(about, trouble string) {
+func (h *staleness) failed(about, trouble string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.of[about] = heard{h.of[about].last, trouble}
+	h.of[about] = heartbeat{h.of[about].last, trouble}
 }
 
-func (h *hearing) hears(about string) {
+func (h *staleness) received(about string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.of[about] = heard{last: time.Now()}
+	h.of[about] = heartbeat{last: time.Now()}
 }
 
-// listening is the body of an answer, of which every part is heard, and its proper end.
-type listening struct {
+// monitoredBody is the body of a response. It calls heartbeat for every read, and at the regular end.
+type monitoredBody struct {
 	io.ReadCloser
-	heard func()
+	heartbeat func()
 }
 
 // Read implements io.Reader.
-func (l *listening) Read(into []byte) (int, error) {
+func (l *monitoredBody) Read(into []byte) (int, error) {
 	n, err := l.ReadCloser.Read(into)
 	if n > 0 || errors.Is(err, io.EOF) {
-		l.heard()
+		l.heartbeat()
 	}
 	return n, err
 }
 
-// silence says of what nothing is heard any more, since when and why; "" where all is
-// heard.
-func (h *hearing) silence() string {
+// report returns which resources have sent no data, since when and why. It returns "" if all
+// resources send data.
+func (h *staleness) report() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var names []string
-	var first heard
+	var first heartbeat
 	for about, is := range h.of {
 		if is.trouble == "" || is.last.IsZero() {
 			continue
@@ -101,5 +101,5 @@ func (h *hearing) silence() string {
 		return ""
 	}
 	slices.Sort(names)
-	return "Nothing is known since " + screen.Clock(first.last) + " of " + strings.Join(slices.Compact(names), ", ") + ": " + first.trouble
+	return "No data since " + screen.Clock(first.last) + " about " + strings.Join(slices.Compact(names), ", ") + ": " + first.trouble
 }

@@ -68,7 +68,7 @@ var (
 
 // Whatever is typed: annotations of pauses, the template of pods and who holds a Lease
 // are written. What else there is stays as it is, and nothing is ever deleted.
-func TestNothingElseIsEverWritten(t *testing.T) {
+func TestCommandsWriteOnlyDocumentedFields(t *testing.T) {
 	const store, calm = leasePath + "lockstep-group-store", leasePath + "lockstep-group-calm"
 	for sentence, tc := range map[string]struct {
 		first  string // what somebody has typed before
@@ -141,7 +141,7 @@ func (s *scene) remembered(lease string) {
 	s.server.put(lease, held)
 }
 
-func TestARestartChangesTheTemplateAlone(t *testing.T) {
+func TestRestartChangesOnlyTheTemplate(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
 			set := s.server.get(zonePath + zone)
