@@ -31,7 +31,7 @@ func TestSnapshotInJSONGivesTheSamePlan(t *testing.T) {
 	})
 }
 
-// secrets are names that stand in what is drawn, as somebody would know them.
+// secrets are names in drawn snapshots that an anonymized snapshot must not contain.
 var secrets = strings.NewReplacer("zone-[a-z]", "ingester-zone-[a-z]", "zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
 	"team", "mimir-prod", "store", "ingester", "10.0.0.1", "10.1.2.3", "web", "ReplicaOf")
 
@@ -64,8 +64,8 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 	})
 }
 
-// unknownPartitions reports whether a budget finds no partition in a pod's name, which
-// hashed names do not show.
+// unknownPartitions reports whether a budget finds no partition in a pod's name. Hashed names do not
+// show that.
 func unknownPartitions(s plan.Snapshot) bool {
 	for _, b := range s.Budgets {
 		for _, z := range s.Zones {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A group that has the name of one of its zones, and of a pod.
+// A group with the name of one of its zones, and of a pod.
 const namesakes = "group team twin\ntwin rev=1\n twin-0 ready@1\nother rev=1\n other-0 ready@1\n"
 
 func TestArgumentKindSelectsTheObject(t *testing.T) {

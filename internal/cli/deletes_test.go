@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// taking are the methods of clients, and of the store of holds, that take something
-// away or down.
+// taking are the methods of clients, and of the store of holds, that delete something or end
+// a pod.
 var taking = []string{"Delete", "DeleteCollection", "Evict", "EvictV1", "EvictV1beta1", "Remove"}
 
 func TestNoCommandCanDeleteObjects(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 	notPlaced = "zone-a rev=1\n zone-a-0 starting@1 zone-a-1 ready@1\n"
 )
 
-// edits writes the pod zone-a-0 of a situation otherwise than it is shown.
+// edits changes the pod zone-a-0 of a scenario.
 func (s *scene) edits(snapshotFor string, change func(*corev1.Pod)) {
 	z := fixture.At(fixture.MustParse(snapshotFor), time.Now()).Zones[0]
 	pod := podIn("team", z, z.Pods[0])

@@ -43,7 +43,7 @@ func TestMaliciousTextsAreEscapedOnATerminal(t *testing.T) {
 	}
 }
 
-// poison writes text wherever somebody can who may write to a namespace.
+// poison writes text into all fields that a user of the namespace can write.
 func poison(s *scene, text string) {
 	set := s.server.get(zonePath + "zone-b")
 	notes, _ := at(set, "metadata", "annotations").(object)
@@ -73,7 +73,8 @@ func poison(s *scene, text string) {
 	s.server.put(nodePath, lost)
 }
 
-// harmless objects to what a terminal would obey, or would show in another order.
+// harmless fails the test if text contains characters that a terminal interprets or that change its
+// direction.
 func harmless(s *scene, where, text string) {
 	s.Helper()
 	for _, r := range text {

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// The group of docs/kubectl.md: at its goal, and in a rollout of which the first two
-// pods do not come up.
+// The group of docs/kubectl.md: at its goal, and in a rollout whose first two pods do not become
+// ready.
 const (
 	ofThePage = `
 group mimir ingester
@@ -74,9 +74,9 @@ func TestKubectlPageShowsTheOutputOfThePlugin(t *testing.T) {
 	}
 }
 
-// playSample types the commands of a sample, one after the other, and returns what
-// stands on the screen then. Where a sample resumes or releases, nothing goes on before
-// it; anywhere else the rollout is broken.
+// playSample runs the commands of a sample one after the other and returns the screen. Before a
+// sample with resume or release, no rollout is in progress. Before others, the rollout is
+// broken.
 func playSample(t *testing.T, sample string) string {
 	t.Helper()
 	var screens []string
@@ -103,8 +103,8 @@ func playSample(t *testing.T, sample string) string {
 	return strings.Join(screens, "\n")
 }
 
-// breaks brings the rollout of the page, with a zone that somebody has paused and
-// what the operator told of it.
+// breaks sets up the rollout of the page, with a paused zone and the operator's
+// Events.
 func (s *scene) breaks() {
 	s.server.show(s.T, fixture.At(fixture.MustParse(brokenOnThePage), time.Now()))
 	s.server.put(nodePath, nodeThat(corev1.ConditionTrue, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)))

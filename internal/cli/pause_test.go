@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// three zones of which nobody has paused any.
+// three zones without a pause.
 const calmZones = "group team web\nweb-a rev=1\n web-a-0 ready@1\nweb-b rev=1\n web-b-0 ready@1\nweb-c rev=1\n web-c-0 ready@1\n"
 
-// pauseOf returns what the annotations of a zone say: true|reason|until.
+// pauseOf returns the pause annotations of a zone: true|reason|until.
 func (s *scene) pauseOf(zone string) string {
 	var parts []string
 	for _, key := range []string{contract.PausedAnnotation, contract.PausedReasonAnnotation, contract.PausedUntilAnnotation} {
@@ -31,8 +31,8 @@ func (s *scene) wantPauses(want ...string) {
 	}
 }
 
-// ends carries out a command line that has to end with an exit code, and returns what it
-// says.
+// ends runs a command line, checks its exit code, and returns its
+// output.
 func (s *scene) ends(want int, args ...string) string {
 	s.Helper()
 	code, out, errs := s.types(args...)

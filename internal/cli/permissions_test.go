@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// mirrored lets a zone take over the replicas of a template, whose kind discovery shows.
+// mirrored makes a zone take over the replicas of a template, whose kind discovery shows.
 func (s *scene) mirrored(zone string) {
 	const group, version = "rollout-operator.grafana.com", "rollout-operator.grafana.com/v1"
 	set := s.server.get(zonePath + zone)
@@ -32,7 +32,7 @@ func (s *scene) mirrored(zone string) {
 	})
 }
 
-// forbidding refuses whatever is below a path that ends so, or contains it.
+// forbidding refuses requests whose path has this suffix or contains it.
 func forbidding(part string) func(*http.Request) *http.Response {
 	return func(r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, part) {

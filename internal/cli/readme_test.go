@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The README shows what its first command prints.
+// The README shows the output of its first command.
 func TestReadmeShowsThePlanOfItsExample(t *testing.T) {
 	const root = "../../"
 	readme, err := os.ReadFile(root + "README.md")

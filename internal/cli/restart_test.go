@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// rollsByItself lets the StatefulSet controller replace the pods of a zone.
+// rollsByItself sets the update strategy RollingUpdate.
 func (s *scene) rollsByItself(zone string) {
 	set := s.server.get(zonePath + zone)
 	spec, _ := set["spec"].(object)

@@ -196,7 +196,7 @@ func TestWatchPrintsChanges(t *testing.T) {
 	})
 }
 
-// settleDown lets a second pass, and everything come to rest.
+// settleDown waits for a second and until all goroutines block.
 func settleDown() {
 	time.Sleep(time.Second)
 	synctest.Wait()

@@ -25,7 +25,7 @@ func countInto(n *int) func(*http.Request) *http.Response {
 	return func(*http.Request) *http.Response { *n++; return nil }
 }
 
-// at returns what stands in an object below a path of keys.
+// at returns the value of an object at a path of keys.
 func at(o object, keys ...string) any {
 	var value any = o
 	for _, key := range keys {

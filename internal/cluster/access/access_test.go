@@ -30,8 +30,8 @@ var needs = []permission.Need{
 	{Scope: permission.Home, APIGroup: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader", Verbs: []string{"get"}},
 }
 
-// apiServer is an API server that grants everything but what is withheld. It
-// answers in the goroutine that asks, so that it can live in a bubble.
+// apiServer is an API server that grants everything except withheld permissions. It
+// answers in the goroutine of the client, so that it can run in a synctest bubble.
 type apiServer struct {
 	mu       sync.Mutex
 	away     bool
@@ -78,7 +78,7 @@ func (a *apiServer) questions() []authorizationv1.ResourceAttributes {
 	return a.asked
 }
 
-// running is a review at work, with the log and the count it keeps.
+// running is a running Review with its log and its count.
 type running struct {
 	t *testing.T
 	*access.Review
@@ -88,7 +88,7 @@ type running struct {
 	missing int
 }
 
-// inReview runs a test beside a running review.
+// inReview runs a test with a running Review.
 func inReview(t *testing.T, managed string, withheld []string, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func inReview(t *testing.T, managed string, withheld []string, test func(*runnin
 	})
 }
 
-// refused makes a request that is answered with 403.
+// refused sends a request that is answered with 403.
 func (o *running) refused() {
 	o.t.Helper()
 	q, err := http.NewRequestWithContext(o.t.Context(), http.MethodDelete, "http://api/pods/x", nil)
@@ -172,7 +172,7 @@ func TestMissingPermissionIsNamedUntilItIsGranted(t *testing.T) {
 	})
 }
 
-// What only serves a kind that is not installed is not asked for.
+// Permissions for a kind that is not installed are not reviewed.
 func TestInapplicableNeedIsNotMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		theAuthority := &apiServer{withheld: []string{"delete pods"}}

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// covering is the spec of a budget for pods with a label, and whatever else is said.
+// covering returns the spec of a budget for pods with a label, with other fields.
 func covering(value string, more ...map[string]any) map[string]any {
 	spec := map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"name": value}}}
 	for _, fields := range more {
@@ -142,7 +142,7 @@ func TestInvalidBudgetKeepsItsSelector(t *testing.T) {
 	})
 }
 
-// What goes while no watch is open is seen when it opens again.
+// Deletions while no watch is open are noticed when it opens again.
 func TestChangesBetweenTwoWatchesAreNoticed(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
@@ -207,7 +207,7 @@ func TestOnlyTheCRDOfBudgetsIsWatched(t *testing.T) {
 	})
 }
 
-// Whoever writes the status of a budget sees what it says now, and at which version.
+// A writer of statuses needs the current status and its resourceVersion.
 func TestObjectsContainTheCurrentStatus(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
@@ -235,7 +235,7 @@ func TestObjectsContainTheCurrentStatus(t *testing.T) {
 	})
 }
 
-// Whoever listens may take long about a namespace with many StatefulSets and budgets.
+// A listener may be slow for a namespace with many StatefulSets and budgets.
 func TestSlowListenerDoesNotDelayTheCache(t *testing.T) {
 	s := withKind()
 	s.put("theirs", "a", covering("a"))

@@ -31,7 +31,7 @@ func TestBudgetsAreKnownIfTheKindDoesNotExist(t *testing.T) {
 	}
 }
 
-// Discovery follows the event of a CRD; there may be no event at all.
+// Discovery follows the event of a CRD with a delay. There may be no event at all.
 func TestKindThatIsInstalledLaterIsWatched(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		namespace string
@@ -83,7 +83,7 @@ func TestDeletedKindDropsItsBudgetsAndCanReturn(t *testing.T) {
 	})
 }
 
-// One API server may not know of a CRD yet that another one serves.
+// One API server may not know a CRD yet that another one serves.
 func TestBudgetsStayKnownWhileTheKindIsBrieflyMissing(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
@@ -131,8 +131,8 @@ func TestForbiddenBudgetsAreUnknown(t *testing.T) {
 	})
 }
 
-// A right that is taken away, or an API server that does not answer: what is known
-// grows old.
+// After a revoked permission, or without an API server, the cache becomes
+// stale.
 func TestBudgetsStayKnownForAMinuteAfterAFailure(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		code  int32
@@ -165,7 +165,7 @@ func TestBudgetsStayKnownForAMinuteAfterAFailure(t *testing.T) {
 	}
 }
 
-// Who goes by budgets is told when they are known again, whatever they say.
+// Listeners are called when budgets are known again, even if they have not changed.
 func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 	for how, streams := range map[string]bool{"listed": false, "streamed": true} {
 		t.Run(how, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 	}
 }
 
-// client-go tries again by itself, and says so to nobody, where it is told to come back
-// later and where a connection breaks.
+// client-go retries after 429 and after a broken connection without calling the error
+// handler.
 func TestBudgetsWithoutHeartbeatsAreUnknown(t *testing.T) {
 	for sentence, begins := range map[string]func(*running){
 		"too many requests":             func(d *running) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
@@ -237,7 +237,7 @@ func TestBudgetsWithoutHeartbeatsAreUnknown(t *testing.T) {
 	}
 }
 
-// What a watch tells before it has told all is no knowledge yet.
+// Events before the end of the initial list are not sufficient.
 func TestIncompleteInitialListIsNoHeartbeat(t *testing.T) {
 	s := withKind()
 	s.streams = true
@@ -265,7 +265,7 @@ func TestIncompleteInitialListIsNoHeartbeat(t *testing.T) {
 	})
 }
 
-// What was missing for a moment after long trouble of another kind is not gone.
+// A kind that is briefly missing after another long failure is not deleted.
 func TestBudgetsStayKnownIfTheKindIsBrieflyMissingAfterAnotherFailure(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
@@ -306,7 +306,7 @@ func TestRegularEndOfWatchesIsNoFailure(t *testing.T) {
 	})
 }
 
-// At the start, nobody knows whether there are any.
+// At the start it is unknown whether budgets exist.
 func TestBudgetsAreUnknownBeforeTheFirstRead(t *testing.T) {
 	s := withKind()
 	s.refuse(http.StatusServiceUnavailable, "list", "watch")
@@ -322,8 +322,8 @@ func TestBudgetsAreUnknownBeforeTheFirstRead(t *testing.T) {
 	})
 }
 
-// Nobody waits for ever for budgets before anything is done: what needs them is refused
-// while they are not known.
+// The start of a replica does not wait for budgets for ever. Requests that need budgets are refused
+// while they are unknown.
 func TestAnsweredIsTrueAfterAMinuteWithoutResponse(t *testing.T) {
 	for sentence, code := range map[string]int32{
 		"they are read":     0,
@@ -354,7 +354,7 @@ func TestAnsweredIsTrueAfterAMinuteWithoutResponse(t *testing.T) {
 	}
 }
 
-// A replica that works goes on, whatever the API server answers next.
+// A working replica stays ready, whatever the API server answers later.
 func TestAnsweredStaysTrue(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		server func() *server

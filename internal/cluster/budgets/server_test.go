@@ -37,8 +37,8 @@ const (
 	first = 100 // version
 )
 
-// server is an API server with budgets whose kind comes and goes. It writes down
-// what it is asked, and refuses what a test says.
+// server is an API server with budgets. Their kind can be created and deleted. It records
+// requests, and refuses those that a test selects.
 type server struct {
 	mu      sync.Mutex
 	asked   []string
@@ -53,24 +53,24 @@ type server struct {
 	cut     bool             // what begins with all that exists never gets to its end
 }
 
-// unanswered is a code for no answer at all: the connection breaks.
+// unanswered is a code for a broken connection.
 const unanswered = -1
 
-// place is where an object is.
+// place is the namespace and the name of an object.
 type place struct{ resource, namespace string }
 
 func newServer() *server {
 	return &server{version: first, objects: map[string]map[string]any{}, refuses: map[string]int32{}}
 }
 
-// withKind is a server that knows the kind.
+// withKind returns a server with the kind.
 func withKind() *server {
 	s := newServer()
 	s.install()
 	return s
 }
 
-// define tells that the CRD is another one now, or is there.
+// define sends an event that the CRD was created or changed.
 func (s *server) define() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *server) install() {
 	s.define()
 }
 
-// remove takes the kind away, and all of its objects.
+// remove deletes the kind and all of its objects.
 func (s *server) remove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *server) remove() {
 	s.defined = nil
 }
 
-// hide serves the kind no more, as an API server that does not know of it yet.
+// hide stops serving the kind, like an API server that does not know it yet.
 func (s *server) hide() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *server) end(resource string) {
 	s.readers.End(func(name string) bool { return name == resource })
 }
 
-// put makes a budget, or changes it, by its spec.
+// put creates or changes a budget.
 func (s *server) put(namespace, name string, spec map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *server) put(namespace, name string, spec map[string]any) {
 	})
 }
 
-// touch changes the budget "a" of a namespace in what is none of its spec.
+// touch changes the budget "a" of a namespace, but not its spec.
 func (s *server) touch(namespace string) {
 	const name = "a"
 	s.mu.Lock()
@@ -179,8 +179,8 @@ func (s *server) notifyListeners(what watch.EventType, resource, namespace strin
 	s.readers.Tell(place{resource, namespace}, apitest.Event(what, object))
 }
 
-// bookmark tells watches of budgets, of one namespace or of all, up to which version
-// they are.
+// bookmark sends a bookmark to the watches of budgets, of one namespace or of
+// all.
 func (s *server) bookmark(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,21 +193,21 @@ func (s *server) bookmark(namespace string) {
 	}})
 }
 
-// silence lets watches that are open go on without a word, or ends that.
+// silence keeps open watches from sending anything, or ends that.
 func (s *server) silence(mute bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = mute
 }
 
-// cutShort keeps streams from getting to the end of what exists, or ends that.
+// cutShort ends streams before the end of the initial list, or ends that.
 func (s *server) cutShort(cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut, s.mute = cut, cut
 }
 
-// refuse answers a verb on the budgets with a code; 0: no more.
+// refuse answers a verb on the budgets with a code; 0 ends that.
 func (s *server) refuse(code int32, verbs ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *server) refuse(code int32, verbs ...string) {
 	}
 }
 
-// questions returns what it was asked since the last call.
+// questions returns the requests since the last call.
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +294,7 @@ func (s *server) of(namespace string) []map[string]any {
 	return some
 }
 
-// parse returns what /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE asks for.
+// parse parses the path /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE.
 func parse(path string) (resource, namespace string) {
 	parts := strings.Split(path, "/")
 	if len(parts) > 6 && parts[4] == "namespaces" {
@@ -322,7 +322,7 @@ func (s *server) watch(q *http.Request, resource, namespace string, stream bool)
 	return s.readers.Watch(q, resource, within, first...)
 }
 
-// running is a cache at work.
+// running is a running Cache.
 type running struct {
 	t *testing.T
 	*server
@@ -336,7 +336,7 @@ type running struct {
 	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
 }
 
-// inRunning runs a test beside a running cache, of one namespace or of all.
+// inRunning runs a test with a running Cache, of one namespace or of all.
 func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -387,7 +387,7 @@ func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	})
 }
 
-// keep lets whoever is told of a namespace take until the returned function is called.
+// keep blocks the listener for a namespace until the returned function is called.
 func (d *running) keep(namespace string) (goOn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -396,8 +396,8 @@ func (d *running) keep(namespace string) (goOn func()) {
 	return sync.OnceFunc(func() { close(slow) })
 }
 
-// notifications returns which namespaces were told of since the last call, in order of the
-// alphabet.
+// notifications returns the namespaces of which listeners were notified since the last call,
+// sorted.
 func (d *running) notifications() []string {
 	synctest.Wait()
 	d.mu.Lock()
@@ -407,8 +407,8 @@ func (d *running) notifications() []string {
 	return d.hit
 }
 
-// touched returns in which namespaces anything about a budget was another one since
-// the last call.
+// touched returns the namespaces with any change of a budget since the last
+// call.
 func (d *running) touched() []string {
 	synctest.Wait()
 	d.mu.Lock()
@@ -431,8 +431,8 @@ func (d *running) names(namespace string) string {
 	return strings.Join(names, " ")
 }
 
-// want checks which budgets are known of the namespace team, and whether they are
-// known to be all.
+// want checks the budgets of the namespace team, and whether budgets are
+// known.
 func (d *running) want(names string, known bool) {
 	d.t.Helper()
 	if got := d.names("team"); got != names {

@@ -84,8 +84,8 @@ func TestClockIsNeverAhead(t *testing.T) {
 	}
 }
 
-// Two machines whose clocks are kept right differ by some milliseconds, which now and
-// then are in different seconds.
+// The clocks of two synchronized machines differ by some milliseconds, so they are sometimes in
+// different seconds.
 func TestSmallDifferenceIsTolerated(t *testing.T) {
 	for _, off := range []time.Duration{-tolerance, -10 * time.Millisecond, 0, 5 * time.Millisecond, tolerance} {
 		c := New()

@@ -233,8 +233,8 @@ func TestPlacesOf(t *testing.T) {
 	}
 }
 
-// What a tenant's container writes, and what anybody writes into a status, is shown
-// and cannot do anything.
+// Texts of containers and of statuses are shown, but a terminal must not interpret
+// them.
 func TestForeignTextsAreEscapedAndShortened(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		p := pod(func(p *corev1.Pod) {

@@ -38,7 +38,7 @@ func listen(t *testing.T, o metav1.ListOptions, test func(*listener)) {
 	})
 }
 
-// want checks how often it heard that all was told, a sign, and an event, so far.
+// want checks the numbers of complete lists, heartbeats and events so far.
 func (l *listener) want(all, sign, passed int) {
 	l.t.Helper()
 	synctest.Wait()

@@ -22,7 +22,7 @@ const (
 
 var theWeb = plan.Reference{APIGroup: group, Kind: "Template", Name: "web"}
 
-// withTemplates is a server with the kind Template and one object of it.
+// withTemplates returns a server with the kind Template and one object of it.
 func withTemplates() *server {
 	s := newServer()
 	s.install([]string{"v1"}, scaled("Template", "templates")...)
@@ -117,9 +117,9 @@ func TestRecreatedObjectIsWatched(t *testing.T) {
 	})
 }
 
-// A report is made of what was judged. Nobody is to think that somebody else has
-// replaced it until the watch shows it, and nobody is to think it stands where
-// something later was seen.
+// A report counts for the object that it was written to. Until the watch shows it, it must not look
+// overwritten. After a later version was read, it must not count any
+// more.
 func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		report   plan.ReportReplicas
@@ -214,8 +214,8 @@ func TestReasonsForAnUnknownScale(t *testing.T) {
 				d.news()
 				d.questions()
 				time.Sleep(10 * time.Minute)
-				// Every half minute: two of discovery, a list, a watch, and an object
-				// that is read before the watch turns out to be refused.
+				// Every half minute: two discovery requests, a list, a watch, and a read
+				// of an object before the watch is refused.
 				if asked := d.questions(); len(asked) > 20*5 {
 					d.t.Errorf("asked %d times in ten minutes: %q", len(asked), asked)
 				}
@@ -223,7 +223,7 @@ func TestReasonsForAnUnknownScale(t *testing.T) {
 					d.t.Errorf("told %d times of what is as it was", len(news))
 				}
 
-				// Whatever it was ends, and is seen to have ended, without a CRD that says so.
+				// The failure ends, and the cache notices it without an event of a CRD.
 				d.serve([]string{"v1"}, scaled("Template", "templates")...)
 				for what := range d.refuses {
 					d.refuse(what, 0, "")

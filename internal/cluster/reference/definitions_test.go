@@ -16,7 +16,7 @@ func without(what string) []metav1.APIResource {
 	return slices.DeleteFunc(scaled("Template", "templates"), func(r metav1.APIResource) bool { return r.Name == what })
 }
 
-// The event of a CRD may come before discovery shows what has changed.
+// The event of a CRD may arrive before discovery shows the change.
 func TestChangeOfAKindIsNoticedIfDiscoveryIsLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 900 * time.Millisecond, 9 * time.Second, 29 * time.Second} {
 		t.Run(late.String(), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestChangeOfAKindIsNoticedIfDiscoveryIsLate(t *testing.T) {
 	}
 }
 
-// A CRD may say that replicas are elsewhere in its objects, none of which changes.
+// A CRD may change the path of replicas without a change of its objects.
 func TestObjectsAreReadAgainAfterAChangeOfTheirCRD(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)

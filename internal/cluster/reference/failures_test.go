@@ -15,7 +15,7 @@ const scaleOfWeb = "get /apis/example.com/v1/namespaces/team/templates/web/scale
 
 var theOther = plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
 
-// That a number is known to be another one by now is not hidden for long.
+// An outdated number of replicas does not stay valid for long.
 func TestScaleStaysValidForAMinuteAfterAFailure(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
@@ -108,7 +108,7 @@ func TestScaleIsUnknownAfterALongFailureOfTheWatch(t *testing.T) {
 	})
 }
 
-// client-go tries again without a word where there are too many requests.
+// client-go retries after 429 without calling the error handler.
 func TestWatchWithoutHeartbeatsEndsWithinMinutes(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
@@ -158,7 +158,7 @@ func TestRegularEndOfWatchesKeepsTheScales(t *testing.T) {
 	})
 }
 
-// What may not be read need not be watched, which shows all objects of the kind.
+// A kind whose scales cannot be read is not watched, because a watch shows all of its objects.
 func TestForbiddenKindIsNotWatched(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.refuse(scaleOfWeb, http.StatusForbidden, "")
@@ -205,7 +205,7 @@ func TestPartlyForbiddenKindIsWatched(t *testing.T) {
 	})
 }
 
-// An aggregated API may count scales otherwise than objects.
+// An aggregated API may have different versions for scales and objects.
 func TestScalesWithTheirOwnVersionsAreAccepted(t *testing.T) {
 	s := withTemplates()
 	s.counts = "1"
@@ -226,7 +226,7 @@ func TestScalesWithTheirOwnVersionsAreAccepted(t *testing.T) {
 	})
 }
 
-// So it is after a cluster was restored from an earlier state.
+// This happens after a restore of the cluster from an earlier state.
 func TestOlderListReplacesReadVersions(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)

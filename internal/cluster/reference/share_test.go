@@ -17,7 +17,7 @@ func numbered(group string, i int) plan.Reference {
 	return plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}
 }
 
-// withKinds is a server with so many kinds, and an object of each in every namespace.
+// withKinds returns a server with n kinds, and an object of each in every namespace.
 func withKinds(n int, namespaces ...string) *server {
 	s := newServer()
 	var kinds []metav1.APIResource
@@ -132,7 +132,7 @@ func TestKindsOfOneAPIGroupShareADiscovery(t *testing.T) {
 	})
 }
 
-// Somebody names kinds that do not exist, ever other ones.
+// A user keeps naming new kinds that do not exist.
 func TestNamespaceWithManyKindsDelaysNoOther(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		for second := range 60 {
@@ -199,7 +199,7 @@ func TestNamespacesTakeTurnsInReads(t *testing.T) {
 	})
 }
 
-// An annotation that comes and goes costs next to nothing.
+// An annotation that is set and removed repeatedly costs little.
 func TestRepeatedWantIsReadAtALimitedRate(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
