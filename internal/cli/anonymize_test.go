@@ -46,7 +46,7 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 		if err := json.Unmarshal([]byte(secrets.Replace(string(text))), &named); err != nil {
 			t.Fatal(err)
 		}
-		for i := range named.Zones { // what pods were told is not told on
+		for i := range named.Zones { // calls to pods are left out
 			named.Zones[i].Told = nil
 		}
 		named.Asked = plan.Asked{}

@@ -72,7 +72,7 @@ func TestPauseWithTheSameReasonIsReplaced(t *testing.T) {
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "1h")
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "2h")
 		s.wantPauses("true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours())
-		time.Sleep(3 * time.Hour) // it is over, and nobody's
+		time.Sleep(3 * time.Hour) // the pause is over
 		s.succeeds("pause", "web")
 		s.succeeds("pause", "web") // nothing is new
 		s.wantPauses(byGroup, byGroup, byGroup)

@@ -33,7 +33,7 @@ import (
 type apiServer struct {
 	refuse func(*http.Request) *http.Response // answers in its place, unless it returns nil
 	broken error                              // no request arrives
-	slow   time.Duration                      // by how much its clock is behind that of whoever types
+	slow   time.Duration                      // by how much its clock is behind the user's
 
 	mu      sync.Mutex
 	version int
@@ -206,7 +206,7 @@ var lists = map[string]metav1.TypeMeta{
 	"nodes": {Kind: "NodeList", APIVersion: "v1"}, "namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
-	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // nobody asks for more of them
+	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // clients request only their metadata
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

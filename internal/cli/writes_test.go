@@ -71,7 +71,7 @@ var (
 func TestCommandsWriteOnlyDocumentedFields(t *testing.T) {
 	const store, calm = leasePath + "lockstep-group-store", leasePath + "lockstep-group-calm"
 	for sentence, tc := range map[string]struct {
-		first  string // what somebody has typed before
+		first  string // the command before
 		line   string
 		writes bool
 		at     string   // below which path

@@ -4,7 +4,6 @@
 // It asks at start, again after a refused request, and at growing intervals while a permission
 // is missing. If all permissions are granted, it logs nothing. No behaviour depends on the
 // answers, only reports do.
-// silent. Nothing depends on the answers but what people are told.
 package access
 
 import (

@@ -330,10 +330,10 @@ type running struct {
 	log *logtest.Hook
 
 	mu  sync.Mutex
-	hit []string // which namespaces were told of, since the last call of news
+	hit []string // notified namespaces since the last call of notifications
 	all []string // the same for touched
 
-	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
+	slow map[string]chan struct{} // by namespace: blocks the listener
 }
 
 // inRunning runs a test with a running Cache, of one namespace or of all.

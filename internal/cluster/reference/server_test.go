@@ -289,7 +289,7 @@ type running struct {
 	log *logtest.Hook
 
 	mu  sync.Mutex
-	hit []string // who was told of, since the last call of news
+	hit []string // notified objects since the last call of news
 }
 
 // inRunning runs a test with a running Cache, of one namespace or of all.

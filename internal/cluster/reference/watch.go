@@ -122,7 +122,7 @@ func (w *watch) failed(ctx context.Context, _ *cache.Reflector, err error) {
 }
 
 // informer returns an informer that caches only the version of each object. It calls listed after
-// each complete list, and heard for each heartbeat of a watch.
+// each complete list, and heartbeat for each heartbeat of a watch.
 func (b *Cache) informer(r schema.GroupVersionResource, namespace string, listed, heartbeat func()) cache.SharedIndexInformer {
 	objects := b.options.Metadata.Resource(r).Namespace(namespace)
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

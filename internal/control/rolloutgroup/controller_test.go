@@ -132,7 +132,7 @@ func TestObjectsWithoutAGroupAreDeletedAfterAnOutage(t *testing.T) {
 	s.put(called("ingester"), "ingester", ours)                                          // whose group is gone
 	s.put(Name{"team", "other"}, "store", ours)                                          // no group's name
 	s.put(called("Store_A"), "Store_A", ours)                                            // whose group is there
-	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // somebody else's
+	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // of another client
 	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // another one's
 	inRunning(t, s, func(g *running) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
 }

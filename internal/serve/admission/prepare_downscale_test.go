@@ -176,8 +176,8 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 	}
 }
 
-// conflicts pods agree to leave, and the write that says so comes after one of somebody
-// else, of which this replica hears by that alone.
+// conflicts are pods that agree to leave. Another writer changes the Lease before the agreement is
+// recorded, and this replica notices that only by the conflict.
 type conflicts struct {
 	onlyGroup
 
